@@ -31,7 +31,7 @@ $(error FORMAT=$(FORMAT) is not known; allowed: $(FORMATS))
 endif
 # PROFILE=profiles/slurm sends jobs to a cluster. Without it nothing shares out GPUs, so one model uses the GPU at a time.
 # READ checks the study file before Snakemake reads it, because Snakemake may fail with a traceback.
-READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.readable
+READ = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.load
 # Downloads the published files of a study, or lists the missing ones in one message.
 DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 # Prints a line per job, and each failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).

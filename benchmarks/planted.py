@@ -14,12 +14,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from specs import ask_shard
 
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
-from cinorms.study.root import Root
 from cinorms.study.spec import make_spec
 from cinorms.vignettes.designs import expand, load_dataset
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
+from cinorms.core.root import Root
 from cinorms.core.scales import papers_scale
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.importing import Imported, import_responses
@@ -20,7 +21,6 @@ from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.vignettes.designs import expand, load_dataset
 
 from .specs import ask_shard, make_spec

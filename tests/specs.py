@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from cinorms.ask import ask_questions, response_facts
+from cinorms.core.root import Root
 from cinorms.inference import model_entry
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine_kind import Engine, Job, RegistryPlace, make_engine
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import PROTOCOL, Spec
-from cinorms.study.root import Root
 
 ROOT = Path(__file__).parents[1]
 

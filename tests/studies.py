@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.layers import Layer, merge
 from cinorms.study.load import load_study, make_settings
-from cinorms.study.root import Root
 from cinorms.study.settings import Arm, StudySettings
 from cinorms.study.study import Study
 

@@ -21,6 +21,7 @@ from specs import make_spec
 
 from cinorms.control.train import make_tokenizer
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
@@ -29,7 +30,6 @@ from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from cinorms.core import tables
+from cinorms.core.root import Root
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-from cinorms.study.root import Root
 from cinorms.vignettes.designs import expand, load_dataset
 
 from ..specs import endpoint_tuning

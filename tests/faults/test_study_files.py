@@ -116,7 +116,7 @@ def mutated(seed: int) -> str:
 def plan(path: Path) -> subprocess.CompletedProcess[str]:
     """Read the file, then plan the study without running anything, as `make plan` does."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow/lib")}
-    read = [sys.executable, "-m", "cinorms.study.readable", str(path)]
+    read = [sys.executable, "-m", "cinorms.study.load", str(path)]
     planned = [
         sys.executable,
         "-m",

@@ -43,9 +43,9 @@ def what_runs() -> dict[str, set[str | Path]]:
     found: dict[str, set[str | Path]] = defaultdict(set)
     found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
     found["vllm"] = {"cinorms.control.train"}
-    for each in formats():
-        if each.converter:
-            found[each.environment].add(each.converter)
+    for tool in formats():
+        if tool.converter:
+            found[tool.environment].add(tool.converter)
     for kind in engine_kinds():
         found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
         if kind.checkpoint:
@@ -63,7 +63,7 @@ RUNS = what_runs()
 def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
     found = set()
-    for file in {file for start in starts for file in digest.reached(digest._file(start))}:
+    for file in digest._all_reached(starts):
         for node in digest._statements(ast.parse(file.read_bytes())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -75,12 +75,8 @@ def imported(starts: set[str | Path]) -> set[str]:
 def stated(environment: str) -> set[str]:
     """Return the packages that a file of envs/ names."""
     document = yaml.safe_load((ROOT / f"envs/{environment}.yaml").read_text(encoding="utf-8"))
-    flat = [
-        each
-        for part in document["dependencies"]
-        for each in (part["pip"] if isinstance(part, dict) else [part])
-    ]
-    return {canonicalize_name(re.match(r"[\w.-]+", name)[0]) for name in flat}
+    parts = (part["pip"] if isinstance(part, dict) else [part] for part in document["dependencies"])
+    return {canonicalize_name(re.match(r"[\w.-]+", name)[0]) for part in parts for name in part}
 
 
 def with_what_they_need(names: set[str]) -> set[str]:
@@ -95,11 +91,8 @@ def with_what_they_need(names: set[str]) -> set[str]:
             needed = [Requirement(line) for line in requires(name) or []]
         except PackageNotFoundError:
             continue
-        waiting += [
-            canonicalize_name(one.name)
-            for one in needed
-            if not one.marker or one.marker.evaluate({"extra": ""})
-        ]
+        now = [package for package in needed if not package.marker or package.marker.evaluate({"extra": ""})]
+        waiting += [canonicalize_name(package.name) for package in now]
     return found
 
 
@@ -151,20 +144,11 @@ def test_pip_installs_what_a_study_needs_from_its_one_list() -> None:
 
 
 def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested() -> None:
-    lowest = re.search(r"^snakemake\S*>=([\d.]+)", (ROOT / "requirements/run.in").read_text(), re.MULTILINE)[
-        1
-    ]
-    locked_one = re.search(
-        r"^snakemake==([\d.]+)", (ROOT / "requirements/run.lock").read_text(), re.MULTILINE
-    )[1]
-    assert locked_one.startswith(f"{lowest}.")
+    named, tested = ((ROOT / f"requirements/run.{kind}").read_text() for kind in ("in", "lock"))
+    lowest = re.search(r"^snakemake\S*>=([\d.]+)", named, re.MULTILINE)[1]
+    assert re.search(r"^snakemake==([\d.]+)", tested, re.MULTILINE)[1].startswith(f"{lowest}.")
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / ".snakemake-workflow-catalog.yml"]
-    stated = [
-        found
-        for path in (ROOT / "workflow/Snakefile", *pages)
-        for found in re.findall(
-            r'min_version\("([\d.]+)"\)|Snakemake ([\d.]+) or newer', path.read_text(encoding="utf-8")
-        )
-    ]
+    texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow/Snakefile", *pages))
+    stated = re.findall(r'min_version\("([\d.]+)"\)|Snakemake ([\d.]+) or newer', texts)
     assert len(stated) >= 3
     assert {one or other for one, other in stated} == {lowest}

@@ -18,7 +18,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.fetch import digest
+from cinorms.core.files import sha256_of
 from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.offline import CHUNK
 from cinorms.inference.questions import Questions
@@ -55,7 +55,7 @@ def real_spec(folder: Path, **changes: object) -> Spec:
 
 def test_the_wheel_becomes_the_declared_checkpoint(smollm: Path) -> None:
     revision = checkpoints.identify(SOURCE, None, "m")
-    assert f"sha256:{digest(smollm.with_name(f'{smollm.name}.gguf'))}" == revision
+    assert f"sha256:{sha256_of(smollm.with_name(f'{smollm.name}.gguf'))}" == revision
     assert checkpoints.has_weights(smollm)
     with pytest.raises(DataError, match="now declares sha256"):
         checkpoints.find(SOURCE, "sha256:" + "0" * 64, "m")

@@ -6,7 +6,7 @@ from cinorms.core.validation import unknown
 from cinorms.rules.inside import Inside
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
-from cinorms.study.root import Root
+from cinorms.core.root import Root
 from cinorms.study.settings import StudySettings
 
 INSIDE = Inside(workflow)

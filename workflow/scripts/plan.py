@@ -5,8 +5,7 @@ import sys
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.entries.files import part_asked
-from cinorms.study.plan import add_precision, as_text, estimate
-from cinorms.study.savings import expected_savings, replay_pilot
+from cinorms.study.plan import add_precision, as_text, estimate, expected_savings, replay_pilot
 
 if __name__ == "__main__":
     terminal = sys.stdout

@@ -73,19 +73,11 @@ def test_purpose_seed_coordinates_and_their_order_all_matter() -> None:
         draw_bits("order:1", 1, MANY, 3),
     ):
         assert (reference == other).mean() < 0.001
-
-
-def test_a_zero_or_negative_coordinate_is_not_the_same_as_none() -> None:
     values = [draw_bits("a", 0), *(draw_bits("a", 0, n) for n in (0, -1, 1)), draw_bits("a", 0, 0, 0)]
     assert len({int(value) for value in values}) == 5
-
-
-def test_no_two_points_of_a_large_grid_share_their_bits() -> None:
-    bits = draw_bits("order", 1, np.arange(1_000)[:, None], np.arange(200)[None, :])
-    assert len(np.unique(bits)) == 200_000
-
-
-def test_a_coordinate_that_is_no_whole_number_is_refused() -> None:
+    assert (
+        len(np.unique(draw_bits("order", 1, np.arange(1_000)[:, None], np.arange(200)[None, :]))) == 200_000
+    )
     with pytest.raises(TypeError, match="whole numbers"):
         draw_bits("order", 1, 1.5)
 

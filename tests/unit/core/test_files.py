@@ -51,8 +51,3 @@ def test_bytes_are_written_whole_and_a_killed_writer_can_be_told(tmp_path: Path,
     write_whole(path, b"more", "1-of-2")
     assert len(seen) == 1  # while it is written; renamed when the folder is synchronised
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_nothing_is_written_into_a_folder_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        write_whole(tmp_path / "gone" / "a", b"")

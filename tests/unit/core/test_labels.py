@@ -27,7 +27,6 @@ def test_every_reason_for_a_missing_norm_has_a_label():
 @pytest.mark.parametrize(
     ("planted", "shown", "mark"),
     [
-        ([], [], ""),
         ([], ["a"], ""),
         (["a"], ["a"], PLANTED_MARK),
         (["a", "b", "a"], ["b", "a"], PLANTED_MARK),

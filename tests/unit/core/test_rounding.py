@@ -33,11 +33,7 @@ def test_a_rounded_number_is_near_and_stays_what_it_is(value, decimals):
     text = rounded(value, decimals)
     assert abs(float(text) - value) <= 0.5 * 10**-decimals + 0.5e-4 * (decimals < 4) + 1e-9
     assert rounded(float(text), decimals) == text
-
-
-def test_rounding_once_reads_no_decimals_first():
-    assert rounded_once(0.17497, 2) == "0.17"
-    assert rounded_once(-0.001, 2) == "0.00"
+    assert [rounded_once(number, 2) for number in (0.17497, -0.001)] == ["0.17", "0.00"]  # no decimals first
 
 
 @pytest.mark.parametrize(

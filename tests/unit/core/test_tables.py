@@ -138,13 +138,12 @@ def refusal(frame: pd.DataFrame, path: Path, contract: Contract) -> str:
 @pytest.mark.parametrize("name", FRAMES)
 def test_round_trip_keeps_values_types_and_what_is_missing(name: str, path: Path) -> None:
     contract, frame = some(name)
+    if contract.extra:  # columns that the contract does not name, and a category that no row has
+        frame = frame.assign(recipient=pd.Categorical(["x", "y"], categories=["y", "x"]))
+    tables.write(frame.head(1), path, contract)
+    assert tables.read(path, contract).astype(str).equals(frame.head(1).astype(str))
     tables.write(frame, path, contract)
     pd.testing.assert_frame_equal(tables.read(path, contract), frame)
-
-
-@pytest.mark.parametrize("name", FRAMES)
-def test_a_table_without_rows_keeps_its_columns(name: str, path: Path) -> None:
-    contract, frame = some(name)
     tables.write(frame.head(0), path, contract)
     back = tables.read(path, contract)
     assert list(back.columns) == list(frame.columns)
@@ -159,12 +158,6 @@ def test_the_same_frame_gives_the_same_bytes(name: str, path: Path) -> None:
     # Neither the index nor the order in which facts are given may show in the file.
     tables.write(frame.set_axis([7, 3, 9][: len(frame)]), path, contract, {"a": "2", "b": "1"})
     assert path.read_bytes() == first
-
-
-def test_categories_that_no_row_has_change_no_value(path: Path) -> None:
-    contract, frame = some("vignettes")
-    tables.write(frame.head(1), path, contract)
-    assert tables.read(path, contract)["sender"].tolist() == ["a door lock"]
 
 
 def test_more_rows_than_one_row_group_keep_one_set_of_categories(path: Path) -> None:
@@ -197,12 +190,6 @@ def test_missing_and_unknown_columns_are_named(path: Path) -> None:
     message = refusal(frame.rename(columns={"linear": "liner"}), path, contract)
     assert message == "table planted: columns missing ['linear'], columns not in the contract ['liner']"
     assert "columns missing ['flow']" in refusal(frame.drop(columns="flow"), path, contract)
-
-
-def test_further_columns_are_allowed_where_the_contract_says_so(path: Path) -> None:
-    contract, frame = some("vignettes")
-    tables.write(frame.assign(recipient=categories(["x", "y"])), path, contract)
-    assert tables.read(path, contract)["recipient"].tolist() == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -330,19 +317,8 @@ def test_a_file_that_was_cut_or_grew_is_refused(name: str, path: Path) -> None:
     for other in (*(data[:n] for n in range(0, len(data), 97)), data + b"\0", data + data, b"", data[:-8]):
         path.write_bytes(other)
         for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
-            with pytest.raises(DataError, match="cannot be read"):
+            with pytest.raises(DataError, match=f"cannot be read .*{contract.remedy}"):
                 reading()
-
-
-def test_responses_that_are_damaged_are_rebuilt_from_the_journal(path: Path) -> None:
-    contract, frame = some("responses")
-    tables.write(frame, path, contract)
-    path.write_bytes(path.read_bytes()[:-1])
-    for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
-        with pytest.raises(
-            DataError, match="delete it and rerun: it is rebuilt from the journal, nothing is asked"
-        ):
-            reading()
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -402,6 +378,8 @@ def responses(flows: list[int], variants: list[str]) -> pd.DataFrame:
 
 def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table() -> None:
     """As text, 10_0 would come before 2_0."""
+    alone = tables.stack([responses([1, 0], ["2_0", "10_0"])], RESPONSES)
+    assert (alone["flow"].tolist(), alone["variant"].tolist()) == ([0, 0, 1, 1], ["2_0", "10_0"] * 2)
     stacked = tables.stack([responses([0, 1], ["2_0", "2_1"]), responses([0, 1], ["10_0"])], RESPONSES)
     assert stacked["flow"].tolist() == [0, 0, 0, 1, 1, 1]
     assert stacked["variant"].tolist() == ["2_0", "2_1", "10_0"] * 2
@@ -412,13 +390,6 @@ def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table() -
         for name, kind in RESPONSES.columns.items()
         if name in stacked and kind == CATEGORY
     )
-
-
-def test_one_shard_is_sorted_as_several_are() -> None:
-    frame = responses([1, 0], ["2_0", "10_0"])
-    stacked = tables.stack([frame], RESPONSES)
-    assert stacked["flow"].tolist() == [0, 0, 1, 1]
-    assert stacked["variant"].tolist() == ["2_0", "10_0"] * 2
 
 
 def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path: Path) -> None:
@@ -441,6 +412,9 @@ def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path: Path) -> 
         {"model": ["a", 'ü,"b"'], "level": pd.array([1, pd.NA], dtype="Int8"), "share": [0.5, np.nan]}
     )
     parquet, csv = tmp_path / "t" / "x.parquet", tmp_path / "t" / "x.csv"
+    with pytest.raises(Exception, match="object"):
+        write_tidy(pd.DataFrame({"x": [object()]}), parquet, csv)
+    assert not parquet.exists()
     write_tidy(frame, parquet, csv)
     assert csv.read_text(encoding="utf-8") == 'model,level,share\na,1,0.5\n"ü,""b""",,\n'
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), frame)
@@ -461,10 +435,3 @@ def test_a_damaged_tidy_table_is_named(tmp_path: Path) -> None:
             refusals.append(str(error))
     assert len(refusals) > 380
     assert all(f"{parquet}: " in text and "delete it and rerun" in text for text in refusals)
-
-
-def test_a_tidy_table_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"x": [object()]})
-    with pytest.raises(Exception, match="object"):
-        write_tidy(frame, tmp_path / "x.parquet", tmp_path / "x.csv")
-    assert not list(tmp_path.iterdir())

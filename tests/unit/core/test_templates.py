@@ -8,11 +8,9 @@ from jinja2 import UndefinedError
 from cinorms.core.templates import environment
 
 
-def test_values_are_escaped_unless_the_caller_does_it() -> None:
-    assert environment("report").from_string("{{ x }}").render(x="<b>") == "&lt;b&gt;"
+def test_values_are_escaped_unless_the_caller_does_it_and_an_unknown_name_is_an_error() -> None:
+    template = environment("report").from_string("{{ x }}")
+    assert template.render(x="<b>") == "&lt;b&gt;"
     assert environment("report", autoescape=False).from_string("{{ x }}").render(x="<b>") == "<b>"
-
-
-def test_a_name_that_is_not_known_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        environment("report").from_string("{{ x }}").render()
+        template.render()

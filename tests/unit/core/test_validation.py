@@ -22,7 +22,7 @@ from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.reference import RESOURCES
 from cinorms.study.settings import StudySettings
-from cinorms.vignettes.dataset_file import DatasetFile
+from cinorms.vignettes.designs import DatasetFile
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {
@@ -53,10 +53,6 @@ def message_of(text: str | bytes, folder: Path) -> str:
     [
         ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' appears twice"),
         (
-            "norms:\n  t_val: 1\n  t_val: 2\n",
-            "not valid YAML at line 3, column 3: key 't_val' appears twice",
-        ),
-        (
             "models: [a, b\nseed: 1\n",
             "not valid YAML at line 2, column 5: expected ',' or ']', but got ':'",
         ),
@@ -67,21 +63,21 @@ def message_of(text: str | bytes, folder: Path) -> str:
         ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias 'nowhere'"),
         ("a: 1\n---\nb: 2\n", "not valid YAML at line 2, column 1: but found another document"),
         ("[a, b]: 1\n", "not valid YAML at line 1, column 1: ['a', 'b'] cannot be a key"),
-        ("? {a: 1}\n: 2\n", "not valid YAML at line 1, column 3: {'a': 1} cannot be a key"),
         (
             "study: !!python/name:os.system x\n",
             "not valid YAML at line 1, column 8: could not determine a constructor for the tag "
             "'tag:yaml.org,2002:python/name:os.system'",
         ),
         (b"study: \xff\xfe\n", "cannot be read (it is not UTF-8 text)"),
+        (
+            "study: a\x00b\n",
+            'not valid YAML: unacceptable character #x0000: special characters are not allowed in "<unicode string>", '
+            "position 8",
+        ),
     ],
 )
 def test_a_file_that_is_not_yaml_gets_one_line(text: str | bytes, message: str, tmp_path: Path) -> None:
     assert message_of(text, tmp_path) == message
-
-
-def test_a_control_character_gets_one_line(tmp_path: Path) -> None:
-    assert "special characters are not allowed" in message_of("study: a\x00b\n", tmp_path)
 
 
 def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
@@ -89,12 +85,6 @@ def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
         load_yaml(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
         load_yaml(tmp_path)
-
-
-def test_anchors_and_merge_keys_work(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text("base: &base {a: 1, b: 2}\nmore: {<<: *base, b: 3}\n", encoding="utf-8")
-    assert load_yaml(path)["more"] == {"a": 1, "b": 3}
 
 
 TAGS = [
@@ -167,7 +157,6 @@ class Label(Value):
         (Literal["a"], "b", "key: 'b' is not allowed; allowed: a"),
         (Literal["yes", None], 3, "key: 3 is not allowed; allowed: null, yes"),
         (Annotated[tuple[int, ...], Field(min_length=2)], [1], "key: it has 1 entry; allowed: at least 2"),
-        (tuple[int, int], [1], "key: it has 1 entry; allowed: at least 2"),
         (tuple[int, int], [1, 2, 3], "key: it has 3 entries; allowed: at most 2"),
         (Annotated[str, Field(min_length=2)], "a", "key: it has 1 character; allowed: at least 2"),
         (
@@ -185,7 +174,6 @@ class Label(Value):
         (Number, True, "key: True is not a number"),
         (str | None, {"a": 1}, "key: {'a': 1} is neither text nor empty"),
         (LeftOut[str], None, "key: null is not text"),
-        (LeftOut[Distinct[str]], None, "key: null is not a list"),
         (Annotated[str, Field(pattern="^x$", description="an x")], "y", "key: 'y' is not allowed; an x"),
         (Text, "y\n", "key: 'y\\n' is not allowed; one line of text without spaces around it"),
         (
@@ -209,6 +197,11 @@ class Label(Value):
         (int, 3.0, "key: 3.0 is not a whole number"),
         (int, "x" * 500, "key: '" + "x" * 96 + "... is not a whole number"),
         (int, {1, 2}, "key: {1, 2} is no text, number, list or mapping; write one"),
+        (
+            Label,
+            {"labl": "x"},
+            "key.labl: there is no such key here; allowed: label, text; did you mean 'label'?",
+        ),
         (Label, {"text": 3}, "key: key 'label' is missing; required: label|key.text: 3 is not text"),
         (
             Any,
@@ -222,11 +215,6 @@ def test_messages(kind: Any, value: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check({"key": value}, made, "file.yaml")
     assert str(caught.value) in {f"file.yaml: {each}" for each in message.split("|")}
-
-
-def test_an_unknown_key_explains_more_than_the_one_then_missing() -> None:
-    with pytest.raises(ConfigError, match=r"labl: there is no such key here; .*did you mean 'label'"):
-        check({"labl": "x"}, Label, "f")
 
 
 def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path: Path) -> None:
@@ -253,42 +241,31 @@ def test_names_are_listed_in_order_with_the_nearest_one() -> None:
 
 def objects_in(schema: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every part of ``schema`` that is a schema, with where it stands."""
-    if not isinstance(schema, dict):
-        return
-    yield place, schema
-    for key in ("properties", "$defs"):
-        for name, sub in schema.get(key, {}).items():
-            yield from objects_in(sub, f"{place}/{key}/{name}")
-    for key in ("items", "additionalProperties", "propertyNames", "if", "then", "else", "not"):
-        yield from objects_in(schema.get(key), f"{place}/{key}")
-    for key in ("allOf", "anyOf", "oneOf"):
-        for number, sub in enumerate(schema.get(key, [])):
-            yield from objects_in(sub, f"{place}/{key}/{number}")
+    if isinstance(schema, dict):
+        yield place, schema
+        for name, part in schema.get("properties", {}).items():
+            yield from objects_in(part, f"{place}/properties/{name}")
+        for key in ("items", "additionalProperties", "propertyNames"):
+            yield from objects_in(schema.get(key), f"{place}/{key}")
+        for number, part in enumerate(schema.get("anyOf", [])):
+            yield from objects_in(part, f"{place}/anyOf/{number}")
 
 
 @pytest.mark.parametrize("which", SCHEMAS)
 def test_a_schema_is_closed_and_describes_every_key(which: str) -> None:
-    schema = SCHEMAS[which]
-    for place, part in objects_in(schema):
-        assert "patternProperties" not in part, place
-        condition = "/if" in place or "/then" in place or "/else" in place
+    for place, part in objects_in(SCHEMAS[which]):
+        assert not {"patternProperties", "$ref", "$defs", "allOf", "oneOf", "if"} & set(part), place
         # The entries of analyses and figures are closed by the schemas of their kinds.
-        of_a_kind = which == "a study" and re.fullmatch(
-            "/properties/(analyses|figures|printed)/additionalProperties", place
-        )
-        if part.get("type") == "object" and not of_a_kind:
+        entries = r"/properties/(analyses|figures|printed)/additionalProperties"
+        if part.get("type") == "object" and not (which == "a study" and re.fullmatch(entries, place)):
             assert "additionalProperties" in part, f"{place} is open"
             assert part["additionalProperties"] is not True, f"{place} is open"
-        assert not ("properties" in part and "type" not in part and not condition), f"{place} has no type"
-        for name, sub in part.get("properties", {}).items():
-            target = sub
-            if "$ref" in sub and "description" not in sub:
-                target = schema["$defs"][sub["$ref"].removeprefix("#/$defs/")]
-            assert condition or target.get("description"), f"{place}/{name} has no description"
+        assert "type" in part or "properties" not in part, f"{place} has no type"
+        for name, value in part.get("properties", {}).items():
+            assert value.get("description"), f"{place}/{name} has no description"
         named = part.get("additionalProperties")
         if isinstance(named, dict):
-            target = schema["$defs"][named["$ref"].removeprefix("#/$defs/")] if "$ref" in named else named
-            assert target.get("description"), f"{place}: what stands under a name has no description"
+            assert named.get("description"), f"{place}: what stands under a name has no description"
 
 
 @pytest.mark.parametrize("which", SCHEMAS)
@@ -310,17 +287,14 @@ def test_every_default_has_a_comment() -> None:
     ("text", "message"),
     [
         ("a: 1:30", "line 1, column 4: 1:30 is not a plain number"),
-        ("a: 1:30.5", "1:30.5 is not a plain number"),
         ("a: 010", "010 is not a plain number"),
         ("a: 1_000", "1_000 is not a plain number"),
         ("a: " + "9" * 5000, "is not a plain number"),
         ("a: !!int '99x'", "line 1, column 4: '99x' is not what its tag '!!int' says; leave the tag out"),
-        ("a: !!float abc", "'abc' is not what its tag '!!float' says"),
         ("a: !!int ''", "'' is not what its tag '!!int' says"),
         ("a: !!bool maybe", "'maybe' is not what its tag '!!bool' says"),
         ("a: !!int [1]", "expected a scalar node, but found sequence"),
         ("a: !!set [b]", "expected a mapping node, but found sequence"),
-        ("a: !!map b", "expected a mapping node, but found scalar"),
         ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
         ("[" * 5000 + "]" * 5000, "nested too deeply"),
         ("a: &a [*a]", "an anchor .* holds itself"),
@@ -340,5 +314,7 @@ def test_what_yaml_would_take_and_nobody_means(tmp_path: Path, text: str, messag
 
 def test_plain_yaml_is_read_as_ever(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
+    path.write_text("base: &base {a: 1, b: 2}\nmore: {<<: *base, b: 3}\n", encoding="utf-8")
+    assert load_yaml(path)["more"] == {"a": 1, "b": 3}
     path.write_text("{a: 1, b: -2.5, c: 0, d: 0x10, e: '1:30', f: &x [1], g: *x}", encoding="utf-8")
     assert load_yaml(path) == {"a": 1, "b": -2.5, "c": 0, "d": 16, "e": "1:30", "f": [1], "g": [1]}

@@ -14,6 +14,7 @@ import yaml
 from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.root import Root
 from cinorms.inference.engine_kind import Finding, Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
@@ -32,7 +33,6 @@ from cinorms.run.check import (
     make_checks,
     partitions_of,
 )
-from cinorms.study.root import Root
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 

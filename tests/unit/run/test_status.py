@@ -16,12 +16,12 @@ import pytest
 
 from cinorms import ask
 from cinorms.core import tables
+from cinorms.core.root import Root
 from cinorms.inference import job_state
 from cinorms.inference.job_state import FOLDER, State
 from cinorms.run import status
 from cinorms.run.case import left_to_ask, summary, variants_of
 from cinorms.run.status import Row, as_text, rows_of
-from cinorms.study.root import Root
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.core import fetch
 from cinorms.core.errors import DataError
 from cinorms.study.data import main, obtain, sources
+from cinorms.vignettes import source_files
 from cinorms.vignettes.source_files import SourceFile
 
 from ...studies import Build
@@ -35,11 +35,11 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the addresses that were tried; none of them answers."""
     asked: list[str] = []
 
-    def refuse(url: str, *_: object) -> None:
-        asked.append(url)
-        raise DataError(f"{url}: cannot be fetched (no network); put it somewhere")
+    def refuse(file: SourceFile, *_: object) -> None:
+        asked.append(file.url)
+        raise DataError(f"{file.url}: cannot be fetched (no network); put it somewhere")
 
-    monkeypatch.setattr(fetch, "_stream", refuse)
+    monkeypatch.setattr(source_files, "_download", refuse)
     return asked
 
 
@@ -87,17 +87,10 @@ def test_the_replication_needs_six_files_and_the_default_study_none(build_study:
     assert "regular_run" in one.url
 
 
-def test_main_gives_one_message(
-    folder: Path, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_main_gives_one_message(folder: Path, tried, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.delenv("CINORMS_MIRROR", raising=False)
     monkeypatch.chdir(tmp_path)
     assert main([str(folder / "config/config.yaml")]) == 0
-
-    def refuse(url: str, *_: object) -> None:
-        raise DataError(f"{url}: cannot be fetched (no network); x")
-
-    monkeypatch.setattr(fetch, "_stream", refuse)
     assert main([str(folder / "config/replication.yaml")]) == 2
     printed = capsys.readouterr().err
     assert "6 published files are missing" in printed

@@ -6,9 +6,9 @@ import copy
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.study.layers import Layer, Place, merge
 from cinorms.study.load import load_study
-from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 
 from ...studies import ARM, Build, default_layer
@@ -16,12 +16,8 @@ from ...studies import ARM, Build, default_layer
 
 def test_an_empty_study_file_changes_nothing(build_study: Build) -> None:
     assert build_study({}).settings == build_study().settings
-
-
-def test_arms_figures_and_models_replace_the_defaults(build_study: Build) -> None:
-    study = build_study(
-        {"arms": {"other": ARM}, "figures": {}, "analyses": {}, "models": ["planted-uniform"]}
-    )
+    changes = {"arms": {"other": ARM}, "figures": {}, "analyses": {}, "models": ["planted-uniform"]}
+    study = build_study(changes)  # arms, figures and models replace the defaults
     assert list(study.arms) == ["other"]
     assert study.settings.figures == {}
     assert study.all_models() == ["planted-uniform"]
@@ -125,7 +121,6 @@ def stated(build_study: Build) -> StudySettings:
         (["norms"], Place("--config", "norms", 2)),
         (["norms", "t_val"], Place("study.yaml", "norms.t_val", 1)),
         (["norms", "t_maj"], Place("--config", "norms.t_maj", 2)),
-        (["norms", "consensus"], Place("config/config.yaml", "norms.consensus", 0)),
         (
             ["norms", "t_val_for", "planted-tulu-2-7b"],
             Place("study.yaml", "norms.t_val_for.planted-tulu-2-7b", 1),
@@ -147,11 +142,11 @@ def test_a_setting_knows_the_file_and_the_key_in_which_it_is_stated(
 
 
 def test_every_value_inside_knows_its_own_place(stated: StudySettings) -> None:
-    assert str(stated.norms.stated_in("t_val")) == "study.yaml: norms.t_val"
-    assert str(stated.norms.grid.stated_in("t_val")) == "config/config.yaml: norms.grid.t_val"
-    assert str(stated.arms["main"].stated_in("templates")) == "study.yaml: arms.main.templates"
-    assert str(stated.arms["other"].stated_in("templates")) == "study.yaml: arm_defaults.templates"
-    assert (
-        str(stated.datasets["iot"].stated_in("null_principle")) == "study.yaml: datasets.iot.null_principle"
-    )
+    for section, key, place in (
+        (stated.norms.grid, "t_val", "config/config.yaml: norms.grid.t_val"),
+        (stated.arms["main"], "templates", "study.yaml: arms.main.templates"),
+        (stated.arms["other"], "templates", "study.yaml: arm_defaults.templates"),
+        (stated.datasets["iot"], "null_principle", "study.yaml: datasets.iot.null_principle"),
+    ):
+        assert str(section.stated_in(key)) == place
     assert stated.plan.stated_in("pilot").named == ("config/config.yaml", "plan.pilot")

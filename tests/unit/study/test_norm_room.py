@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.norm_room import norm_room
-from cinorms.study.root import Root
 
 from ...studies import ARM, PROJECT, Build, default_layer
 
@@ -75,6 +75,10 @@ def test_a_model_with_fewer_templates_is_named_unless_it_has_a_threshold_of_its_
 
 
 def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study: Build) -> None:
+    alone = {"answers": {"kind": "answer_counts", "arms": ["main"]}}
+    room = norm_room(build_study(study({"main": nine()}, alone)))  # a warning, where no norms are read at all
+    assert not room.none_at_all
+    assert "(in " not in room.texts[0]
     arms = {"main": dict(ARM), "short": nine()}
     answers = {"kind": "answer_counts", "arms": ["main", "short"]}
     assert norm_room(build_study(study(arms, {"norms": COUNTS, "answers": answers}))).texts == []
@@ -82,13 +86,6 @@ def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study: Build) -> Non
     room = norm_room(build_study(study(arms, {"norms": both})))
     assert not room.none_at_all
     assert [text.split(":")[0] for text in room.texts] == ["arms.short"]
-
-
-def test_a_study_without_norms_is_warned_of_and_not_refused(build_study: Build) -> None:
-    answers = {"kind": "answer_counts", "arms": ["main"]}
-    room = norm_room(build_study(study({"main": nine()}, {"answers": answers})))
-    assert not room.none_at_all
-    assert "(read by" not in room.texts[0]
 
 
 def test_figures_read_norms_too(build_study: Build) -> None:

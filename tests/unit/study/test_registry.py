@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.settings import DEFAULT_STAND_IN
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 
 from ...studies import change, load
 
@@ -65,10 +65,6 @@ def planted(**changes: Any) -> dict[str, Any]:
             "mine: key 'planted' is missing; required: engine, family, planted",
         ),
         (
-            {"engine": "vllm", "family": "x"},
-            "mine: key 'source' is missing; required: engine, family, source",
-        ),
-        (
             {"engine": "vllm", "family": "x", "source": "y", "planted": {}},
             "mine.planted: there is no such key here; allowed: {vllm_keys}",
         ),
@@ -98,7 +94,6 @@ def planted(**changes: Any) -> dict[str, Any]:
             planted(position_weights=[1, 2, 3, 4, 5, 6]),
             "mine.planted.position_weights: it has 6 entries; allowed: at most 5",
         ),
-        (planted(verbose=1.2), "mine.planted.verbose: 1.2 is out of range; allowed: at least 0, at most 1"),
         (
             {"engine": "openai", "family": "x", "source": "y", "stand_in": "planted-gpt"},
             "mine.stand_in: 'planted-gpt' is not a planted model; allowed: {planted}; "
@@ -126,11 +121,8 @@ def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(cop
     assert not load(copied, {"models": ["tulu-2-7b"]}).planted()
     study = load(copied, {"models": ["tulu-2-7b", "planted-uniform"], "engine": "planted"})
     answering, default = study.registry_entry("tulu-2-7b"), study.registry[DEFAULT_STAND_IN]
-    assert (answering.name, answering.kind, answering.identity) == (
-        "tulu-2-7b",
-        default.kind,
-        default.identity,
-    )
+    assert answering.name == "tulu-2-7b"
+    assert (answering.kind, answering.identity) == (default.kind, default.identity)
     assert study.registry_entry("planted-uniform").identity == study.registry["planted-uniform"].identity
 
 
@@ -149,8 +141,6 @@ def test_a_registry_without_the_default_respondent_needs_stand_ins(copied: Root)
     ("edit", "message"),
     [
         ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] do not rise; put each above the last"),
-        ({"thresholds": [3, 2, 1, 0]}, "thresholds: [3, 2, 1, 0] do not rise; put each above the last"),
-        ({"thresholds": [1, 2, 3]}, "thresholds: it has 3 entries; allowed: at least 4"),
         ({"other_levels_sd": -1}, "other_levels_sd: -1 is out of range; allowed: at least 0"),
         (
             {"coefficients": {"sender": {"a door lock": "low"}}},

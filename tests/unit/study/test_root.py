@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
-from cinorms.study.root import Root
+from cinorms.core.root import Root
 
 from ...studies import arm, change, load
 

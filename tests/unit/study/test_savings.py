@@ -11,7 +11,7 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import as_categorical, order_codes
 from cinorms.prompts.variants import list_variants
 from cinorms.stats.deciding.rounds import Rule
-from cinorms.study.savings import Replayed, expected_savings, replay_pilot
+from cinorms.study.plan import Replayed, expected_savings, replay_pilot
 
 PLAN = pd.DataFrame({"arm": ["main"], "model": ["m"], "flows": [1000], "prompts": [33_000]})
 
@@ -63,24 +63,15 @@ def answers(flows: range, odd: float) -> pd.DataFrame:
     )
 
 
-def test_an_arm_that_asks_everything_has_no_line() -> None:
-    assert lines(None) == []
-
-
 def test_a_range_and_where_it_is_from() -> None:
     (line,) = lines({"risk": 0.01, "pilot": 100})
     assert "33,000 prompts at most; 8,910 to 23,100 expected" in line
     assert "published models (replayed at risk 0.015" in line
-
-
-def test_a_large_pilot_is_the_least_that_is_asked() -> None:
-    (line,) = lines({"risk": 0.01, "pilot": 500})
+    (line,) = lines({"risk": 0.01, "pilot": 500})  # a large pilot is the least that is asked
     assert "16,500 to 23,100 expected" in line
-
-
-def test_a_pilot_of_all_flows_saves_nothing() -> None:
     (line,) = lines({"risk": 0.01, "pilot": 1000})
     assert "saves nothing" in line
+    assert lines(None) == []  # an arm that asks everything
 
 
 def test_the_answers_of_a_pilot_study_are_replayed() -> None:

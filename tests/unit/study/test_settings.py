@@ -46,7 +46,6 @@ def test_plain_settings_keep_the_kind_of_a_number_and_leave_out_what_is_left_out
 @pytest.mark.parametrize(
     ("changes", "model", "count"),
     [
-        ({}, None, 11),
         ({}, "m", 11),
         ({"templates": 5}, None, 5),
         ({"templates_for": {"m": 3}}, None, 11),
@@ -84,11 +83,7 @@ def test_settings_are_equal_wherever_they_are_stated() -> None:
     assert stated == default
     assert stated.stated_in("templates") != default.stated_in("templates")
     assert stated != make_arm(templates=5)
-
-
-def test_a_setting_that_is_made_without_a_file_has_a_place_too() -> None:
-    place = Orders(method="fixed", count=1).stated_in("count")
-    assert str(place) == "a study: count"
+    assert str(Orders(method="fixed", count=1).stated_in("count")) == "a study: count"
 
 
 # --- The schema

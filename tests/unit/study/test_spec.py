@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.root import Root
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.study.settings import Reasoning
 from cinorms.study.spec import (
     MOST_MINUTES,
@@ -68,6 +68,7 @@ def test_a_spec_is_plain_data(build_study: Build) -> None:
 )
 def test_what_can_change_a_response_changes_the_spec(build_study: Build, arm: dict[str, Any]) -> None:
     assert spec(study_of(build_study, **arm)) != spec(study_of(build_study))
+    assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +93,6 @@ def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study: B
     made = spec(study_of(build_study, asking={"until": "decided", "risk": 0.05}))
     assert made["asking"]["risk"] == 0.05
     assert set(made["asking"]) == {"risk", "pilot", "t_val", "t_maj", "consensus"}
-
-
-def test_the_seed_changes_the_spec(build_study: Build) -> None:
-    assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
 
 @pytest.mark.parametrize(
@@ -147,30 +144,15 @@ def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study
     assert json.loads(json.dumps(api)) == api
 
 
-def test_a_quantised_model_is_one_by_its_entry_alone(build_study: Build) -> None:
-    study = build_study({"models": ["tulu-2-7b-awq"]})
-    made = spec(study, "tulu-2-7b-awq")
-    assert (made["quantisation"], made["dtype"]) == ("awq", "float16")
-
-
 def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
     """The arm's effort and budget go where the engine has them; without them a spec is as it was."""
     marks = {"begin": "<think>\n", "switch": "enable_thinking"}
     registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
     asked = {"effort": "low", "budget": 500}
-    some = {"models": ["gpt-4o-mini", "tulu-2-7b"]}
-
-    def study(**arm: Any) -> Study:
-        made = build_study({**some, "arms": {"main": {**ARM, **arm}}})
-        for model, changes in registry.items():
-            made.registry[model] = make_model(model, **{**made.registry[model].stated, **changes})
-        return made
-
-    before = study()
+    before, arm = study_of(build_study, registry), study_of(build_study, registry)
     assert "reasoning" not in spec(before)
-    assert spec(before) == spec(build_study(some))
+    assert spec(before) == spec(study_of(build_study))
     assert spec(before, "gpt-4o-mini")["reasoning"] == {"effort": "high"}
-    arm = study()
     arm.settings.arms["main"].__dict__["reasoning"] = Reasoning(**asked)
     api = spec(arm, "gpt-4o-mini")
     assert (api["reasoning"], api["temperature"]) == ({"effort": "low", "extra_tokens": 500}, None)
@@ -188,10 +170,6 @@ def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(bui
     assert spec(study, "gpt-4o-mini") != made
 
 
-def test_the_registry_says_when_gpt_4o_mini_leaves_the_api(root: Root) -> None:
-    assert "14 January 2027" in str(load_registry(root)["gpt-4o-mini"].settings.note)
-
-
 def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:
     study = study_of(build_study, wrap="paper", layout="paper")
     found = {model: (spec(study, model)["wrap"], spec(study, model)["layout"]) for model in MODELS}
@@ -200,9 +178,7 @@ def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) ->
         "tulu-2-7b": ("tulu", "single"),
         "llama-3.1-8b-instruct": ("llama3", "single"),
     }
-
-
-def test_a_wrapper_that_an_arm_names_goes_before_the_registrys(build_study: Build) -> None:
+    # A wrapper that an arm names goes before the registry's.
     assert spec(study_of(build_study))["wrap"] == "chat_template"
     assert spec(study_of(build_study, wrap="llama2"))["wrap"] == "llama2"
     assert spec(study_of(build_study, {"tulu-2-7b": {"wrap": "tulu"}}))["wrap"] == "tulu"
@@ -276,6 +252,7 @@ def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
 
 def test_an_arm_without_traces_requests_no_time_for_them(minutes: Callable[..., int]) -> None:
     assert minutes() == 0
+    assert minutes("gpt-4o-mini", reasoning=SHORT) == 0
     assert minutes(reasoning={"effort": "none"}) == 0
 
 
@@ -288,6 +265,8 @@ def test_the_time_follows_the_tokens(minutes: Callable[..., int]) -> None:
     assert minutes(changes={"shards": 2}, reasoning=SHORT) == 11
     assert minutes(changes={"rates": {"output_tokens_per_second": 1000}}, reasoning=SHORT) == 58
     assert minutes(changes={"rates": {"trace_share": 1.0}}, reasoning=SHORT) == 41
+    assert 0 < minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT) <= 202 / 5
+    assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES
 
 
 def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -> None:
@@ -296,19 +275,3 @@ def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -
     )
     assert (first, second) == (21, 42)
     assert minutes(attempt=2) > minutes(attempt=1) > 0
-
-
-def test_selected_levels_cut_the_time(minutes: Callable[..., int]) -> None:
-    whole, part = (
-        minutes(reasoning={**SHORT, "budget": 1000}),
-        minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT),
-    )
-    assert 0 < part <= whole / 5
-
-
-def test_no_job_requests_more_than_half_a_day_for_them(minutes: Callable[..., int]) -> None:
-    assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES
-
-
-def test_an_api_needs_none(minutes: Callable[..., int]) -> None:
-    assert minutes("gpt-4o-mini", reasoning=SHORT) == 0

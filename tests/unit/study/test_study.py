@@ -8,9 +8,9 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.entries import make_entry
-from cinorms.study.root import Root
 
 from ...scales import ACCEPTABILITY
 from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load
@@ -49,15 +49,6 @@ def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None
     study = build_study({"norms": norms})
     assert study.thresholds() == ([5, 7, 10], ["plurality", 0.3, 0.5])
     assert (study.t_val("planted-tulu-2-7b"), study.t_val("planted-gpt-4o-mini")) == (5, 7)
-
-
-def test_templates_are_cut_per_arm_and_per_model(build_study: Build) -> None:
-    models = {"planted-tulu-2-7b": 3, "planted-gpt-4o-mini": 11}
-    study = build_study({"arms": {"main": {**ARM, "templates": 5, "templates_for": models}}})
-    assert study.templates("main") == 5
-    assert study.templates("main", "planted-tulu-2-7b") == 3
-    assert study.templates("main", "planted-gpt-4o-mini") == 5
-    assert study.templates("main", "planted-tulu-2-13b") == 5
 
 
 def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study: Build) -> None:

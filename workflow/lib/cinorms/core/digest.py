@@ -50,16 +50,13 @@ def reached(start: Path) -> frozenset[Path]:
 
 
 def _all_reached(starts: Iterable[str | Path]) -> list[Path]:
-    return sorted({file for start in starts for file in reached(_file(start))})
-
-
-def _file(start: str | Path) -> Path:
-    if isinstance(start, Path):
-        return start
-    file = _module_file(start)
-    if file is None:
-        raise FileNotFoundError(f"code_digest: no module {start!r} in {PACKAGE}")
-    return file
+    files: set[Path] = set()
+    for start in starts:
+        file = start if isinstance(start, Path) else _module_file(start)
+        if file is None:
+            raise FileNotFoundError(f"code_digest: no module {start!r} in {PACKAGE}")
+        files |= reached(file)
+    return sorted(files)
 
 
 @cache
@@ -75,7 +72,18 @@ def _module_file(module: str) -> Path | None:
 
 @cache
 def _names_in(file: Path) -> frozenset[str]:
-    return frozenset(name for node in _statements(ast.parse(file.read_bytes())) for name in _named(node))
+    names: set[str] = set()
+    for node in _statements(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                ours = node.module.split(".")[0] == PACKAGE.name
+                names |= (
+                    {inside} if _module_file(inside) else {node.module} if ours else {node.module, inside}
+                )
+    return frozenset(names)
 
 
 #: Where a statement has statements of its own. Expressions have none, so the many nodes below them are left out.
@@ -87,26 +95,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
     for part in _INSIDE:
         inside = getattr(tree, part, ())
         for node in inside if isinstance(inside, list) else ():
-            typing = (
-                isinstance(node, ast.If)
-                and isinstance(node.test, ast.Name)
-                and node.test.id == "TYPE_CHECKING"
-            )
-            for run in node.orelse if typing else [node]:
+            for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for run in node.orelse if for_types else [node]:
                 yield run
                 yield from _statements(run)
-
-
-def _named(node: ast.AST) -> Iterator[str]:
-    """Yield the modules that an import statement names."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        for alias in node.names:
-            inside = f"{node.module}.{alias.name}"
-            if _module_file(inside):
-                yield inside
-                continue
-            yield node.module
-            if node.module.split(".")[0] != PACKAGE.name:
-                yield inside

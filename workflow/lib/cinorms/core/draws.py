@@ -24,7 +24,12 @@ def draw_bits(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArr
     with np.errstate(over="ignore"):
         for coordinate in coordinates:
             # Each coordinate is mixed in before the next: (1, 2) and (2, 1) give different bits.
-            state = _mix(state + _GOLDEN + _as_bits(coordinate) * _GOLDEN)
+            values = np.asarray(coordinate)
+            if values.dtype.kind == "O":  # Python's whole numbers beyond 64 bits
+                values = np.asarray(np.mod(values, 2**64))
+            elif values.dtype.kind not in "iu":
+                raise TypeError(f"coordinates must be whole numbers, not {values.dtype}")
+            state = _mix(state + _GOLDEN + values.astype(np.uint64) * _GOLDEN)
         return _mix(state + _GOLDEN)
 
 
@@ -51,15 +56,6 @@ def draw_normal(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDA
 def text_number(text: str) -> int:
     """Return a whole number for ``text``, the same in every process, to use as a coordinate."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "little")
-
-
-def _as_bits(coordinate: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-    values = np.asarray(coordinate)
-    if values.dtype.kind == "O":  # Python's whole numbers beyond 64 bits
-        values = np.asarray(np.mod(values, 2**64))
-    elif values.dtype.kind not in "iu":
-        raise TypeError(f"coordinates must be whole numbers, not {values.dtype}")
-    return values.astype(np.uint64)
 
 
 def _mix(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

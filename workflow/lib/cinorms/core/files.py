@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -36,6 +37,12 @@ def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
             raise
     finally:
         os.close(folder)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of the file at ``path`` as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -89,8 +89,19 @@ def command(lead: str = "") -> Callable[[Callable[P, int]], Callable[P, int]]:
             try:
                 return main(*args, **kwargs)
             except Exception as error:
-                lines = filter(None, (lead, _in_short(error)))
-                print("", *lines, "", sep="\n", file=sys.stderr)
+                message = _without_traceback(error)
+                if not message and isinstance(error, OSError) and error.strerror:
+                    name = str(error.filename or "the output")[:MOST_SHOWN]
+                    message = f"{name}: cannot be used ({error.strerror})"
+                if not message:
+                    last = traceback.extract_tb(error.__traceback__)[-1]
+                    what = traceback.format_exception_only(error)[-1].strip()[:MOST_SHOWN]
+                    message = (
+                        f"{what} ({Path(last.filename).name}, line {last.lineno})\n"
+                        "This is a fault of cinorms: please report it with the command and these lines "
+                        "(CONTRIBUTING.md)."
+                    )
+                print("", *filter(None, (lead, message)), "", sep="\n", file=sys.stderr)
                 return CANNOT
 
         return guarded
@@ -128,17 +139,3 @@ def _without_traceback(error: BaseException) -> str | None:
             return f"The disk is full{where}: free some space and run again. Earlier results are kept."
         at = at.__cause__ or at.__context__
     return None
-
-
-def _in_short(error: BaseException) -> str:
-    """Return the message for a failure that no log explains."""
-    if message := _without_traceback(error):
-        return message
-    if isinstance(error, OSError) and error.strerror:
-        return f"{str(error.filename or 'the output')[:MOST_SHOWN]}: cannot be used ({error.strerror})"
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    what = traceback.format_exception_only(error)[-1].strip()[:MOST_SHOWN]
-    return (
-        f"{what} ({Path(last.filename).name}, line {last.lineno})\n"
-        "This is a fault of cinorms: please report it with the command and these lines (CONTRIBUTING.md)."
-    )

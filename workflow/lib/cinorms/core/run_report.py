@@ -40,11 +40,9 @@ class RunReport:
         total = int(stats["total"])
         return f"{total:,} {'job' if total == 1 else 'jobs'} to run"
 
-    def started(
-        self, jobid: Any, rule: str, wildcards: Mapping[str, str], logs: Sequence[str], makes: bool
-    ) -> None:
+    def started(self, jobid: Any, job: Job) -> None:
         """Note what a job is."""
-        self._jobs[jobid] = Job(rule, wildcards, logs, makes)
+        self._jobs[jobid] = job
 
     def finished(self, jobid: Any) -> None:
         """Note that a job succeeded, perhaps after a retry."""
@@ -52,12 +50,9 @@ class RunReport:
         if jobid in self._jobs:
             self._done.append(self._jobs[jobid])
 
-    def failed(
-        self, jobid: Any, rule: str, wildcards: Mapping[str, str], logs: Sequence[str], makes: bool
-    ) -> None:
+    def failed(self, jobid: Any, job: Job) -> None:
         """Note that a job failed; it may be tried again."""
-        known = self._jobs.get(jobid)
-        self._failed[jobid] = known if known is not None else Job(rule, wildcards, logs, makes)
+        self._failed[jobid] = self._jobs.get(jobid, job)
 
     def progress(self, done: int, total: int) -> str:
         """Return a line for each job that ended since the last one."""
@@ -71,22 +66,16 @@ class RunReport:
             return ""
         jobs_of: dict[str, list[Job]] = {}
         for job in self._failed.values():
-            jobs_of.setdefault(_reason(job), []).append(job)
+            reason = next(
+                filter(None, map(failure_in, job.logs)),
+                "The job ended without a message: it was killed, or ran out of memory or time.",
+            )
+            jobs_of.setdefault(reason, []).append(job)
         n = len(self._failed)
         lines = ["", f"{n} {'job' if n == 1 else 'jobs'} failed; all other results are kept:"]
         for reason, jobs in jobs_of.items():
-            lines += ["", f"  {_names(jobs)}", *(f"    {line}" for line in reason.splitlines())]
+            more = f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else ""
+            lines += ["", f"  {', '.join(map(str, jobs[:NAMED]))}{more}"]
+            lines += [f"    {line}" for line in reason.splitlines()]
             lines += [f"    (log: {jobs[0].logs[0]})"] if jobs[0].logs else []
         return "\n".join([*lines, ""])
-
-
-def _reason(job: Job) -> str:
-    found = [reason for log in job.logs if (reason := failure_in(log))]
-    return (
-        found[0] if found else "The job ended without a message: it was killed, or ran out of memory or time."
-    )
-
-
-def _names(jobs: Sequence[Job]) -> str:
-    named = ", ".join(str(job) for job in jobs[:NAMED])
-    return f"{named} and {len(jobs) - NAMED} more" if len(jobs) > NAMED else named

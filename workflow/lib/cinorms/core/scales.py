@@ -16,7 +16,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinorms.core.errors import ConfigError, listing
 from cinorms.core.labels import listed
 
 if TYPE_CHECKING:
@@ -131,10 +130,8 @@ class Scale:
         """Return ``levels``, missing ones too, as levels of `binned`."""
         if self.binned is self:
             return levels
-        known = {
-            level: self.binned.levels[place] for level, place in zip(self.levels, self._places, strict=True)
-        }
-        return levels.map(known, na_action="ignore").astype("Int8")
+        binned = dict(zip(self.levels, (self.binned.levels[place] for place in self._places), strict=True))
+        return levels.map(binned, na_action="ignore").astype("Int8")
 
     def places(self, levels: npt.ArrayLike, missing: int = -1) -> npt.NDArray[np.intp]:
         """Return the position of each of ``levels`` on the `binned` scale, lowest 0, and ``missing`` for NaN.
@@ -165,19 +162,15 @@ class Scale:
         """Return the scale that a job knows (see `known`)."""
         if isinstance(known, str):
             return papers_scale(known)
-        plain = {name: _frozen(value) for name, value in known.items()}
-        line, says = known.get("line"), known.get("says")
-        return cls(
-            **{
-                **plain,
-                "line": Line(**{k: _frozen(v) for k, v in line.items()}) if line else None,
-                "says": Says(**says) if says else None,
-            }
-        )
+        line, says = _frozen(known.get("line")), known.get("says")
+        parts = {"line": Line(**line) if line else None, "says": Says(**says) if says else None}
+        return cls(**_frozen(known) | parts)
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(part) for part in value) if isinstance(value, list | tuple) else value
+    if isinstance(value, Mapping):
+        return {name: _frozen(part) for name, part in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 @cache
@@ -186,26 +179,28 @@ def papers_scale(name: str) -> Scale:
 
     It is read as JSON, which is YAML too: jobs that ask models have no parser of YAML.
     """
-    file = FOLDER / f"{name}.yaml"
-    return make_scale(name, json.loads(file.read_text(encoding="utf-8")), file)
+    return make_scale(name, json.loads((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
-def make_scale(name: str, document: Mapping[str, Any], file: object) -> Scale:
-    """Return the scale that a file of resources/scales states, already checked against its schema.
-
-    Raises ``ConfigError`` with the ``file``, the key, what is given and what is allowed.
-    """
-    line = _line(file, document.get("line"))
-    bins = _bins(line, document["line"].get("bins")) if line else []
+def make_scale(name: str, document: Mapping[str, Any]) -> Scale:
+    """Return the scale that a file of resources/scales states, already checked (`cinorms.core.scale_files`)."""
+    stated, midpoint = document.get("line"), document.get("midpoint")
+    line = Line(stated["lowest"], stated["highest"], tuple(stated["ends"])) if stated else None
+    bins = _bins(line, stated.get("bins")) if stated and line else []
     options = _bin_names(bins) or tuple(document["options"])
-    levels = _levels(file, document, options) or _bin_levels(bins) or _steps(document, options)
+    levels = tuple(document.get("levels", ())) or _bin_levels(bins)
+    half, odd = divmod(len(options), 2)
+    if not levels and midpoint is not None:
+        levels = tuple(range(-options.index(midpoint), len(options) - options.index(midpoint)))
+    elif not levels:  # steps from the middle that leave out 0, which an odd number of options cannot have
+        levels = tuple(range(1, len(options) + 1)) if odd else (*range(-half, 0), *range(1, half + 1))
     return Scale(
         name=name,
         title=document["title"],
         measure=document["measure"],
         options=options,
         levels=levels,
-        midpoint=_midpoint(file, document.get("midpoint"), options, levels, line),
+        midpoint=midpoint if line or midpoint is None else levels[options.index(midpoint)],
         language=document.get("language", "English"),
         words=tuple((kind, tuple(words)) for kind, words in sorted(document.get("words", {}).items())),
         line=line,
@@ -224,22 +219,6 @@ def measures_of(scales: Iterable[Scale]) -> str:
     return listed(list(dict.fromkeys(scale.measured for scale in scales)))
 
 
-def _line(file: object, stated: Mapping[str, Any] | None) -> Line | None:
-    if stated is None:
-        return None
-    lowest, highest = stated["lowest"], stated["highest"]
-    if not lowest < highest:
-        raise ConfigError(
-            f"{file}: line: lowest is {lowest}, highest is {highest}; put the lower number under 'lowest'"
-        )
-    if stated.get("bins", 1) > highest - lowest + 1:
-        raise ConfigError(
-            f"{file}: line.bins: {stated['bins']} is more than the {highest - lowest + 1} numbers of the line; "
-            "allowed: at most one bin per number"
-        )
-    return Line(lowest, highest, tuple(stated["ends"]))
-
-
 def _bins(line: Line, bins: int | None) -> list[tuple[int, int]]:
     """Return the first and the last number of each bin; the bins differ by one number at most."""
     n = line.highest - line.lowest + 1
@@ -255,49 +234,6 @@ def _bin_names(bins: Sequence[tuple[int, int]]) -> tuple[str, ...]:
 
 def _bin_levels(bins: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     return tuple((a + b) // 2 for a, b in bins)
-
-
-def _levels(file: object, document: Mapping[str, Any], options: Sequence[str]) -> tuple[int, ...]:
-    """Return the levels as stated, none where the file states none."""
-    stated = document.get("levels")
-    if stated is not None:
-        if len(stated) != len(options):
-            raise ConfigError(
-                f"{file}: levels: has {len(stated)} numbers for {len(options)} options; give one for each option"
-            )
-        if sorted(set(stated)) != stated:
-            raise ConfigError(f"{file}: levels: {stated} do not rise; put each above the last")
-    return tuple(stated or ())
-
-
-def _steps(document: Mapping[str, Any], options: Sequence[str]) -> tuple[int, ...]:
-    """Return steps from the midpoint, or from the middle of the options."""
-    if document.get("midpoint") is not None:
-        middle = list(options).index(document["midpoint"]) if document["midpoint"] in options else 0
-        return tuple(range(-middle, len(options) - middle))
-    half = len(options) // 2
-    if len(options) % 2:
-        return tuple(range(1, len(options) + 1))
-    return (*range(-half, 0), *range(1, half + 1))
-
-
-def _midpoint(
-    file: object, stated: str | int | None, options: Sequence[str], levels: Sequence[int], line: Line | None
-) -> int | None:
-    if stated is None:
-        return None
-    if line is not None:
-        if not isinstance(stated, int) or not line.lowest <= stated <= line.highest:
-            raise ConfigError(
-                f"{file}: midpoint: {stated!r} is not a number of the line; allowed: {line.lowest} to {line.highest}, "
-                "or null"
-            )
-        return stated
-    if stated not in options:
-        raise ConfigError(
-            f"{file}: midpoint: {stated!r} is not an option of this scale; {listing(str(stated), options)}"
-        )
-    return levels[list(options).index(str(stated))]
 
 
 def level_of_number(scale: Scale, number: float) -> int | None:

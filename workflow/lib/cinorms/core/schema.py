@@ -32,10 +32,8 @@ from pydantic_core import CoreSchema
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: What pydantic calls a bound of a union, and what JSON Schema calls it.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
-#: Keywords of a schema that hold schemas: by name, in a list, alone.
-_BY_NAME = ("properties", "patternProperties")
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_ALONE = ("items", "additionalProperties", "propertyNames", "not", "if", "then", "else")
+#: Keywords of a schema that hold a schema.
+_ALONE = ("items", "additionalProperties", "propertyNames")
 
 T = TypeVar("T")
 
@@ -61,6 +59,8 @@ Name = Annotated[
         description="names have lower-case letters, digits, '-' and '_' (at most 100)",
     ),
 ]
+#: The name of a file of resources.
+ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]
 #: One line of text. Python's $ also fits before a line break at the end.
 Text = Annotated[
     str, Field(pattern=r"^\S(.*\S)?(?!\n)$", description="one line of text without spaces around it")
@@ -97,11 +97,16 @@ def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         return _clean({**defs[schema["$ref"].removeprefix("#/$defs/")], **rest}, defs)
-    kept = {
-        _BOUNDS.get(key, key): _inner(key, value, defs)
-        for key, value in schema.items()
-        if key != "title" and not (key == "default" and value is None)
-    }
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "patternProperties"):
+            value = {name: _clean(part, defs) for name, part in value.items()}
+        elif key in ("anyOf", "prefixItems"):
+            value = [_clean(part, defs) for part in value]
+        elif key in _ALONE and isinstance(value, dict):
+            value = _clean(value, defs)
+        if key != "title" and not (key == "default" and value is None):
+            kept[_BOUNDS.get(key, key)] = value
     if "patternProperties" in kept:  # a mapping whose names have a pattern
         ((pattern, values),) = kept.pop("patternProperties").items()
         kept["propertyNames"] = {**kept.get("propertyNames", {}), "pattern": pattern}
@@ -113,14 +118,6 @@ def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
     if "enum" in kept:
         kept.pop("type", None)  # "is not allowed; allowed: ..." says more than a wrong type
     return _alternatives(kept) if "anyOf" in kept else kept
-
-
-def _inner(key: str, value: Any, defs: dict[str, Any]) -> Any:
-    if key in _BY_NAME:
-        return {name: _clean(sub, defs) for name, sub in value.items()}
-    if key in _LISTED:
-        return [_clean(sub, defs) for sub in value]
-    return _clean(value, defs) if key in _ALONE and isinstance(value, dict) else value
 
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:

@@ -75,34 +75,25 @@ class Contract:
 
     def schema(self, names: list[str]) -> pa.Schema:
         """Return the Arrow schema for a frame with the columns ``names``; raise ``DataError`` for wrong ones."""
-        missing = [c for c in self.columns if c not in names and c not in self.optional]
+        missing = [name for name in self.columns if name not in names and name not in self.optional]
         counted = count_columns(count_levels(names)) if self.counts else []
-        unknown = [c for c in names if c not in self.columns and c not in counted]
+        unknown = [name for name in names if name not in self.columns and name not in counted]
         if missing or (unknown and self.extra is None):
             raise DataError(
                 f"table {self.name}: columns missing {missing}, columns not in the contract {unknown}"
             )
-        return pa.schema(
-            [
-                pa.field(
-                    c,
-                    COUNT if c in counted else self.columns.get(c, self.extra),
-                    nullable=c in self.nullable or c in unknown,
-                )
-                for c in names
-            ],
-            metadata={b"cinorms": f"{self.name} v{self.version}".encode()},
-        )
+        types = {name: COUNT if name in counted else self.columns.get(name, self.extra) for name in names}
+        optional = self.nullable.union(unknown)
+        fields = [pa.field(name, kind, nullable=name in optional) for name, kind in types.items()]
+        return pa.schema(fields, metadata={b"cinorms": f"{self.name} v{self.version}".encode()})
 
     def described(self, levels: Sequence[int] = ()) -> dict[str, str]:
         """Return one sentence per column, those that count each of ``levels`` included."""
-        found = {}
+        counts = {count_columns([level])[0]: f"Valid answers at level {level}." for level in levels}
+        described: dict[str, str] = {}
         for name, about in self.about.items():
-            found[name] = about
-            if name == self.counts:
-                columns = zip(count_columns(levels), levels, strict=True)
-                found |= {column: f"Valid answers at level {level}." for column, level in columns}
-        return found
+            described |= {name: about, **(counts if name == self.counts else {})}
+        return described
 
 
 def count_columns(levels: Sequence[int]) -> list[str]:

@@ -49,7 +49,10 @@ def load_yaml(path: str | Path) -> Any:
 def read_yaml(text: str, place: str) -> Any:
     """Return what ``text`` holds; ``place`` names its source in messages."""
     try:
-        document = _parsed(text)
+        try:
+            document = yaml.load(text, Loader=_FastLoader)
+        except yaml.YAMLError:
+            document = yaml.load(text, Loader=_Loader)  # its messages are clearer
         _size(document, {})
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -67,13 +70,6 @@ def read_yaml(text: str, place: str) -> Any:
     return document
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return yaml.load(text, Loader=_FastLoader)
-    except yaml.YAMLError:
-        return yaml.load(text, Loader=_Loader)  # its messages are clearer
-
-
 def _size(node: Any, known: dict[int, int]) -> int:
     """Return how many values ``node`` holds; those of an alias count at every use.
 
@@ -86,7 +82,7 @@ def _size(node: Any, known: dict[int, int]) -> int:
     if id(node) not in known:
         known[id(node)] = 0  # under way
         inside = node.values() if isinstance(node, dict) else node
-        known[id(node)] = 1 + sum(_size(each, known) for each in inside)
+        known[id(node)] = 1 + sum(_size(value, known) for value in inside)
     if known[id(node)] > MOST_VALUES:
         raise OverflowError(f"its aliases (*) expand to more than {MOST_VALUES:,} values; use fewer")
     return known[id(node)]
@@ -96,37 +92,25 @@ class _PlainYaml(SafeConstructor):
     """YAML without its surprises: repeated keys, numbers to base 60 or 8, dates, tags that do not fit."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of ``node``; refuse one whose tag it does not fit, such as ``!!int abc``."""
+        """Return the value of ``node``, unless people read it in another way than YAML does."""
+        tag = node.tag.rpartition(":")[2]
+        if tag == "timestamp":  # Snakemake reads study files too, and an impossible date stops it
+            raise _refused(node, f"YAML reads {node.value} as a date; put it in quotes")
+        if tag in ("int", "float") and isinstance(text := node.value, str):
+            base_8 = tag == "int" and re.fullmatch(r"[-+]?0[0-9]+", text)
+            if (
+                ":" in text or "_" in text or base_8 or len(text) > MOST_DIGITS
+            ):  # 1:30 (90), 010 (8) and 1_000
+                raise _refused(
+                    node,
+                    f"{text[:40]} is not a plain number; write it in decimal digits, or as text in quotes",
+                )
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
-            raise yaml.MarkedYAMLError(
-                problem=f"{_shown(node.value)} is not what its tag '!!{node.tag.rpartition(':')[2]}' says; "
-                "leave the tag out",
-                problem_mark=node.start_mark,
+            raise _refused(
+                node, f"{_shown(node.value)} is not what its tag '!!{tag}' says; leave the tag out"
             ) from None
-
-    def construct_plain_number(self, node: yaml.ScalarNode) -> Any:
-        """Return a number that people read as YAML does; refuse ``1:30`` (90), ``010`` (8) and ``1_000``."""
-        whole = node.tag.endswith(":int")
-        text = self.construct_scalar(node)
-        if (
-            ":" in text
-            or "_" in text
-            or (whole and re.fullmatch(r"[-+]?0[0-9]+", text))
-            or len(text) > MOST_DIGITS
-        ):
-            raise yaml.MarkedYAMLError(
-                problem=f"{text[:40]} is not a plain number; write it in decimal digits, or as text in quotes",
-                problem_mark=node.start_mark,
-            )
-        return self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
-
-    def construct_date(self, node: yaml.ScalarNode) -> Any:
-        """Refuse a date: Snakemake reads study files too, and an impossible one stops it."""
-        raise yaml.MarkedYAMLError(
-            problem=f"YAML reads {node.value} as a date; put it in quotes", problem_mark=node.start_mark
-        )
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -135,13 +119,9 @@ class _PlainYaml(SafeConstructor):
                 continue  # `<<: *anchor`, whose keys may be given again
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable):
-                raise yaml.MarkedYAMLError(
-                    problem=f"{_shown(key)} cannot be a key", problem_mark=key_node.start_mark
-                )
+                raise _refused(key_node, f"{_shown(key)} cannot be a key")
             if key in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key '{key}' appears twice", problem_mark=key_node.start_mark
-                )
+                raise _refused(key_node, f"key '{key}' appears twice")
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -154,14 +134,8 @@ class _FastLoader(_PlainYaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  #
     """Reads YAML in C, ten times as fast: Snakemake reads the study and its schemas again in every job."""
 
 
-for _loader in (_Loader, _FastLoader):
-    for _tag in ("int", "float"):
-        yaml.add_constructor(
-            f"tag:yaml.org,2002:{_tag}", lambda reader, node: reader.construct_plain_number(node), _loader
-        )
-    yaml.add_constructor(
-        "tag:yaml.org,2002:timestamp", lambda reader, node: reader.construct_date(node), _loader
-    )
+def _refused(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 def load_as(cls: type[M], path: str | Path, shown: str = "") -> M:
@@ -239,7 +213,6 @@ def _check_text(document: Any, file: str, key: str) -> None:
 
 
 def _shown(value: object) -> str:
-    """Return ``value`` as a message shows it, shortened."""
     text = "null" if value is None else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 

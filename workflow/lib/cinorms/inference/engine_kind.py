@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.project_files import ProjectFiles
+from cinorms.core.root import Root
 from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Asked, Spec
@@ -106,7 +106,7 @@ class RegistryPlace:
 
     file: str
     model: str
-    files: ProjectFiles
+    files: Root
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from cinorms.core.scales import MOST_OPTIONS, PAPERS, Scale
 from cinorms.prompts.orders import orders_of
 
 if TYPE_CHECKING:
-    from cinorms.core.project_files import ProjectFiles
+    from cinorms.core.root import Root
 
 PLAIN = (
     "{option}",
@@ -192,7 +192,7 @@ def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> 
     return DrawnTraces(n_tokens, cut, unanswered, traces.bias * n_tokens / 1000)
 
 
-def load_planted(files: ProjectFiles, name: str) -> dict[str, Any]:
+def load_planted(files: Root, name: str) -> dict[str, Any]:
     """Read and check a file of planted norms, the coefficients that respondents hold (resources/planted)."""
     # Here, as the environments of inference have no YAML.
     from cinorms.core.validation import load_as

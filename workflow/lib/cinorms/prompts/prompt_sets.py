@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, LeftOut, Number, Text, Value
+from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
-from cinorms.vignettes.dataset_file import ResourceName
 from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.

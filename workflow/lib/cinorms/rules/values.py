@@ -200,7 +200,7 @@ class StudyValues:
 
     def response_files(self, arm: str, model: str) -> list[str]:
         """Return the files of another tool with the responses of a model in an arm."""
-        pattern = self.local(self.study.response_files(arm, model))
+        pattern = self.local(self.study.collected_files(arm, model))
         # Without any, the pattern itself: Snakemake then names it as missing.
         return sorted(glob(pattern)) or [pattern]
 
@@ -218,7 +218,7 @@ class StudyValues:
 
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file of a model in an arm that takes its responses from there."""
-        return self.local(self.study.raw_file(arm, model))
+        return self.local(self.study.collected_files(arm, model))
 
     def release_files(self, arm: str) -> Mapping[str, Any]:
         """Return the YAML file of the release that an arm's answers come from, and the file it names by a path."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.core.validation import read_yaml
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
-from cinorms.study.root import Root
 from cinorms.study.study import Study
 
 #: The project's own folder.

@@ -68,24 +68,22 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
         if factor not in factors:
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
         known = [*factors[factor]]
-        if not known:
-            continue  # the levels of a dataset in a file are unknown until it is fetched
-        if study.null_principle(dataset) and null and null.factor == factor:
+        if known and study.null_principle(dataset) and null and null.factor == factor:
             known.append(null.label)
         for level in levels:
-            if level not in known:
+            if known and level not in known:  # those of a dataset in a file are unknown until it is fetched
                 raise unknown(file, f"{key}.{factor}", level, known, "level")
 
 
 def _check_models(study: Study, name: str, arm: Arm) -> None:
     """Look up the models of an arm, and those that have their own number of templates."""
     models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
     if not models:
         raise ConfigError(
             f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
         )
     for model in models:
-        look_up(study, place.named, [model], "models", "model")
         if study.registry[model].kind.people:
             raise ConfigError(
                 f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
@@ -94,7 +92,9 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
     place = arm.stated_in("templates_for")
     # A setting in arm_defaults is for several arms, which need not all ask the same models.
     named = (
-        models if place.key.startswith("arms.") else [m for each in study.arms for m in study.models(each)]
+        models
+        if place.key.startswith("arms.")
+        else [model for other in study.arms for model in study.models(other)]
     )
     for model in arm.templates_for:
         if model not in named:
@@ -238,7 +238,7 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
     scale, asked = study.scale(name), study.named_scale(words.scale).measure
     if scale.measure != asked:
         where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
-        fitting = [each for each in study.root.names("scales") if study.named_scale(each).measure == asked]
+        fitting = [name for name in study.root.names("scales") if study.named_scale(name).measure == asked]
         raise ConfigError(
             f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
             f"{listing(scale.name, fitting)} (or choose other prompts)"
@@ -275,38 +275,30 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
             f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
-        _check_frame(study, arm, arm.frame)
+        known = study.root.names("published")
+        frames = {
+            f"{release}{SEPARATOR}{frame}" for release in known for frame in study.release(release).frames
+        }
+        if arm.frame not in frames:
+            searched = study.root.searched("published")
+            raise unknown(*arm.stated_in("frame").named, arm.frame, frames, "frame", searched)
+        release = study.release(arm.frame.split(SEPARATOR)[0])
+        for model in study.published_models():
+            if model not in release.models:
+                place = _place_of_models(study, arm)
+                raise unknown(*place.named, model, release.models, "model of this release")
     if arm.source == "responses":
-        _check_responses(study, name, arm)
-
-
-def _check_responses(study: Study, name: str, arm: Arm) -> None:
-    """Look up the format of an arm's files of responses, and check that each model has its own."""
-    if arm.response_format not in format_modules():
-        raise unknown(
-            *arm.stated_in("response_format").named, arm.response_format, format_modules(), "format"
-        )
-    files: dict[str, str] = {}
-    for model in study.models(name):
-        if model in study.registry:
-            other = files.setdefault(study.response_files(name, model), model)
+        place = arm.stated_in("response_format")
+        if arm.response_format not in format_modules():
+            raise unknown(*place.named, arm.response_format, format_modules(), "format")
+        files: dict[str, str] = {}
+        for model in [model for model in study.models(name) if model in study.registry]:
+            other = files.setdefault(study.collected_files(name, model), model)
             if other != model:
                 raise ConfigError(
                     f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
                     f"{model!r}; put {{model}} into the path"
                 )
-
-
-def _check_frame(study: Study, arm: Arm, frame: str) -> None:
-    """Look up a frame of a release, and the models that are asked in it."""
-    frames = {f"{r}{SEPARATOR}{f}" for r in study.root.names("published") for f in study.release(r).frames}
-    if frame not in frames:
-        raise unknown(*arm.stated_in("frame").named, frame, frames, "frame", study.root.searched("published"))
-    release = study.release(frame.split(SEPARATOR)[0])
-    for model in study.published_models():
-        if model not in release.models:
-            place = _place_of_models(study, arm)
-            raise unknown(*place.named, model, release.models, "model of this release")
 
 
 def _check_people(study: Study, name: str, arm: Arm) -> None:
@@ -333,8 +325,8 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
             "options; state one for each, lowest first"
         )
     models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
     for model in models:
-        look_up(study, place.named, [model], "models", "model")
         if not study.registry[model].kind.people:
             raise ConfigError(
                 f"{place}: '{model}' is a model, but arm '{name}' has source: human; leave the key 'models' out, or "

@@ -1,4 +1,4 @@
-"""The attributes of models and arms that an analysis can name."""
+"""The attributes of models and arms that an analysis can name: all that kinds take from this package at run time."""
 
 from __future__ import annotations
 

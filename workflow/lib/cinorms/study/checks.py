@@ -16,7 +16,14 @@ def check_names(study: Study) -> None:
     """Look up every name that the schemas cannot know."""
     settings = study.settings
     look_up(study, settings.stated_in("models").named, settings.models, "models", "model")
-    _check_datasets(study)
+    for name, options in settings.datasets.items():
+        file = settings.stated_in("datasets", name).file
+        look_up(study, (file, "datasets"), [name], "vignettes", "dataset")
+        if options.null_principle and not study.dataset(name).null_level:
+            raise ConfigError(
+                f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
+                "set it to false"
+            )
     for name in study.arms:
         check_arm(study, name)
     for name in study.datasets():
@@ -28,24 +35,27 @@ def check_names(study: Study) -> None:
         check_file(gate.policy, *gate.stated_in("policy").named)
     _check_coder(study)
     _check_pilot(study)
-    _check_awaited(study)
-    _check_stand_ins(study)
+    for name in (
+        study.awaited()
+    ):  # an unknown paraphraser is refused here; so are paraphrases that nobody finds again
+        path = study.root.names("prompts")[name]
+        if study.root.is_fetched and settings.engine != "planted" and not study.root.is_own(path):
+            raise ConfigError(
+                f"{study.root.shown(path)}: its paraphrases do not exist yet. This project was fetched from git, so "
+                "they would be lost in a cache: copy the file into prompts/ of a folder of yours, and name that folder "
+                "in the study (resources: [FOLDER])"
+            )
+    for model in study.all_models() if settings.engine == "planted" else ():
+        entry, stand_in = study.registry[model], study.stand_in(model)
+        if not (entry.kind.planted or entry.kind.people) and stand_in not in study.registry:
+            raise ConfigError(
+                f"{entry.file}: {model}: key 'stand_in' is missing, and its default {stand_in!r} does not exist; "
+                "name a planted model"
+            )
     for model in settings.norms.t_val_for:
         if model not in study.all_models():
             place = settings.norms.stated_in("t_val_for")
             raise unknown(*place.named, model, study.all_models(), "model of this study")
-
-
-def _check_datasets(study: Study) -> None:
-    """Look up the datasets that have options, and check that the options fit them."""
-    for name, options in study.settings.datasets.items():
-        file = study.settings.stated_in("datasets", name).file
-        look_up(study, (file, "datasets"), [name], "vignettes", "dataset")
-        if options.null_principle and not study.dataset(name).null_level:
-            raise ConfigError(
-                f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
-                "set it to false"
-            )
 
 
 def _check_flows_of(study: Study, dataset: Dataset) -> None:
@@ -109,26 +119,3 @@ def _check_pilot(study: Study) -> None:
         raise ConfigError(
             f"{place}: there is no {answers} in the folder that the study runs in; run the study {pilot!r} first"
         )
-
-
-def _check_awaited(study: Study) -> None:
-    """Refuse an unknown paraphraser, and paraphrases that nobody would find again."""
-    for name in study.awaited():
-        file = study.root.names("prompts")[name]
-        if study.root.is_fetched and study.settings.engine != "planted" and not study.root.is_own(file):
-            raise ConfigError(
-                f"{study.root.shown(file)}: its paraphrases do not exist yet. This project was fetched from git, so "
-                "they would be lost in a cache: copy the file into prompts/ of a folder of yours, and name that folder "
-                "in the study (resources: [FOLDER])"
-            )
-
-
-def _check_stand_ins(study: Study) -> None:
-    if study.settings.engine == "planted":
-        for model in study.all_models():
-            entry, stand_in = study.registry[model], study.stand_in(model)
-            if not (entry.kind.planted or entry.kind.people) and stand_in not in study.registry:
-                raise ConfigError(
-                    f"{entry.file}: {model}: key 'stand_in' is missing, and its default {stand_in!r} does not exist; "
-                    "name a planted model"
-                )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cinorms.core.errors import DataError
 from cinorms.core.logs import command
+from cinorms.core.root import Root
 from cinorms.study.load import load_study, read_layers
-from cinorms.study.root import Root
 from cinorms.study.study import Study
 from cinorms.vignettes.source_files import SourceFile, get, local_copy
 
@@ -40,21 +40,16 @@ def obtain(files: Sequence[SourceFile], cache_dir: Path, mirror: str | None) -> 
         try:
             get(missing[0], cache_dir, mirror)
         except DataError as error:
-            raise DataError(_listed(missing, str(error).partition("; ")[0], mirror)) from None
+            n, where = len(missing), f"the mirror {mirror}"
+            lines = [
+                f"{n} published {'file is' if n == 1 else 'files are'} missing. {str(error).partition('; ')[0]}",
+                f"Put them into {where if mirror else 'a folder, and name it with the variable CINORMS_MIRROR'}:",
+            ]
+            for file in missing:
+                name = file.mirror[0] if file.mirror else file.url.rpartition("/")[2]
+                lines.append(f"  {name}\n    sha256 {file.sha256}\n    from   {file.url}")
+            raise DataError("\n".join(lines)) from None
         missing.pop(0)
-
-
-def _listed(missing: Sequence[SourceFile], reason: str, mirror: str | None) -> str:
-    where = f"the mirror {mirror}" if mirror else "a folder, and name it with the variable CINORMS_MIRROR"
-    n = len(missing)
-    lines = [
-        f"{n} published {'file is' if n == 1 else 'files are'} missing. {reason}",
-        f"Put them into {where}:",
-    ]
-    for file in missing:
-        name = file.mirror[0] if file.mirror else file.url.rpartition("/")[2]
-        lines.append(f"  {name}\n    sha256 {file.sha256}\n    from   {file.url}")
-    return "\n".join(lines)
 
 
 @command("The study cannot run.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cinorms.core.labels import listed
@@ -38,24 +38,32 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
         parts = [_part_shown(study, source.declared, source.options) for source in sources]
         return Entry(**base, scales=scales, mark=_joined([study.mark(shown), *parts]))
-    arms = list(options.arms)
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
-    people = set(study.people())
     names = list(dict.fromkeys(model for _, model in selected))
+    more: dict[str, Any] = {}
+    if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
+        # Its own thresholds override the study's. An entry that reads no norms has none: they do not affect it.
+        stated = {name: getattr(options, name, None) for name in ("t_val", "t_maj")}
+        own = {name: value for name, value in stated.items() if value is not None}
+        more["thresholds"] = {model: study.thresholds_of(model)._replace(**own) for model in names}
+        more["grid"] = tuple(grid(*study.thresholds(), study.settings.norms.consensus))
+    if "repeats" in kind.also:
+        more["repeated"] = tuple(pair for pair in selected if pair[0] in study.repeated_arms())
+        # In these, sampling draws anew.
+        more["drawn"] = tuple(pair for pair in more["repeated"] if study.temperature(*pair) != 0)
     return Entry(
         **base,
         seed=study.seed,
         selected=selected,
         respondents=tuple(pair for pair in selected if pair[1] in planted),
-        people=tuple(pair for pair in selected if pair[1] in people),
-        scales={arm: study.scale(arm) for arm in arms},
-        factors_of={arm: study.factors_of(arm) for arm in arms},
-        conditions={arm: study.conditions(arm) for arm in arms},
+        people=tuple(pair for pair in selected if pair[1] in study.people()),
+        scales={arm: study.scale(arm) for arm in options.arms},
+        factors_of={arm: study.factors_of(arm) for arm in options.arms},
+        conditions={arm: study.conditions(arm) for arm in options.arms},
         attributes={model: study.attributes(model) for model in names},
         mark=_joined([study.mark(names), _part_shown(study, kind, options)]),
-        **(_rules(study, options, names) if _depends_on_thresholds(kind) else {}),
-        **(_repeats(study, selected) if "repeats" in kind.also else {}),
+        **more,
     )
 
 
@@ -79,28 +87,3 @@ def _part_shown(study: Study, kind: Kind, options: Any) -> str:
 
 def _joined(sentences: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(filter(None, sentences)))
-
-
-def _repeats(study: Study, selected: Sequence[Pair]) -> dict[str, Any]:
-    """Return which of the pairs are asked again, and in which of them sampling draws anew."""
-    repeated = tuple(pair for pair in selected if pair[0] in study.repeated_arms())
-    return {"repeated": repeated, "drawn": tuple(pair for pair in repeated if study.temperature(*pair) != 0)}
-
-
-def _depends_on_thresholds(kind: Kind) -> bool:
-    """Return whether an entry of ``kind`` reads norms, or judges them itself."""
-    return "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms)
-
-
-def _rules(study: Study, options: Any, models: Sequence[str]) -> dict[str, Any]:
-    """Return the rules under which an entry takes norms, its own before the study's.
-
-    An entry that reads no norms has none: thresholds do not affect it.
-    """
-    t_val, t_maj = getattr(options, "t_val", None), getattr(options, "t_maj", None)
-    stated = {"t_val": t_val, "t_maj": t_maj}
-    own = {name: value for name, value in stated.items() if value is not None}
-    return {
-        "thresholds": {model: study.thresholds_of(model)._replace(**own) for model in models},
-        "grid": tuple(grid(*study.thresholds(), study.settings.norms.consensus)),
-    }

@@ -109,18 +109,11 @@ def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
     check({k: v for k, v in stated.items() if k != "kind"}, known[name].options, place.file, place.key())
     options: Any = known[name].read(stated)
     if hasattr(options, "arms"):
-        _check_arms(place, options)
+        study = place.study
+        place.check_names("arms", options.arms, study.arms, "arm")
+        asked = {model for arm in options.arms for model in study.models(arm)}
+        place.check_names("models", options.models or (), asked, "model of these arms")
+        select = study.settings.stated_in(place.section, place.name, "select")
+        for arm in options.arms:
+            check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
     options.check(place)
-
-
-def _check_arms(place: EntryPlace, options: Any) -> None:
-    """Look up the arms, their models, and the levels of their flows."""
-    study = place.study
-    for arm in options.arms:
-        if arm not in study.arms:
-            raise place.unknown("arms", arm, study.arms, "arm")
-    asked = {model for arm in options.arms for model in study.models(arm)}
-    place.check_names("models", options.models or (), asked, "model of these arms")
-    select = study.settings.stated_in(place.section, place.name, "select")
-    for arm in options.arms:
-        check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)

@@ -18,7 +18,7 @@ from pydantic import (
 
 from cinorms.core.errors import DataError
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.scales import Known, Scale
+from cinorms.core.scales import Scale
 from cinorms.core.schema import Number
 from cinorms.norms.thresholds import Consensus
 
@@ -26,8 +26,12 @@ from cinorms.norms.thresholds import Consensus
 Majority = Number | Literal["plurality"]
 
 
-def _scale(value: Scale | Known) -> Scale:
-    return value if isinstance(value, Scale) else Scale.of(value)
+#: In the file as jobs know it (`Scale.known`).
+PlainScale = Annotated[
+    Scale,
+    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
+    PlainSerializer(lambda scale: scale.known),
+]
 
 
 class _Facts(BaseModel):
@@ -43,8 +47,7 @@ class ArmFacts(_Facts):
     source: str
     frame: str | None
     origin: str
-    #: In the file as jobs know it (`Scale.known`).
-    scale: Annotated[Scale, PlainValidator(_scale), PlainSerializer(lambda scale: scale.known)]
+    scale: PlainScale
     levels: tuple[int, ...]
     options: tuple[str, ...]
     prompts: str
@@ -168,8 +171,5 @@ class StudyFacts(_Facts):
 
     def analyses_of(self, kind: str, arm: str | None = None) -> list[str]:
         """Return the analyses of a kind, or those of them that are about one arm."""
-        return [
-            name
-            for name, entry in self.analyses.items()
-            if entry.kind == kind and (arm is None or arm in entry.arms)
-        ]
+        entries = [name for name, entry in self.analyses.items() if entry.kind == kind]
+        return [name for name in entries if arm is None or arm in self.analyses[name].arms]

@@ -92,9 +92,9 @@ class Settings(Section):
             if isinstance(value, Settings):
                 value.locate(origins.below(key))
             elif isinstance(value, Mapping):
-                for name, each in value.items():
-                    if isinstance(each, Settings):
-                        each.locate(origins.below(key, name))
+                for name, part in value.items():
+                    if isinstance(part, Settings):
+                        part.locate(origins.below(key, name))
 
 
 class Merged(NamedTuple):

@@ -1,19 +1,25 @@
-"""From study files to one checked study: layers are merged, and every name is looked up."""
+"""From study files to one checked study: layers are merged, and every name is looked up.
+
+``python -m cinorms.study.load FILE`` gives one message where a file cannot be read or its keys are wrong. Snakemake
+reads the file of ``--configfile`` before the workflow does, and may answer with a traceback: `make` runs this first.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.logs import command
+from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml
 from cinorms.study.checks import check_names
 from cinorms.study.entry_place import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
@@ -27,11 +33,7 @@ def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
     """Check each layer, merge them (the last wins) and look up every name.
 
-    Raises
-    ------
-    ConfigError
-        For the first mistake, with the file, the key, what is given and what is allowed.
-
+    Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed.
     """
     for layer in layers:
         check(layer.document, StudySettings, layer.file)
@@ -45,11 +47,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
 def make_settings(merged: Merged) -> StudySettings:
     """Return merged layers, each checked before, as typed values that know where they are stated.
 
-    Raises
-    ------
-    ConfigError
-        For a setting that no layer states: config/config.yaml is the only place for defaults.
-
+    Raises ``ConfigError`` for a setting that no layer states: config/config.yaml is the only place for defaults.
     """
     try:
         settings = StudySettings.model_validate(merged.document)
@@ -61,3 +59,15 @@ def make_settings(merged: Merged) -> StudySettings:
         raise ConfigError(f"config/config.yaml: key '{key}' is missing; restore its default there") from None
     settings.locate(merged.origins)
     return settings
+
+
+@command("The study cannot run.")
+def main(arguments: Sequence[str]) -> int:
+    """Read each file and check its keys."""
+    for name in arguments:
+        check(load_yaml(name), StudySettings, name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

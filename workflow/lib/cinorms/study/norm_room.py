@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from cinorms.entries.registry import SECTIONS
@@ -35,18 +36,31 @@ class Room(NamedTuple):
 def norm_room(study: Study) -> Room:
     """Return one text for each group of models that are asked too few variants to hold a norm."""
     pairs = [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
-    variants = {
-        (arm, model): study.templates(arm, model) * study.arms[arm].orders.count for arm, model in pairs
-    }
+    variants = {pair: study.templates(*pair) * study.arms[pair[0]].orders.count for pair in pairs}
     read = list(_read(study, variants))
-    short = [each for each in read if each.variants < each.t_val]
+    short = [need for need in read if need.variants < need.t_val]
     if pairs and not read:
         unread = [Short(*pair, variants[pair], study.t_val(pair[1]), "") for pair in pairs]
-        short = unread if all(each.variants < each.t_val for each in unread) else []
+        short = unread if all(need.variants < need.t_val for need in unread) else []
     # Tables that try thresholds have something to show where the lowest can be met.
-    lowest = min([*(each.t_val for each in read), *study.thresholds()[0]])
-    hopeless = bool(read) and len(short) == len(read) and max(each.variants for each in read) < lowest
-    return Room(_texts(study, short), hopeless)
+    lowest = min([*(need.t_val for need in read), *study.thresholds()[0]])
+    hopeless = bool(read) and len(short) == len(read) and max(need.variants for need in read) < lowest
+    texts = []
+    numbers = attrgetter("arm", "variants", "t_val")
+    for (arm, n_variants, t_val), group in groupby(sorted(short, key=numbers), key=numbers):
+        needs = list(group)
+        models = list(dict.fromkeys(need.model for need in needs))
+        who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
+        entries = list(dict.fromkeys(need.entry for need in needs if need.entry))
+        more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
+        where = f" (in {', '.join(entries[:SHOWN])}{more})" if entries else ""
+        orders = study.arms[arm].orders.count
+        asked = f"{n_variants // orders} templates x {orders} order{'s'[: orders > 1]}"
+        texts.append(
+            f"arms.{arm}: {n_variants} variants per flow ({asked}) for {who} are fewer than t_val ({t_val}), so no "
+            f"flow can hold a norm{where}; raise templates or orders.count, or lower t_val"
+        )
+    return Room(texts, hopeless)
 
 
 def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:
@@ -57,24 +71,3 @@ def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]
             for arm, model in entry.selected if entry.thresholds else ():
                 if (arm, model) in variants:
                     yield Short(arm, model, variants[arm, model], entry.thresholds[model].t_val, name)
-
-
-def _texts(study: Study, short: list[Short]) -> list[str]:
-    def by_numbers(each: Short) -> tuple[str, int, int]:
-        return each.arm, each.variants, each.t_val
-
-    texts = []
-    for (arm, variants, t_val), group in groupby(sorted(short, key=by_numbers), key=by_numbers):
-        found = list(group)
-        models = list(dict.fromkeys(each.model for each in found))
-        who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
-        entries = list(dict.fromkeys(each.entry for each in found if each.entry))
-        more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
-        where = f" (in {', '.join(entries[:SHOWN])}{more})" if entries else ""
-        orders = study.arms[arm].orders.count
-        asked = f"{variants // orders} templates x {orders} order{'s'[: orders > 1]}"
-        texts.append(
-            f"arms.{arm}: {variants} variants per flow ({asked}) for {who} are fewer than t_val ({t_val}), so no flow "
-            f"can hold a norm{where}; raise templates or orders.count, or lower t_val"
-        )
-    return texts

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, RootModel
 
 from cinorms.core.errors import ConfigError, listing
+from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml, unknown
 from cinorms.inference.engine_kind import RegistryPlace, engine_kind, engine_modules
 from cinorms.inference.model_entry import ModelEntry, make_model
-from cinorms.study.root import Root
 
 ModelName = Annotated[
     str,

@@ -22,15 +22,11 @@ MOST_MINUTES = 720
 def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
     """Return the spec of one shard of ``model`` in ``arm``."""
     settings, entry = study.arms[arm], study.registry_entry(model)
-    dataset = study.dataset(settings.dataset)
-    common = {
-        "protocol": PROTOCOL,
-        "engine": entry.engine,
+    stated: dict[str, Any] = {
         "model": model,
         "shard": shard,
-        "seed": study.seed,
         "scale": study.scale(arm).known,
-        "factors": list(dataset.factors),
+        "factors": list(study.dataset(settings.dataset).factors),
         "select": settings.plain()["select"],
         "n_templates": study.templates(arm, model),
         "order_method": settings.orders.method,
@@ -40,27 +36,18 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "layout": entry.own_settings.paper_layout if settings.layout == "paper" else settings.layout,
         "system": settings.system,
     }
-    wrapped = {"wrap": _wrapper(settings.wrap, entry)} if entry.kind.wraps else {}
-    reasoning = reasoning_of(entry, settings.reasoning.asked) if settings.reasoning else {}
+    reasoning = reasoning_of(entry, settings.reasoning.asked) if settings.reasoning else None
     rule = study.asking_rule(arm, model)
-    asking = {} if rule is None else {"asking": rule}
-    return Spec.from_plain({**common, **wrapped, **entry.identity, **(reasoning or {}), **asking})
-
-
-def reasoning_of(entry: ModelEntry, asked: Asked) -> dict[str, Any] | None:
-    """Return the keys of a spec that say how a model reasons; None where nobody knows how it is told."""
-    return entry.kind.reasoning(entry.settings, asked) if entry.kind.reasoning else None
+    more = {**(reasoning or {}), **({} if rule is None else {"asking": rule})}
+    return _spec(study, entry, settings.wrap, stated, more)
 
 
 def make_coder_spec(study: Study, scale: str) -> Spec:
     """Return the spec of the job in which the coder reads the replies to ``scale``."""
     entry = study.registry_entry(_coder(study))
-    common = {
-        "protocol": PROTOCOL,
-        "engine": entry.engine,
+    stated: dict[str, Any] = {
         "model": entry.name,
         "shard": shard_names(1, 1)[0],
-        "seed": study.seed,
         "scale": study.named_scale(scale).known,
         "factors": [],
         "select": {},
@@ -72,19 +59,32 @@ def make_coder_spec(study: Study, scale: str) -> Spec:
         "layout": "single",
         "system": None,
     }
-    wrapped = {"wrap": _wrapper("registry", entry)} if entry.kind.wraps else {}
-    return Spec.from_plain({**common, **wrapped, **entry.identity})
+    return _spec(study, entry, "registry", stated, {})
+
+
+def _spec(study: Study, entry: ModelEntry, wrap: str, stated: dict[str, Any], more: dict[str, Any]) -> Spec:
+    """Return a spec of what is stated; the model's entry overrides it, and ``more`` overrides the entry."""
+    wrapped = {}
+    if entry.kind.wraps:
+        if wrap in ("registry", "paper"):
+            assert isinstance(entry.settings, ServedSettings), (
+                "an engine that wraps prompts has these settings"
+            )
+            wrap = entry.settings.wrap if wrap == "registry" else entry.settings.paper_wrap
+        wrapped = {"wrap": wrap}
+    common = {"protocol": PROTOCOL, "engine": entry.engine, "seed": study.seed}
+    return Spec.from_plain({**common, **stated, **wrapped, **entry.identity, **more})
+
+
+def reasoning_of(entry: ModelEntry, asked: Asked) -> dict[str, Any] | None:
+    """Return the keys of a spec that say how a model reasons; None where nobody knows how it is told."""
+    return entry.kind.reasoning(entry.settings, asked) if entry.kind.reasoning else None
 
 
 def make_coder_tuning(study: Study, scale: str, responses: str) -> dict[str, Any]:
     """Return `make_tuning` of the coder; its cost counts as the study's."""
-    return _tuning(
-        study,
-        study.registry_entry(_coder(study)),
-        f"coder.{scale}",
-        coder_journal(study, scale, responses),
-        responses,
-    )
+    name, journal = f"coder.{scale}", coder_journal(study, scale, responses)
+    return _tuning(study, study.registry_entry(_coder(study)), name, journal, responses)
 
 
 def coder_journal(study: Study, scale: str, responses: str) -> dict[str, Any]:
@@ -112,12 +112,7 @@ def make_tuning(study: Study, arm: str, model: str, shard: str, responses: str) 
 def _tuning(
     study: Study, entry: ModelEntry, name: str, journal: dict[str, Any], responses: str
 ) -> dict[str, Any]:
-    job = Job(
-        mode=study.settings.mode,
-        max_cost_usd=study.settings.max_cost_usd,
-        spending=spending_folder(responses),
-        name=name,
-    )
+    job = Job(study.settings.mode, study.settings.max_cost_usd, spending_folder(responses), name)
     return {**journal, **entry.kind.tuning(entry.settings, job)}
 
 
@@ -155,14 +150,6 @@ def paraphraser_environment(engine: str) -> EngineKind | OwnEnvironment:
     return OWN_ENVIRONMENTS[engine] if engine in OWN_ENVIRONMENTS else engine_kind(engine)
 
 
-def _wrapper(asked: str, entry: ModelEntry) -> str:
-    """Return how a prompt is wrapped: as the arm states, or else as the model's entry does."""
-    if asked not in ("registry", "paper"):
-        return asked
-    assert isinstance(entry.settings, ServedSettings), "an engine that wraps prompts has these settings"
-    return entry.settings.wrap if asked == "registry" else entry.settings.paper_wrap
-
-
 def asking_minutes(study: Study, arm: str, model: str, attempt: int) -> int:
     """Return the minutes to request for asking one shard of ``model`` in ``arm``, at this attempt."""
     entry = study.registry_entry(model)
@@ -174,21 +161,14 @@ def trace_minutes(study: Study, arm: str, model: str) -> int:
     reasoning, entry = study.arms[arm].reasoning, study.registry_entry(model)
     if reasoning is None or not reasoning.budget or entry.kind.needs.tokens_per_minute is None:
         return 0
-    share = entry.own_settings.rates.trace_share or TRACE_SHARE
-    tokens = reasoning.budget * share * _prompts(study, arm) * study.templates(arm, model)
-    minutes = tokens / len(shards_of(study, arm, model)) / entry.kind.needs.tokens_per_minute(entry.settings)
-    return min(math.ceil(minutes), MOST_MINUTES)
-
-
-def _prompts(study: Study, arm: str) -> float:
-    """Return about how many prompts one template makes: selected levels cut all flows in proportion.
-
-    A dataset in a file that states no number of rows counts as one flow.
-    """
     settings = study.arms[arm]
     dataset = study.dataset(settings.dataset)
-    flows = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1)
+    # Selected levels cut all flows in proportion; a dataset in a file that states no number of rows counts as one flow.
+    prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1) * settings.orders.count
     for factor, levels in settings.plain()["select"].items():
         known = dataset.factors.get(factor)
-        flows *= len(levels) / len(known) if known else 1
-    return flows * settings.orders.count
+        prompts *= len(levels) / len(known) if known else 1
+    share = entry.own_settings.rates.trace_share or TRACE_SHARE
+    tokens = reasoning.budget * share * prompts * study.templates(arm, model)
+    minutes = tokens / len(shards_of(study, arm, model)) / entry.kind.needs.tokens_per_minute(entry.settings)
+    return min(math.ceil(minutes), MOST_MINUTES)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.labels import origin_mark
+from cinorms.core.root import Root
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import Scale
 from cinorms.human.survey import Question, Survey, load_survey, split_name
@@ -21,7 +22,6 @@ from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_pa
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.stats.deciding.rounds import Rule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
-from cinorms.study.root import Root
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -126,9 +126,9 @@ class Study:
 
     def temperature(self, arm: str, model: str) -> float | None:
         """Return the temperature at which ``model`` is asked in ``arm``; None where the model takes none."""
-        stated: float | None = self.arms[arm].temperature
-        found: float | None = self.registry_entry(model).identity.get("temperature", stated)
-        return found
+        stated = self.arms[arm].temperature
+        temperature: float | None = self.registry_entry(model).identity.get("temperature", stated)
+        return temperature
 
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
@@ -141,15 +141,9 @@ class Study:
         release = self.release(name)
         return release.files[release.frames[frame].file]
 
-    def raw_file(self, arm: str, model: str) -> str:
-        """Return the raw CSV file with the responses of ``model`` in ``arm``."""
-        return self._file_of(model, self.arms[arm].raw_files)
-
-    def response_files(self, arm: str, model: str) -> str:
-        """Return the path, or the pattern of paths, of what another tool collected from ``model`` in ``arm``."""
-        return self._file_of(model, self.arms[arm].response_files)
-
-    def _file_of(self, model: str, path: str | None) -> str:
+    def collected_files(self, arm: str, model: str) -> str:
+        """Return the path (or a pattern of paths) of what others collected from ``model`` in ``arm``."""
+        path = self.arms[arm].raw_files or self.arms[arm].response_files
         assert path is not None, "an arm with such a source names its files"
         entry = self.registry[model]
         source = entry.settings.source if isinstance(entry.settings, ServedSettings) else model
@@ -164,17 +158,12 @@ class Study:
         planted = self.settings.engine == "planted"
         used = {name: self.prompt_set(name) for name in self.worded()}
         files = self.root.names("prompts")
-        return {
-            name: make_request(
-                asked,
-                self.named_scale(asked.scale).options,
-                self.registry,
-                planted,
-                self.root.shown(files[name]),
-            )
-            for name, asked in used.items()
-            if asked.generate
-        }
+        requests = {}
+        for name, asked in used.items():
+            if asked.generate:
+                options, file = self.named_scale(asked.scale).options, self.root.shown(files[name])
+                requests[name] = make_request(asked, options, self.registry, planted, file)
+        return requests
 
     def prompts_file(self, name: str) -> str:
         """Return the file that holds the templates of the prompt set ``name``, or will hold them.
@@ -229,24 +218,22 @@ class Study:
         return _scale(self.root.resource("scales", name))
 
     def conditions(self, arm: str) -> dict[str, Any]:
-        """Return the conditions of ``arm`` that an analysis can name (``attributes.ARM_ATTRIBUTES``)."""
+        """Return the conditions of ``arm`` that an analysis can name (`ARM_ATTRIBUTES`)."""
         return {**self.arms[arm].conditions(), "scale": self.scale_name(arm)}
 
     def described(self, models: Sequence[str] | None) -> dict[str, dict[str, Any]]:
         """Return what a table of the models shows of each of ``models``, or of all where that is None."""
-        return {model: _described(self.registry_entry(model)) for model in models or self.all_models()}
+        entries = {model: self.registry_entry(model) for model in models or self.all_models()}
+        return {
+            model: {name: entry.get(name) for name in DESCRIBED} | {"origin": entry.kind.origin(entry.stated)}
+            for model, entry in entries.items()
+        }
 
     def factors_of(self, arm: str) -> DatasetFactors:
         """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm].dataset)
-        linked = dataset.design.linked if dataset.design is not None else ()
-        return DatasetFactors(
-            dataset.name,
-            tuple(dataset.factors),
-            tuple(map(tuple, linked)),
-            dataset.expected_range,
-            dataset.flows_of,
-        )
+        linked, told = dataset.design.linked if dataset.design else (), dataset.flows_of
+        return DatasetFactors(dataset.name, tuple(dataset.factors), linked, dataset.expected_range, told)
 
     def levels_of(self, arm: str) -> pd.DataFrame | None:
         """Return the levels of the flows of an arm's dataset; None where only a file can tell them."""
@@ -296,10 +283,10 @@ class Study:
 
     def coded_scales(self) -> dict[str, list[tuple[str, str]]]:
         """Return the (arm, model) whose replies the coder may see, by the scale that they answer on."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        pairs: dict[str, list[tuple[str, str]]] = {}
         for arm in self.arms_from(*READ_HERE):
-            found.setdefault(self.scale_name(arm), []).extend((arm, model) for model in self.models(arm))
-        return found
+            pairs.setdefault(self.scale_name(arm), []).extend((arm, model) for model in self.models(arm))
+        return pairs
 
     def stand_in(self, model: str) -> str:
         """Return the planted model that answers for ``model`` under ``engine: planted``."""
@@ -321,8 +308,3 @@ class Study:
             list(kinds),
             [name for name, kind in kinds.items() if kind.people],
         )
-
-
-def _described(entry: ModelEntry) -> dict[str, Any]:
-    described = {name: entry.get(name) for name in DESCRIBED}
-    return {**described, "origin": entry.kind.origin(entry.stated)}

@@ -1,4 +1,4 @@
-"""Datasets: read from YAML and checked; the flows of a factorial design."""
+"""Datasets: the keys of resources/vignettes/{name}.yaml, how they are checked, and the flows of a factorial design."""
 
 from __future__ import annotations
 
@@ -6,15 +6,126 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
+from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
-from cinorms.vignettes.dataset_file import Columns, DatasetFile, Level, NullLevel
-from cinorms.vignettes.source_files import SourceFile, own_files, read_source
+from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
+
+FactorName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9_]*(?!\n)$",
+        description="a factor's name has lower-case letters, digits and '_', and begins with a letter",
+    ),
+]
+
+
+class Level(Value):
+    """One value of a factor: its label for tables and figures, and its text for the vignette."""
+
+    label: Text = Field(description="What tables and figures show.")
+    text: str = Field(
+        pattern=r"^(\S(.*\S)?)?(?!\n)$", description="What the template receives; it can be empty."
+    )
+
+
+class NullLevel(Value):
+    """The factor that the null principle leaves out, and what its column shows then."""
+
+    factor: str = Field(description="Name of the factor that is left out.")
+    label: Text = Field(description="What tables and figures then show as its level.")
+
+
+class Files(Value):
+    """The files that hold the vignettes."""
+
+    vignettes: SourceFile = Field(description="The file with one vignette per row or line.")
+    labels: LeftOut[SourceFile] = Field(
+        None, description="The file with one expected value per line. For confaide."
+    )
+
+
+class Columns(Value):
+    """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
+
+    vignette: str = Field(description="Column with the vignettes.")
+    expected: LeftOut[str] = Field(
+        None, description="Column with the expected values; it may have empty cells. Needs expected_range."
+    )
+    factors: Mapping[FactorName, Annotated[str, Field(description="Name of the column.")]] = Field(
+        min_length=1, description="Column of each factor, by the factor's name, slowest factor first."
+    )
+
+
+class DatasetFile(Value):
+    """The flows of one context, either as a factorial design or as a list of vignettes in a file."""
+
+    title: Text = Field(description="Name for people, used in tables, figures and the report.")
+    context: Text = Field(description="The social context that the flows belong to.")
+    scale: ResourceName = Field(
+        description="The answer scale (resources/scales) that the flows are judged on."
+    )
+    source: Literal["design", "csv", "confaide"] = Field(
+        description="design: the product of the factors below; csv: one row per flow; confaide: the scenarios and "
+        "labels of ConfAIde."
+    )
+    origin: Origin = Field(description="Where the flows come from.")
+    flows_of: LeftOut[ResourceName] = Field(
+        None,
+        description="The dataset whose flows this one tells in another form (a story, another language), flow by flow "
+        "under the same numbers. Analyses match flows of two datasets only if one states this of the other, or if "
+        "their factor levels are equal.",
+    )
+    factors: LeftOut[
+        Mapping[
+            FactorName,
+            Annotated[tuple[Text | Level, ...], Field(min_length=1, description="The levels of one factor.")],
+        ]
+    ] = Field(
+        None,
+        min_length=1,
+        description="Levels of each factor, slowest factor first, each a text, or its label and its text for the "
+        "vignette. For design and confaide.",
+    )
+    linked: tuple[Annotated[Distinct[str], Field(min_length=2)], ...] = Field(
+        (),
+        description="Groups of factors whose levels vary together; each group takes the place of its first factor. "
+        "For design and confaide.",
+    )
+    null_level: LeftOut[NullLevel] = Field(
+        None,
+        description="The factor that can be left out; that gives the additional flows of the null principle. For "
+        "design.",
+    )
+    template: LeftOut[str] = Field(
+        None,
+        min_length=1,
+        description="The vignette as a Jinja2 template over the factors' names; {{ factor }}, {% if %} and "
+        "comparisons only. For design.",
+    )
+    files: LeftOut[Files] = Field(
+        None, description="The files that hold the vignettes. For csv and confaide."
+    )
+    columns: LeftOut[Columns] = Field(None, description="The columns of the file. For csv.")
+    rows: LeftOut[int] = Field(
+        None,
+        ge=1,
+        description="Number of flows in the file. Required with an address, so that a study can be planned before the "
+        "download. For csv.",
+    )
+    expected_range: LeftOut[tuple[Number, Number]] = Field(
+        None,
+        description="Lowest and highest possible expected value, e.g. [-100, 100]; they correspond to the ends of the "
+        "scale.",
+    )
+
 
 #: Names that a factor cannot have, because tables keep their own columns next to the factors.
 RESERVED = frozenset(
@@ -110,10 +221,7 @@ class Dataset:
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``; its name is the file's name without ``.yaml``.
-
-    Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
-    """
+    """Read the dataset at ``path``; its name is the file's name without ``.yaml``."""
     path = Path(path)
     stated = load_as(DatasetFile, path)
     _check_keys(str(path), stated)
@@ -121,7 +229,7 @@ def load_dataset(path: str | Path) -> Dataset:
     if stated.factors is not None:
         factors = {
             name: tuple(
-                Level(label=level, text=level) if isinstance(level, str) else level for level in levels
+                level if isinstance(level, Level) else Level(label=level, text=level) for level in levels
             )
             for name, levels in stated.factors.items()
         }
@@ -163,10 +271,9 @@ def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:
     """
     frame = _expand_part(design, None)
     if null_principle:
-        more, columns = _expand_part(design, _null(design)), {}
+        more, union = _expand_part(design, _null(design)), pd.api.types.union_categoricals
         # pandas.concat would turn categoricals with different categories into text.
-        for name in design.factors:
-            columns[name] = pd.api.types.union_categoricals([frame[name], more[name]])
+        columns = {name: union([frame[name], more[name]]) for name in design.factors}
         texts = pd.concat([frame["vignette"], more["vignette"]], ignore_index=True)
         frame = pd.DataFrame(columns).assign(vignette=texts)
     twins = frame["vignette"].duplicated(keep=False)
@@ -193,7 +300,11 @@ def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
             np.zeros(len(frame), dtype=np.int8), categories=pd.Index([without.label])
         )
         frame.insert(list(design.factors).index(without.factor), without.factor, pd.Series(absent))
-    return frame.assign(vignette=pd.array(_render(design, numbers), dtype="str"))
+    render, left_out = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
+    texts = {name: [design.factors[name][level].text for level in levels] for name, levels in numbers.items()}
+    rows = zip(*texts.values(), strict=True)
+    vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
+    return frame.assign(vignette=pd.array(vignettes, dtype="str"))
 
 
 def _groups(design: Design, without: str | None = None) -> list[tuple[str, ...]]:
@@ -227,15 +338,6 @@ def _label_columns(design: Design, numbers: dict[str, np.ndarray]) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
-def _render(design: Design, numbers: dict[str, np.ndarray]) -> list[str]:
-    render = _compile(design)
-    texts = {name: [level.text for level in design.factors[name]] for name in numbers}
-    columns = [[texts[name][i] for i in number] for name, number in numbers.items()]
-    absent = dict.fromkeys(name for name in design.factors if name not in numbers)
-    names = list(numbers)
-    return [render(**absent, **dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-
-
 def _compile(design: Design) -> Callable[..., str]:
     """Return the template as a function of the factors, after checking what it is made of."""
     from jinja2 import StrictUndefined, TemplateError, nodes
@@ -251,8 +353,7 @@ def _compile(design: Design) -> Callable[..., str]:
     except TemplateError as error:
         raise ConfigError(f"{design.file}: template: not a valid Jinja2 template: {error}") from None
     for node in tree.find_all(nodes.Node):
-        kind = type(node).__name__
-        if kind not in _TEMPLATE_NODES:
+        if (kind := type(node).__name__) not in _TEMPLATE_NODES:
             raise ConfigError(
                 f"{design.file}: template: {kind} on line {node.lineno} is not allowed; "
                 "allowed: {{ factor }}, {% if %} and comparisons"
@@ -275,10 +376,9 @@ def _check_keys(file: str, stated: DatasetFile) -> None:
     source, given = stated.source, stated.model_fields_set
     specific = set().union(*_NEEDED.values(), *_OPTIONAL.values())
     fitting = _NEEDED[source] | _OPTIONAL[source]
-    for key in DatasetFile.model_fields:
-        if key in given & specific - fitting:
-            allowed = ", ".join(sorted(fitting))
-            raise ConfigError(f"{file}: {key}: does not fit 'source: {source}'; allowed there: {allowed}")
+    if unfit := next((key for key in DatasetFile.model_fields if key in given & specific - fitting), None):
+        allowed = ", ".join(sorted(fitting))
+        raise ConfigError(f"{file}: {unfit}: does not fit 'source: {source}'; allowed there: {allowed}")
     for key in sorted(_NEEDED[source] - given):
         raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
     labels = stated.files and stated.files.labels
@@ -291,13 +391,22 @@ def _check_keys(file: str, stated: DatasetFile) -> None:
 def _check_design(design: Design, with_template: bool) -> None:
     """Refuse what the schema cannot see: unknown names, unequal lengths, repeated levels."""
     _check_names(design.file, "factors", design.factors)
-    _check_linked(design)
+    seen: set[str] = set()
+    for group in design.linked:
+        for name in group:
+            if name not in design.factors:
+                raise unknown(design.file, "linked", name, design.factors, "factor")
+            if name in seen:
+                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
+            seen.add(name)
+        if len({len(design.factors[name]) for name in group}) > 1:
+            given = ", ".join(f"{name} {len(design.factors[name])}" for name in group)
+            raise ConfigError(
+                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
+            )
     for group in _groups(design):
-        rows = list(
-            zip(*(tuple(level.label for level in design.factors[name]) for name in group), strict=True)
-        )
-        twice = next((row for number, row in enumerate(rows) if row in rows[:number]), None)
-        if twice is not None:
+        rows = list(zip(*([level.label for level in design.factors[name]] for name in group), strict=True))
+        if twice := next((row for number, row in enumerate(rows) if row in rows[:number]), None):
             raise ConfigError(f"{design.file}: factors.{group[0]}: level {' + '.join(twice)!r} appears twice")
     null = design.null_level
     if null is not None:
@@ -313,23 +422,6 @@ def _check_design(design: Design, with_template: bool) -> None:
             )
     if with_template:
         _compile(design)
-
-
-def _check_linked(design: Design) -> None:
-    seen: set[str] = set()
-    for group in design.linked:
-        for name in group:
-            if name not in design.factors:
-                raise unknown(design.file, "linked", name, design.factors, "factor")
-            if name in seen:
-                raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
-            seen.add(name)
-        counts = {name: len(design.factors[name]) for name in group}
-        if len(set(counts.values())) > 1:
-            given = ", ".join(f"{name} {count}" for name, count in counts.items())
-            raise ConfigError(
-                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
-            )
 
 
 def _check_names(file: str, key: str, names: Iterable[str]) -> None:

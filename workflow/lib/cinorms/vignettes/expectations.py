@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -106,9 +106,14 @@ def _to_levels(values: Floats, given: Range, ends: Range) -> Floats:
 
 def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
     """Return the rows of the file: line, expected, note and every factor, empty where any level is meant."""
+    lines, line = [], 1  # each row without spaces, and the line at which it begins
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = list(_lines(csv.reader(file, strict=True)))
+            reader = csv.reader(file, strict=True)
+            for cells in reader:
+                if any(trimmed := [cell.strip() for cell in cells]):
+                    lines.append((line, trimmed))
+                line = reader.line_num + 1
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
     if len(lines) < 2:
@@ -129,32 +134,17 @@ def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
                 f"{path}: line {line}: has {len(cells)} cells, expected {len(header)} as in the header"
             )
         row = dict(zip(header, cells, strict=True))
-        value = _number(f"{path}: line {line}", row["expected"], between)
+        try:
+            value = float(row["expected"])
+        except ValueError:
+            value = math.nan
+        if not between[0] <= value <= between[1]:
+            raise DataError(
+                f"{path}: line {line}: expected is {row['expected']!r}; allowed: a number from {between[0]:g} to "
+                f"{between[1]:g} (set expected_range for numbers with another range)"
+            )
         rows.append({**dict.fromkeys(("note", *factors), ""), **row, "expected": value, "line": line})
     return pd.DataFrame(rows)
-
-
-def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the line at which each row begins, and its cells, without empty rows."""
-    line = 1
-    for cells in reader:
-        trimmed = [cell.strip() for cell in cells]
-        if any(trimmed):
-            yield line, trimmed
-        line = reader.line_num + 1  # type: ignore[attr-defined]
-
-
-def _number(where: str, cell: str, between: Range) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not between[0] <= value <= between[1]:
-        raise DataError(
-            f"{where}: expected is {cell!r}; allowed: a number from {between[0]:g} to {between[1]:g} "
-            "(set expected_range for numbers with another range)"
-        )
-    return value
 
 
 def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,7 @@ import pandas as pd
 
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError
-from cinorms.vignettes.dataset_file import Columns
-from cinorms.vignettes.designs import Dataset, Design, expand, factor_columns
+from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
 from cinorms.vignettes.source_files import get
 
 #: ConfAIde separates instruction and scenario by these two characters, a backslash and an n.
@@ -82,7 +81,6 @@ def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
 
 
 def _first(wrong: pd.Series) -> int:
-    """Return the number of the first row in which ``wrong`` is true."""
     return int(wrong.to_numpy().argmax())
 
 

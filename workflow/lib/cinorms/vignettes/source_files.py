@@ -1,16 +1,26 @@
-"""Files that a dataset or a release names: the user's own, read in place, or one with an address, fetched once."""
+"""Files that a dataset or a release names: the user's own, read in place, or one with an address, fetched once.
+
+A file with an address comes from a mirror folder, from the cache, or over the network, and its SHA-256 is checked.
+"""
 
 from __future__ import annotations
 
+import http.client
 import os
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field
 
-from cinorms.core import fetch
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.files import replacing, sha256_of
 from cinorms.core.schema import SHA256, LeftOut, Text, Value
+
+TIMEOUT_SECONDS = 30
+CHUNK_BYTES = 1 << 16
 
 
 class Origin(Value):
@@ -83,18 +93,81 @@ def own_files(files: Iterable[SourceFile]) -> list[str]:
 
 
 def get(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path:
-    """Return where a file is that can be read, fetched and checked as `fetch` does it.
+    """Return where a file is that can be read: its `local_copy`, or else downloaded into ``cache_dir``.
 
-    Raises ``DataError`` where it cannot be obtained or fails its checksum.
+    A download shows a progress bar on stderr. The cache holds complete, checked files only.
+
+    Raises ``DataError`` where the file cannot be obtained or fails its checksum.
     """
-    if file.sha256 is None:  # only a user's own file has none
-        return Path(file.url)
-    return fetch.fetch(file.url, file.sha256, cache_dir, mirror, file.mirror)
+    copy = local_copy(file, cache_dir, mirror)
+    if copy is None:
+        copy = _cached(file, cache_dir)
+        with replacing(copy) as part:
+            _download(file, part, mirror)
+            if (received := sha256_of(part)) != file.sha256:
+                raise DataError(
+                    f"{file.url}: the SHA-256 of the downloaded file is {received}, expected {file.sha256}; nothing is "
+                    "kept. If the file changed on purpose, correct the sha256 in the dataset's file"
+                )
+    return copy
 
 
 def local_copy(file: SourceFile, cache_dir: str | Path, mirror: str | Path | None) -> Path | None:
-    """Return where a file is without fetching it; None where it would have to be fetched."""
+    """Return where a file is without fetching it: in place, in the folder ``mirror``, or in ``cache_dir``.
+
+    None where it would have to be downloaded. Raises ``DataError`` where there is another file under its name.
+    """
     if file.path is not None:
-        return file.path
-    assert file.sha256 is not None, "a file with an address has one"
-    return fetch.local_copy(file.url, file.sha256, cache_dir, mirror, file.mirror)
+        if not file.path.is_file():
+            raise DataError(f"{file.url}: there is no such file")
+        return _checked(file.path, file, "correct the path or the sha256 in the dataset's file")
+    for candidate in (Path(mirror) / path for path in file.mirror) if mirror is not None else ():
+        if os.path.isfile(candidate):  # Path.is_file raises where a path is too long
+            return _checked(candidate, file, f"replace it in the mirror with the file from {file.url}")
+    cached = _cached(file, cache_dir)
+    return cached if cached.is_file() and sha256_of(cached) == file.sha256 else None
+
+
+def _checked(path: Path, file: SourceFile, remedy: str) -> Path:
+    # Only a user's own file has no SHA-256.
+    if file.sha256 is not None and (given := sha256_of(path)) != file.sha256:
+        raise DataError(f"{path}: its SHA-256 is {given}, expected {file.sha256}; {remedy}")
+    return path
+
+
+def _cached(file: SourceFile, cache_dir: str | Path) -> Path:
+    # The digest in the name: a changed declaration never finds the file of the old one.
+    return Path(cache_dir) / f"{str(file.sha256)[:12]}-{file.url.rstrip('/').rpartition('/')[2]}"
+
+
+def _download(file: SourceFile, part: Path, mirror: str | Path | None) -> None:
+    from tqdm import tqdm
+
+    url = file.url
+    places = " or ".join(file.mirror) or "(the dataset's file names none: add the key 'mirror' to it)"
+    how_to_mirror = (
+        f"on a machine without internet, put the file into a folder as {places} "
+        "and set 'mirror:' or the variable CINORMS_MIRROR to that folder"
+        if mirror is None
+        else f"the mirror {mirror} does not have it either; put it there as {places}"
+    )
+    request = urllib.request.Request(url, headers={"User-Agent": "cinorms"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply, part.open("wb") as target:
+            length = reply.headers.get("Content-Length")
+            total = int(length) if length and length.isdigit() else None
+            name = url.rstrip("/").rpartition("/")[2]
+            with tqdm(total=total, desc=name, unit="B", unit_scale=True, file=sys.stderr) as bar:
+                while chunk := reply.read(CHUNK_BYTES):
+                    target.write(chunk)
+                    bar.update(len(chunk))
+            received = target.tell()
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{url}: the server answers {error.code} {error.reason}; {how_to_mirror}") from None
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(f"{url}: cannot be fetched ({reason}); {how_to_mirror}") from None
+    if total is not None and received != total:
+        raise DataError(
+            f"{url}: the download ended after {received} of {total} bytes; run again, or {how_to_mirror}"
+        )

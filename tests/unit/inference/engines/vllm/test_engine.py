@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.journal import sample_settings
 from cinorms.study.registry import load_registry
-from cinorms.study.root import Root
 
 from .....specs import make_model, make_spec
 
