@@ -23,7 +23,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import for_each_model
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 
 
@@ -49,7 +49,7 @@ KINDS = (
         reads="norms",
         report_section="answers",
         key=("arm", "model", "flow"),
-        columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
+        columns={**WHO, "flow": "Number of the flow.", "share": "Share of the most frequent level."},
     ),
 )
 '''
@@ -62,9 +62,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cinorms.analyses.columns import MODEL
+from cinorms.analyses.columns import usual
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 from cinorms.figures.theme import Drawn, FigureOptions
 
@@ -91,7 +91,7 @@ KINDS = (
         reads="norms",
         report_section="answers",
         key=("model", "flow"),
-        columns=(MODEL, Column("flow", "Number of the flow."), Column("share", "How far the variants agree.")),
+        columns={**usual("model"), "flow": "Number of the flow.", "share": "How far the variants agree."},
     ),
 )
 '''

@@ -33,7 +33,7 @@ def test_a_baseline_that_no_flow_has_is_a_status() -> None:
 
 @pytest.mark.parametrize("kind", ["marginal_means", "amce"])
 def test_a_table_without_numbers_has_the_columns_of_one_with_numbers(kind: str) -> None:
-    declared = [column.name for column in kinds("analyses")[kind].columns]
+    declared = list(kinds("analyses")[kind].columns)
     assert list(run(kind, SMALL).columns) == declared
     nothing = run(kind, SMALL, select={"sender": ["nobody"]})
     assert list(nothing.columns) == declared

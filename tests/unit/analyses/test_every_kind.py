@@ -45,7 +45,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
 
 def fitting(kind: str, table: pd.DataFrame) -> set[str]:
     """Return the declared columns that the table has, ``<x>`` for any further ones; insist that it has no others."""
-    declared = {column.name for column in KINDS[kind].columns}
+    declared = set(KINDS[kind].columns)
     named_by_data = {name for name in declared if name.startswith("<")}
     further = set(table.columns) - declared
     assert named_by_data or not further, f"{kind} does not declare {further}"
@@ -64,18 +64,18 @@ def test_every_kind_gives_rows_and_the_columns_that_it_declares(kind: str) -> No
         assert table["status"].isin(["ok", "low_expected", "kept"]).any()
     others = [run(kind, **FURTHER.get(kind, {})), run(kind, ONE), run(kind, REFUSED)]
     found = set.union(*(fitting(kind, each) for each in (table, *others)))
-    assert found | ELSEWHERE.get(kind, set()) == {column.name for column in KINDS[kind].columns}
+    assert found | ELSEWHERE.get(kind, set()) == set(KINDS[kind].columns)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_says_what_a_row_is_and_the_key_tells_rows_apart(kind: str) -> None:
     declared = KINDS[kind]
     assert declared.key
-    assert set(declared.key) <= {column.name for column in declared.columns}
+    assert set(declared.key) <= set(declared.columns)
     assert declared.sentence.startswith(declared.about)
     for options in ({}, FURTHER.get(kind, {})):
         table = run(kind, **options)
-        named = {column.name for column in declared.columns}
+        named = set(declared.columns)
         further = [name for name in table if name not in named]
         key = [each for name in declared.key for each in (further if name.startswith("<") else [name])]
         assert not table.duplicated([name for name in key if name in table]).any(), key

@@ -75,7 +75,8 @@ def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]
     )
     answers = [Selected(arm, "small", ANSWERS["small"]) for arm in vignettes]
     norms = [one._replace(frame=norms_of(one.frame)) for one in answers]
-    return flow_norms(norms, entry, answers, vignettes, dict.fromkeys(vignettes, PROMPTS))
+    prompts = dict.fromkeys(vignettes, PROMPTS)
+    return flow_norms(norms, entry, answers=answers, vignettes=vignettes, prompts=prompts)
 
 
 def test_arms_of_several_datasets_have_the_columns_of_all() -> None:

@@ -47,7 +47,7 @@ def table_of(first: pd.DataFrame, repeats: pd.DataFrame | None, **facts: object)
         {"main": PROMPTS},
         found,
     )
-    assert list(table) == [column.name for column in entry.declared.columns]
+    assert list(table) == list(entry.declared.columns)
     (row,) = table.to_dict("records")
     return pd.Series(row)
 

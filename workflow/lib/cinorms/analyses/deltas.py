@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.columns import REASON, STATUS, WHO
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Expects, Sliced
 from cinorms.analyses.shared import Frames, for_each_model, on_flows_of, stack
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms import distances
 from cinorms.vignettes import expectations
@@ -120,11 +120,8 @@ def _points(
     return tuple(np.interp(levels, levels[[0, -1]], between) if between else levels)
 
 
-_SLICE = Column(
-    "<factor>", "The slice's level of each factor in by; no such column if all flows are together."
-)
-_PAIRS = Column("n", "Flows with a value and an expected value.")
-_OTHERS = Column("n_missing", "Flows without a value or without an expected value.")
+_PAIRS = "Flows with a value and an expected value."
+_OTHERS = "Flows without a value or without an expected value."
 
 KINDS = (
     Kind(
@@ -133,25 +130,21 @@ KINDS = (
         options=Expects,
         function=bias_of_flows,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="answers",
         key=("arm", "model", "flow"),
-        columns=(
-            *WHO,
-            Column("flow", "Number of the flow."),
-            Column("<factor>", "Level of each factor of the dataset."),
-            Column(
-                "value",
-                "What the model holds, in the numbers of the levels; missing where it holds none.",
-            ),
-            Column("status", "kept, or why there is no value."),
-            Column("expected", "The expected value, on the same scale."),
-            Column("expected_source", "Where the expected value comes from."),
-            Column("delta", "value minus expected: above 0 where the model answers higher than expected."),
-            Column("delta_absolute", "Absolute value of delta."),
-            Column("delta_category", "0 where value and expected are the same, else 1."),
-            Column("delta_status", "ok, or why there is no delta."),
-        ),
+        columns={
+            **WHO,
+            "flow": "Number of the flow.",
+            "<factor>": "Level of each factor of the dataset.",
+            "value": "What the model holds, in the numbers of the levels; missing where it holds none.",
+            "status": "kept, or why there is no value.",
+            "expected": "The expected value, on the same scale.",
+            "expected_source": "Where the expected value comes from.",
+            "delta": "value minus expected: above 0 where the model answers higher than expected.",
+            "delta_absolute": "Absolute value of delta.",
+            "delta_category": "0 where value and expected are the same, else 1.",
+            "delta_status": "ok, or why there is no delta.",
+        },
     ),
     Kind(
         name="delta",
@@ -159,20 +152,19 @@ KINDS = (
         options=DeltaOptions,
         function=delta,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="delta",
         key=("arm", "model", "<factor>", "metric"),
-        columns=(
-            *WHO,
-            _SLICE,
-            Column("metric", "Name of the measure, such as mean_signed or kl_divergence."),
-            Column("value", "The measure; missing where the status is not ok."),
-            Column("unit", "Unit of the measure: levels or points, their squares, a share, or bits."),
-            _PAIRS,
-            _OTHERS,
-            STATUS,
-            REASON._replace(about="What is missing, in words; empty where nothing is."),
-        ),
+        columns={
+            **WHO,
+            "<factor>": "The slice's level of each factor in by; no such column if all flows are together.",
+            "metric": "Name of the measure, such as mean_signed or kl_divergence.",
+            "value": "The measure; missing where the status is not ok.",
+            "unit": "Unit of the measure: levels or points, their squares, a share, or bits.",
+            "n": _PAIRS,
+            "n_missing": _OTHERS,
+            **usual("status"),
+            "reason": "What is missing, in words; empty where nothing is.",
+        },
     ),
     Kind(
         name="mean_delta",
@@ -180,23 +172,19 @@ KINDS = (
         options=OfFlows,
         function=mean_delta,
         reads="norms",
-        also=("vignettes",),
         decided="pilot",
         report_section="delta",
         key=("arm", "model"),
-        columns=(
-            *WHO,
-            Column("mean_signed", "Mean delta: mean answer minus expected value, in the dataset's units."),
-            Column("std_signed", "Standard deviation of the delta over flows."),
-            Column("mean_absolute", "Mean absolute delta."),
-            _PAIRS,
-            _OTHERS,
-            Column(
-                "from_zero",
-                "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
-            ),
-            STATUS,
-            REASON._replace(about="What is missing, in words; empty where nothing is."),
-        ),
+        columns={
+            **WHO,
+            "mean_signed": "Mean delta: mean answer minus expected value, in the dataset's units.",
+            "std_signed": "Standard deviation of the delta over flows.",
+            "mean_absolute": "Mean absolute delta.",
+            "n": _PAIRS,
+            "n_missing": _OTHERS,
+            "from_zero": "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
+            **usual("status"),
+            "reason": "What is missing, in words; empty where nothing is.",
+        },
     ),
 )

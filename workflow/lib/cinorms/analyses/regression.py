@@ -15,15 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    BASELINE,
-    LOG10_P,
-    STATISTIC,
-    STD_ERR,
-    WHO,
-    P,
-    names,
-)
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
 from cinorms.analyses.shared import (
     Frames,
@@ -40,7 +32,7 @@ from cinorms.analyses.shared import (
 from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
@@ -399,35 +391,32 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(types | texts)
 
 
-_COLUMNS = (
-    *WHO,
-    Column("term", "Name of the factor, or threshold (between two levels of the scale)."),
-    Column("level", "Level of the factor, or the two levels of the scale that the threshold separates."),
-    BASELINE,
-    Column("estimate", "Change from the baseline to the level, or the threshold, on the scale of the link."),
-    STD_ERR,
-    STATISTIC,
-    P,
-    LOG10_P,
-    Column("odds_ratio", "exp(estimate); only for link logit."),
-    Column("conf_low", "Lower end of the 95% interval of the estimate."),
-    Column("conf_high", "Upper end of the 95% interval of the estimate."),
-    Column("status", "ok; penalised (finite only because of the penalty); or why the term has no numbers."),
-    Column("link", "Link of the cumulative model."),
-    Column("estimator", "How the model was estimated: the estimator, or for responses the kind of errors."),
-    Column("n", "Norms or valid answers in the fit."),
-    Column("n_missing", "Flows without a norm, or invalid answers."),
-    Column("n_flows", "Flows used as clusters or random intercepts; missing without them."),
-    Column("n_templates", "Templates used as clusters or random intercepts; missing without them."),
-    Column("log_likelihood", "Log-likelihood of the fit."),
-    Column("aic", "Akaike's information criterion."),
-    Column("mcfadden_r2", "McFadden's R squared; missing for mixed models."),
-    Column("sd_flow", "Standard deviation of the flows' random intercepts; missing without them."),
-    Column("sd_template", "Standard deviation of the templates' random intercepts; missing without them."),
-    Column("fit_status", "ok, separated (some terms have no finite estimate), or why there is no fit."),
-    Column("fit_reason", "The status of the fit in words; empty where it is ok."),
-)
-_SHOWN = (*names(*WHO), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
+_COLUMNS = {
+    **WHO,
+    "term": "Name of the factor, or threshold (between two levels of the scale).",
+    "level": "Level of the factor, or the two levels of the scale that the threshold separates.",
+    **usual("baseline"),
+    "estimate": "Change from the baseline to the level, or the threshold, on the scale of the link.",
+    **usual("std_err", "statistic", "p", "log10_p"),
+    "odds_ratio": "exp(estimate); only for link logit.",
+    "conf_low": "Lower end of the 95% interval of the estimate.",
+    "conf_high": "Upper end of the 95% interval of the estimate.",
+    "status": "ok; penalised (finite only because of the penalty); or why the term has no numbers.",
+    "link": "Link of the cumulative model.",
+    "estimator": "How the model was estimated: the estimator, or for responses the kind of errors.",
+    "n": "Norms or valid answers in the fit.",
+    "n_missing": "Flows without a norm, or invalid answers.",
+    "n_flows": "Flows used as clusters or random intercepts; missing without them.",
+    "n_templates": "Templates used as clusters or random intercepts; missing without them.",
+    "log_likelihood": "Log-likelihood of the fit.",
+    "aic": "Akaike's information criterion.",
+    "mcfadden_r2": "McFadden's R squared; missing for mixed models.",
+    "sd_flow": "Standard deviation of the flows' random intercepts; missing without them.",
+    "sd_template": "Standard deviation of the templates' random intercepts; missing without them.",
+    "fit_status": "ok, separated (some terms have no finite estimate), or why there is no fit.",
+    "fit_reason": "The status of the fit in words; empty where it is ok.",
+}
+_SHOWN = (*(*WHO,), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
 
 KINDS = (
     Kind(
@@ -436,7 +425,6 @@ KINDS = (
         options=OrdinalRegressionOptions,
         function=ordinal_regression,
         reads="norms",
-        also=("vignettes",),
         report_section="factors",
         key=("arm", "model", "term", "level"),
         columns=_COLUMNS,
@@ -448,20 +436,18 @@ KINDS = (
         options=NormRegressionOptions,
         function=proportional_odds,
         reads="norms",
-        also=("vignettes",),
         report_section="factors",
         key=("arm", "model", "term", "level"),
-        columns=(
-            *WHO,
-            Column("n", "Norms in the test."),
-            Column("term", "Name of the factor; missing for the joint test of all factors."),
-            Column("level", "Level of the factor; missing for the test of the whole factor."),
-            Column("statistic", "The score statistic, chi-square."),
-            Column("df", "Its degrees of freedom."),
-            P,
-            LOG10_P,
-            Column("status", "ok, or why there is no test: the status of the fit where there is no fit."),
-        ),
+        columns={
+            **WHO,
+            "n": "Norms in the test.",
+            "term": "Name of the factor; missing for the joint test of all factors.",
+            "level": "Level of the factor; missing for the test of the whole factor.",
+            "statistic": "The score statistic, chi-square.",
+            "df": "Its degrees of freedom.",
+            **usual("p", "log10_p"),
+            "status": "ok, or why there is no test: the status of the fit where there is no fit.",
+        },
     ),
     Kind(
         name="response_regression",
@@ -469,7 +455,6 @@ KINDS = (
         options=ResponseRegressionOptions,
         function=response_regression,
         reads="answers",
-        also=("vignettes", "prompts"),
         decided="block",
         report_section="factors",
         key=("arm", "model", "term", "level"),

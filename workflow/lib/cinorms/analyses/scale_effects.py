@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, MODEL, STATUS
+from cinorms.analyses.columns import usual
 from cinorms.analyses.comparing import FLOOR, Repeats, between_answers, floor, of_answers, of_norms
 from cinorms.analyses.shared import Frames, by_pair, held
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.repeats import Share
@@ -89,7 +89,7 @@ def scale_effects(
                 ]
     if not rows:
         rows = [{"status": "one_scale"}]
-    return pd.DataFrame(rows).reindex(columns=[column.name for column in COLUMNS])
+    return pd.DataFrame(rows).reindex(columns=list(COLUMNS))
 
 
 def _same_flows(entry: Entry[OfNorms], a: str, b: str) -> bool:
@@ -191,35 +191,28 @@ def _side_of_norms(side: OnScale) -> pd.Series[str]:
     return pd.Series(words, index=pd.Index(side.norms["flow"], name="flow"))
 
 
-COLUMNS = (
-    MODEL,
-    Column("arm_a", "Arm of the first scale."),
-    Column("scale_a", "The first scale."),
-    Column("arm_b", "Arm of the second scale."),
-    Column("scale_b", "The second scale."),
-    Column(
-        "measure",
-        "upper, middle, lower: share of the valid answers on that side of the scale; valid: share of the answers that "
-        "are valid; place: mean place of the valid answers, 0 at the lowest level and 1 at the highest; "
-        "norm X to Y: of the flows whose norm is on side X under the first scale (none: no norm), the share on side Y "
-        "under the second.",
-    ),
-    Column("value_a", "The measure under the first scale; missing for what becomes of norms."),
-    Column("value_b", "The measure under the second scale."),
-    Column("difference", "value_b minus value_a; missing for what becomes of norms."),
-    CONF_LOW._replace(about="Lower end of the 95% interval of the difference over other templates."),
-    CONF_HIGH._replace(about="Upper end of the 95% interval of the difference over other templates."),
-    Column("of", "Flows that the row is about."),
-    Column(
-        "templates", "Templates with a valid answer under both scales; missing for what becomes of norms."
-    ),
-    FLOOR[0]._replace(
-        about="Share that differs between the two arms: in valid, of the prompts that one arm answers validly and the "
-        "other does not; else of the answers, or norms, that are on another side of the scale."
-    ),
-    *FLOOR[1:],
-    STATUS._replace(about="ok, or why there are no numbers: no_answers, one_template, one_scale."),
-)
+COLUMNS = {
+    **usual("model"),
+    "arm_a": "Arm of the first scale.",
+    "scale_a": "The first scale.",
+    "arm_b": "Arm of the second scale.",
+    "scale_b": "The second scale.",
+    "measure": "upper, middle, lower: share of the valid answers on that side of the scale; valid: share of "
+    "the answers that are valid; place: mean place of the valid answers, 0 at the lowest level and 1 at the "
+    "highest; norm X to Y: of the flows whose norm is on side X under the first scale (none: no norm), the "
+    "share on side Y under the second.",
+    "value_a": "The measure under the first scale; missing for what becomes of norms.",
+    "value_b": "The measure under the second scale.",
+    "difference": "value_b minus value_a; missing for what becomes of norms.",
+    "conf_low": "Lower end of the 95% interval of the difference over other templates.",
+    "conf_high": "Upper end of the 95% interval of the difference over other templates.",
+    "of": "Flows that the row is about.",
+    "templates": "Templates with a valid answer under both scales; missing for what becomes of norms.",
+    **FLOOR,
+    "differ": "Share that differs between the two arms: in valid, of the prompts that one arm answers "
+    "validly and the other does not; else of the answers, or norms, that are on another side of the scale.",
+    "status": "ok, or why there are no numbers: no_answers, one_template, one_scale.",
+}
 
 KINDS = (
     Kind(
@@ -228,7 +221,6 @@ KINDS = (
         options=OfNorms,
         function=scale_effects,
         reads="answers",
-        also=("norms", "prompts", "repeats"),
         report_section="sensitivity",
         key=("model", "arm_a", "arm_b", "measure"),
         columns=COLUMNS,

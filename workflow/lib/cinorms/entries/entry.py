@@ -27,6 +27,11 @@ class Selected(NamedTuple):
     model: str
     frame: pd.DataFrame
 
+    @property
+    def pair(self) -> Pair:
+        """The arm and the model."""
+        return self.arm, self.model
+
 
 @dataclass(frozen=True)
 class Entry(Generic[O]):

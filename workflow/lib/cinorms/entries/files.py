@@ -81,7 +81,8 @@ def call(entry: Entry[Any], selected: Sequence[Selected], further: Mapping[str, 
             name: chosen(further[name]) for name in kind.also if name in ("answers", "norms")
         }
         selected, further = chosen(selected), {**further, **stages}
-    return kind.function(selected, entry, **{name: further[name] for name in kind.also})
+    made = kind.function(selected, entry, **{name: further[name] for name in kind.also})
+    return kind.arranged(made) if isinstance(made, pd.DataFrame) else made
 
 
 def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:

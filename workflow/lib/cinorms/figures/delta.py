@@ -18,7 +18,7 @@ from cinorms.analyses.shared import Frames, add_factors
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
@@ -115,7 +115,7 @@ def _data(boxes: pd.DataFrame, by: str | None) -> pd.DataFrame:
     level = boxes["panel"].astype(str)
     factor = np.where(level == OVERALL, OVERALL, by or OVERALL)
     named = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
-    return named[["arm", "model", "factor", "level", *(column.name for column in spread.BOX)]]
+    return named[["arm", "model", "factor", "level", *spread.BOX]]
 
 
 def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
@@ -176,14 +176,13 @@ KINDS = (
         options=DeltaFigureOptions,
         function=draw,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="delta",
         key=("arm", "model", "factor", "level"),
-        columns=(
-            *WHO,
-            Column("factor", "The factor in ``by``, or all flows."),
-            Column("level", "Level of the factor, or all flows."),
-            *spread.BOX,
-        ),
+        columns={
+            **WHO,
+            "factor": "The factor in ``by``, or all flows.",
+            "level": "Level of the factor, or all flows.",
+            **spread.BOX,
+        },
     ),
 )

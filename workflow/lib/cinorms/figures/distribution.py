@@ -15,14 +15,14 @@ from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
-COLUMNS = (*ANSWER_COUNTS, Column("segment", "Label of the bar's segment in the legend."))
+COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
 #: Shares below this have no label: it would not fit.
 _LABELLED = 0.04
 
@@ -80,7 +80,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     if len(share) and share.max():
         under += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
     caption = theme.note(entry.mark, f"{about} {under}")
-    return theme.Drawn(plot, *size, caption, counts[[column.name for column in COLUMNS]])
+    return theme.Drawn(plot, *size, caption, counts[list(COLUMNS)])
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -212,12 +212,12 @@ KINDS = (
         reads="norms",
         report_section="answers",
         key=("arm", "model", "outcome"),
-        columns=(
-            *WHO,
-            Column("outcome", "The words of the level, or why there is no norm."),
-            Column("flows", "Flows with this outcome."),
-            Column("of", "All flows of the model in the arm."),
-            Column("share", "flows / of."),
-        ),
+        columns={
+            **WHO,
+            "outcome": "The words of the level, or why there is no norm.",
+            "flows": "Flows with this outcome.",
+            "of": "All flows of the model in the arm.",
+            "share": "flows / of.",
+        },
     ),
 )

@@ -60,14 +60,12 @@ def _stages(study: StudyFacts) -> Iterator[Row]:
 
 def _named(headers: Mapping[str, Sequence[str]], study: StudyFacts) -> Iterator[Row]:
     every = kinds("analyses")["flow_norms"]
-    meanings = {column.name: column.about for column in every.columns}
-    yield from _rows("norms.csv", every.sentence, headers["norms.csv"], meanings)
+    yield from _rows("norms.csv", every.sentence, headers["norms.csv"], every.columns)
     for folder, section in _SECTIONS:
-        ending = (ANY_PLANTED,) if section == "analyses" else ENDING
+        ending = ANY_PLANTED if section == "analyses" else ENDING
         for name, entry in getattr(study, section).items():
             file = f"{folder}/{name}.csv"
-            further = {column.name: column.about for column in ending}
-            yield from _rows(file, entry.sentence, headers[file], {**entry.meanings, **further})
+            yield from _rows(file, entry.sentence, headers[file], {**entry.meanings, **ending})
 
 
 def _rows(file: str, holds: str, header: Sequence[str], meanings: Mapping[str, str]) -> Iterator[Row]:
