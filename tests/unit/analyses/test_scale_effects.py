@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.scale_effects import COLUMNS, scale_effects
+from cinorms.analyses.scale_effects import scale_effects
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Selected
+from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import assess
 
 from ...entries import make_entry
@@ -51,7 +52,7 @@ def test_neutral_norms_go_where_they_were_sent() -> None:
     four[neutral] = np.where(np.arange(len(neutral)) % 4 < 3, 1, -1)
     table = effects({"five": (answers(five), ACCEPTABILITY), "four": (answers(four), FOUR)})
     found = table.set_index("measure")
-    assert list(table) == list(COLUMNS)
+    assert list(table) == list(kinds("analyses")["scale_effects"].columns)
     assert found.loc["middle", ["value_a", "value_b", "difference"]].tolist() == pytest.approx(
         [1 / 3, 0, -1 / 3]
     )
