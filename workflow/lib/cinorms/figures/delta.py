@@ -139,7 +139,7 @@ def deltas(
 
     With ``by`` each flow comes twice, under "all flows" and under its level of that factor.
     """
-    table = bias_of_flows(selected, entry, vignettes, expected)
+    table = bias_of_flows(selected, entry, vignettes=vignettes, expected=expected)
     frame = table.loc[table["delta_status"] == "ok", ["arm", "model", "flow", "delta"]]
     frame = frame.assign(delta=frame["delta"].astype(np.float64))
     parts = [frame.assign(panel=OVERALL)]
