@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,7 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
 
 
 ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
+SMALL = {"small": ANSWERS["small"]}
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 #: Options that a kind cannot do without: people are those of the first model here.
 NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_factors")}
@@ -95,12 +97,8 @@ USUAL = Thresholds(3, 0.5, "strict")
 def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
     """Return an entry of ``kind`` with ``options``, of these models in the arm main."""
     attributes = {
-        m: {
-            "family": "f",
-            "capacity": MODELS[m],
-            "alignment": "none",
-            "quantisation": "awq" if "-q" in m else "none",
-        }
+        m: {"family": "f", "capacity": MODELS[m], "alignment": "none"}
+        | {"quantisation": "awq" if "-q" in m else "none"}
         for m in models
     }
     conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "order": "balanced"}
@@ -121,6 +119,19 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         t_vals=(3,),
         t_majs=("plurality", 0.5),
         mark=PLANTED_MARK,
+    )
+
+
+def in_two_arms(entry: Entry[Any], other: str = "other", **facts: Any) -> Entry[Any]:
+    """Return the entry made from a second arm too, which is like the first but for the ``facts`` about it."""
+
+    def both(name: str) -> dict[str, Any]:
+        first = getattr(entry, name)["main"]
+        return {"main": first, other: facts.get(name, first)}
+
+    arms = entry.options.model_copy(update={"arms": ("main", other)})
+    return replace(
+        entry, options=arms, **{name: both(name) for name in ("conditions", "scales", "factors_of")}
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cinorms.norms import assessment
 
-from .made import ANSWERS, USUAL, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, norms_of, run
 
 
 def held(model: str) -> np.ndarray:
@@ -36,7 +36,7 @@ def test_a_factor_compares_the_models_that_differ_in_it_only() -> None:
 
 
 def test_one_model_has_nothing_to_compare() -> None:
-    row = run("agreement_pairs", {"small": ANSWERS["small"]}).iloc[0]
+    row = run("agreement_pairs", SMALL).iloc[0]
     assert row["status"] == "one_model"
     assert "no two of the selected models" in row["reason"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.analyses.deltas import mean_delta
-from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import DatasetFactors
@@ -107,28 +105,3 @@ def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
     table = mean_deltas({"m": norms}, vignettes, None)
     assert table["mean_signed"].isna().all()
     assert table.loc[0, "status"] != "ok"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"by": ["sendr"]},
-            "by: 'sendr' is not a factor of arm 'main'; allowed: information_type, recipient, sender, subject, "
-            "transmission_principle; did you mean 'sender'?",
-        ),
-        ({"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each number larger"),
-        (
-            {"embedding": [0, 1, 2, 3]},
-            "embedding: has 4 numbers; give one for each of the 5 levels of arm 'main'",
-        ),
-        ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
-    ],
-)
-def test_what_an_entry_cannot_name_is_refused(
-    build_study: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError) as error:
-        build_study({"analyses": {"it": {"kind": "delta", "arms": ["main"]} | options}, "figures": {}})
-    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -10,10 +10,9 @@ import pytest
 from cinorms.entries.registry import kinds
 
 from . import made
-from .made import ANSWERS, REFUSED
+from .made import ANSWERS, REFUSED, SMALL
 
 KINDS = kinds("analyses")
-ONE = {"small": ANSWERS["small"]}
 TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {"answer_counts", "norm_counts", "missing_answers", "discarded_levels"}
@@ -62,7 +61,7 @@ def test_every_kind_gives_rows_and_the_columns_that_it_declares(kind: str) -> No
         return
     if kind not in COUNTS:
         assert table["status"].isin(["ok", "low_expected", "kept"]).any()
-    others = [run(kind, **FURTHER.get(kind, {})), run(kind, ONE), run(kind, REFUSED)]
+    others = [run(kind, **FURTHER.get(kind, {})), run(kind, SMALL), run(kind, REFUSED)]
     found = set.union(*(fitting(kind, each) for each in (table, *others)))
     assert found | ELSEWHERE.get(kind, set()) == set(KINDS[kind].columns)
 
@@ -96,7 +95,7 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_model_is_enough_for_a_table(kind: str) -> None:
-    table = run(kind, ONE)
+    table = run(kind, SMALL)
     assert len(table)
     if kind in BETWEEN:
         assert set(table["status"]) <= {"one_model"}

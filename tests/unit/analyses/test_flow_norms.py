@@ -15,7 +15,7 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, LEVELS
-from .made import ANSWERS, PROMPTS, REFUSED, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
 from .made import LEVELS as FACTORS
 
 
@@ -52,7 +52,7 @@ def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
 
 
 def test_the_interval_is_that_of_the_flow_s_mean() -> None:
-    table = run("flow_norms", {"small": ANSWERS["small"]})
+    table = run("flow_norms", SMALL)
     intervals = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
     for ours, theirs in (("conf_low", "low"), ("conf_high", "high"), ("interval_status", "status")):
         pd.testing.assert_series_equal(table[ours], intervals[theirs], check_names=False)
