@@ -37,15 +37,8 @@ def test_a_model_that_was_asked_and_a_control_have_nothing_planted() -> None:
     entry = entry_for("calibration", ["small"])
     asked = calibration(frame, entry, vignettes={"main": VIGNETTES}, planted={}, coefficients={})
     assert asked["status"].tolist() == ["not_planted"]
-    none = pd.DataFrame(
-        {"flow": VIGNETTES["flow"], "level": pd.array([pd.NA] * len(VIGNETTES), dtype="Int8")}
-    )
-    control = calibration(
-        frame,
-        entry,
-        vignettes={"main": VIGNETTES},
-        planted={("main", "small"): none},
-        coefficients={("main", "small"): {"coefficients": []}},
-    )
+    pair, none = ("main", "small"), VIGNETTES[["flow"]].assign(level=pd.Series(pd.NA, dtype="Int8"))
+    facts = {"planted": {pair: none}, "coefficients": {pair: {"coefficients": []}}}
+    control = calibration(frame, entry, vignettes={"main": VIGNETTES}, **facts)
     assert control["status"].tolist() == ["none_planted"]
     assert control["coverage"].isna().all()

@@ -27,21 +27,14 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) ->
     held = found["value"].where(assessment.status(found, USUAL) == "kept").reindex(ours.index)
     assert ours["value"].isna().tolist() == held.isna().tolist()
     assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
-    by_rule = VIGNETTES.set_index("flow").apply(
-        lambda row: (1.0 if row["sender"] == "robot" else -2.0) if row["recipient"] == "police" else np.nan,
-        axis=1,
-    )
-    assert ours["expected"].isna().tolist() == by_rule.reindex(ours.index).isna().tolist()
-    assert ours["expected"].dropna().tolist() == by_rule.reindex(ours.index).dropna().tolist()
+    flows = VIGNETTES.set_index("flow").loc[ours.index]
+    by_rule = np.where(flows["sender"] == "robot", 1.0, -2.0)
+    np.testing.assert_array_equal(ours["expected"], np.where(flows["recipient"] == "police", by_rule, np.nan))
     both = ours.dropna(subset=["value", "expected"])
     assert (both["delta"] == both["value"] - both["expected"]).all()
     assert len(both)
-    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= {
-        "no_expected",
-        "no_majority",
-        "tie",
-        "below_t_val",
-    }
+    without = {"no_expected", "no_majority", "tie", "below_t_val"}
+    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
 def test_the_factors_of_the_dataset_are_columns_between_flow_and_value() -> None:

@@ -26,12 +26,6 @@ STUDIES = [
 NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
 
 
-def test_there_are_the_kinds_that_studies_use() -> None:
-    assert len(kinds("analyses")) >= 32
-    assert len(kinds("figures")) >= 10
-    assert len(kinds("printed")) >= 5
-
-
 @pytest.mark.parametrize(("section", "name"), NAMES)
 def test_a_declaration_is_complete(section: str, name: str) -> None:
     kind = kinds(section)[name]
@@ -91,13 +85,3 @@ def test_every_kind_is_in_a_study_that_is_shipped(section: str) -> None:
     studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
     shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}
     assert set(kinds(section)) - {"flow_norms"} == shown
-
-
-def test_the_reference_has_every_kind_with_its_keys_and_columns() -> None:
-    for section, name in NAMES:
-        page = reference.page(section)
-        kind = kinds(section)[name]
-        part = page[page.index(f"\n## {name}\n") :].split("\n## ")[1]
-        assert kind.about in part
-        assert all(f"`{key}`" in part for key in kind.schema["properties"] if key != "kind")
-        assert all(f"`{name}`" in part for name in kind.columns)
