@@ -44,7 +44,6 @@ KINDS = (
     Kind(
         name="loudest",
         about="The flows that most variants agree on.",
-        options=LoudestOptions,
         function=loudest,
         reads="norms",
         report_section="answers",
@@ -86,7 +85,6 @@ KINDS = (
     Kind(
         name="shares",
         about="How far the variants of a flow agree.",
-        options=SharesOptions,
         function=draw,
         reads="norms",
         report_section="answers",

@@ -71,7 +71,6 @@ KINDS = (
     Kind(
         name="agreement_pairs",
         about="How often each pair of models holds the same norm.",
-        options=AgreementPairsOptions,
         function=agreement_pairs,
         reads="norms",
         report_section="agreement",
@@ -92,7 +91,6 @@ KINDS = (
     Kind(
         name="agreement_sets",
         about="On how many flows a set of models holds the same norm.",
-        options=AgreementSetsOptions,
         function=agreement_sets,
         reads="norms",
         report_section="agreement",

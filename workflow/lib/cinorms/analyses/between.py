@@ -179,7 +179,6 @@ KINDS = (
     Kind(
         name="model_tests",
         about="One test across all models of a group: Friedman with Kendall's W, or analysis of variance.",
-        options=ModelTestsOptions,
         function=model_tests,
         reads="norms",
         report_section="models",
@@ -205,7 +204,6 @@ KINDS = (
     Kind(
         name="model_pairs",
         about="A test of each pair of models with corrections and effect sizes: Wilcoxon's signed ranks, or paired t.",
-        options=ModelPairsOptions,
         function=model_pairs,
         reads="norms",
         report_section="models",
@@ -238,7 +236,6 @@ KINDS = (
     Kind(
         name="normality",
         about="The normality checks that choose the tests between models.",
-        options=NormalityOptions,
         function=normality,
         reads="norms",
         report_section="models",
@@ -261,7 +258,6 @@ KINDS = (
         name="model_contrasts",
         about="The difference in mean level of each pair of models, with a permutation test and an interval that "
         "include the noise of the wording.",
-        options=ModelContrastsOptions,
         function=model_contrasts,
         reads="answers",
         decided="block",

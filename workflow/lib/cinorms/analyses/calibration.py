@@ -133,7 +133,6 @@ KINDS = (
     Kind(
         name="calibration",
         about="Planted (known) norms and coefficients, compared with the recovered ones, per planted respondent.",
-        options=CalibrationOptions,
         function=calibration,
         reads="norms",
         report_section="calibration",
@@ -158,7 +157,6 @@ KINDS = (
     Kind(
         name="calibration_coefficients",
         about="Every planted coefficient next to its estimates.",
-        options=CalibrationOptions,
         function=calibration_coefficients,
         reads="norms",
         report_section="calibration",

@@ -302,7 +302,6 @@ KINDS = (
     Kind(
         name="repeatability",
         about="What the engine alone changes: replies, answers and norms that differ when an arm is asked again.",
-        options=RepeatabilityOptions,
         function=repeatability,
         reads="answers",
         report_section="reliability",

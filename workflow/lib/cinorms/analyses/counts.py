@@ -170,7 +170,6 @@ KINDS = (
     Kind(
         name="answer_counts",
         about="Answers per model by level and by status, before any filtering.",
-        options=OfArms,
         function=answer_counts,
         reads="answers",
         decided="all",
@@ -181,7 +180,6 @@ KINDS = (
     Kind(
         name="norm_counts",
         about="Flows kept and discarded per model under each pair of the study's thresholds.",
-        options=OfArms,
         function=norm_counts,
         reads="norms",
         report_section="answers",
@@ -197,7 +195,6 @@ KINDS = (
     Kind(
         name="discarded",
         about="Flows discarded under each pair of the study's thresholds (PETS Table 2).",
-        options=OfArms,
         function=discarded,
         reads="norms",
         decided="pilot",
@@ -219,7 +216,6 @@ KINDS = (
     Kind(
         name="lost",
         about="Norms lost when the majority threshold rises (PETS Table 3).",
-        options=LostOptions,
         function=lost,
         reads="norms",
         decided="pilot",
@@ -240,7 +236,6 @@ KINDS = (
     Kind(
         name="discarded_levels",
         about="Flows kept and discarded at each level of each factor.",
-        options=FactorsOfNorms,
         function=discarded_levels,
         reads="norms",
         report_section="sensitivity",
@@ -258,7 +253,6 @@ KINDS = (
     Kind(
         name="discarded_association",
         about="Whether discarding is associated with a factor: chi-square and Cramer's V.",
-        options=FactorsOfNorms,
         function=discarded_association,
         reads="norms",
         report_section="sensitivity",
@@ -279,7 +273,6 @@ KINDS = (
     Kind(
         name="minority",
         about="How far minority answers deviate from the norm (PETS Figure 6).",
-        options=OfNorms,
         function=minority_of_norms,
         reads="norms",
         decided="pilot",

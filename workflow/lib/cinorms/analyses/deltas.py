@@ -103,7 +103,6 @@ KINDS = (
     Kind(
         name="privacy_bias",
         about="For every flow, what each model holds, the expected value, and the delta (PETS section 3.1).",
-        options=Expects,
         function=bias_of_flows,
         reads="norms",
         report_section="answers",
@@ -125,7 +124,6 @@ KINDS = (
     Kind(
         name="delta",
         about="Every measure of the distance from the expected values, for each slice (PETS section 3.1).",
-        options=DeltaOptions,
         function=delta,
         reads="norms",
         report_section="delta",
@@ -145,7 +143,6 @@ KINDS = (
     Kind(
         name="mean_delta",
         about="How far the mean answers of each model are from the expected values (PETS section 5.3).",
-        options=OfFlows,
         function=mean_delta,
         reads="norms",
         decided="pilot",

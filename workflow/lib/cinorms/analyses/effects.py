@@ -83,7 +83,6 @@ KINDS = (
     Kind(
         name="marginal_means",
         about="The mean answer at each level of each factor, averaged evenly over the design (no regression model).",
-        options=MeansOptions,
         function=level_means,
         reads="answers",
         decided="block",
@@ -105,7 +104,6 @@ KINDS = (
     Kind(
         name="amce",
         about="The average marginal component effect of each level of each factor, relative to its baseline.",
-        options=EffectsOptions,
         function=level_effects,
         reads="answers",
         decided="block",

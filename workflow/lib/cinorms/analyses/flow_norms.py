@@ -55,7 +55,6 @@ KINDS = (
     Kind(
         name="flow_norms",
         about="Every flow with its factors in words, and each model's norm or why it holds none.",
-        options=OfNorms,
         function=flow_norms,
         reads="norms",
         report_section="answers",

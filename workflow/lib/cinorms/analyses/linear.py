@@ -293,7 +293,6 @@ KINDS = (
         name="linear_regression",
         about="Linear mixed model of all valid answers on factors, of people and of models, with an intercept for each "
         "rater or template.",
-        options=LinearOptions,
         function=linear_regression,
         reads="answers",
         report_section="factors",
@@ -318,7 +317,6 @@ KINDS = (
     Kind(
         name="people_differences",
         about="Coefficients of models next to those of people, with an interval of each difference.",
-        options=DifferenceOptions,
         function=people_differences,
         reads="answers",
         report_section="factors",
@@ -342,7 +340,6 @@ KINDS = (
     Kind(
         name="people_factors",
         about="How much models and people weigh each factor, and where models weigh what people do not.",
-        options=DifferenceOptions,
         function=people_factors,
         reads="answers",
         report_section="factors",

@@ -271,7 +271,6 @@ KINDS = (
         name="people_distances",
         about="How far each model is from people, with intervals over raters and wordings, and how close another group "
         "of people would come.",
-        options=PeopleOptions,
         function=people_distances,
         reads="answers",
         report_section="delta",
@@ -305,7 +304,6 @@ KINDS = (
     Kind(
         name="people_flows",
         about="On which flows each model and people differ beyond the noise of raters and wordings.",
-        options=PeopleOptions,
         function=people_flows,
         reads="answers",
         report_section="delta",
@@ -319,7 +317,6 @@ KINDS = (
     Kind(
         name="people_estimates",
         about="People's mean for every flow, from a few ratings and a model's answers to all flows.",
-        options=PeopleOptions,
         function=people_estimates,
         reads="answers",
         report_section="delta",
@@ -345,7 +342,6 @@ KINDS = (
         name="people_slices",
         about="People's mean over all flows and over slices, from a few ratings and a model's answers to all flows "
         "(prediction-powered inference).",
-        options=SliceOptions,
         function=people_slices,
         reads="answers",
         report_section="delta",
@@ -370,7 +366,6 @@ KINDS = (
     Kind(
         name="survey_plan",
         about="How precise a survey of so many raters and flows would be, from the variances of these ratings.",
-        options=SurveyOptions,
         function=survey_plan,
         reads="answers",
         report_section="reliability",

@@ -108,7 +108,6 @@ KINDS = (
     Kind(
         name="reliability",
         about="How consistent a model's answers are across wordings.",
-        options=OfArms,
         function=reliability_of_models,
         reads="answers",
         decided="pilot",
@@ -129,7 +128,6 @@ KINDS = (
         name="position_effects",
         about="How often the option at each position was chosen, compared with the share expected without an effect "
         "of position.",
-        options=OfArms,
         function=position_effects,
         reads="answers",
         decided="block",
@@ -151,7 +149,6 @@ KINDS = (
     Kind(
         name="missing_answers",
         about="Missing answers by status, template, order and variant.",
-        options=OfArms,
         function=missing_answers,
         reads="answers",
         decided="block",
@@ -169,7 +166,6 @@ KINDS = (
     Kind(
         name="missing_bounds",
         about="Worst-case bounds on each mean level if answers are not missing at random.",
-        options=BoundsOptions,
         function=missing_bounds,
         reads="norms",
         decided="pilot",
@@ -193,7 +189,6 @@ KINDS = (
     Kind(
         name="flow_dependence",
         about="Whether a model's answers depend on the flow, and how many norms it would hold if they did not.",
-        options=DependenceOptions,
         function=flow_dependence,
         reads="answers",
         decided="pilot",
@@ -221,7 +216,6 @@ KINDS = (
         name="trace_bias",
         about="Position bias against the length of the trace: how far answers after longer reasoning follow the "
         "position of an option.",
-        options=TraceOptions,
         function=bias_by_trace,
         reads="answers",
         decided="block",

@@ -373,7 +373,6 @@ KINDS = (
     Kind(
         name="ordinal_regression",
         about="Ordinal regression (cumulative link model) of the norms on factors: coefficients, then thresholds.",
-        options=OrdinalRegressionOptions,
         function=ordinal_regression,
         reads="norms",
         report_section="factors",
@@ -384,7 +383,6 @@ KINDS = (
     Kind(
         name="proportional_odds",
         about="Score test of proportional odds for the same regression.",
-        options=NormRegressionOptions,
         function=proportional_odds,
         reads="norms",
         report_section="factors",
@@ -403,7 +401,6 @@ KINDS = (
     Kind(
         name="response_regression",
         about="Ordinal regression (cumulative link model) of all valid answers on factors, template and position.",
-        options=ResponseRegressionOptions,
         function=response_regression,
         reads="answers",
         decided="block",

@@ -173,7 +173,6 @@ KINDS = (
     Kind(
         name="scale_effects",
         about="What changes in a model's answers and norms when the same flows are asked on another scale.",
-        options=OfNorms,
         function=scale_effects,
         reads="answers",
         report_section="sensitivity",

@@ -68,7 +68,6 @@ KINDS = (
     Kind(
         name="stability",
         about="How many of a model's norms would be the same in other wordings.",
-        options=OfNorms,
         function=stability,
         reads="answers",
         decided="pilot",
@@ -88,7 +87,6 @@ KINDS = (
     Kind(
         name="budget_needed",
         about="Templates and orders needed for a target standard error of a flow's mean.",
-        options=NeededOptions,
         function=budget_needed,
         reads="answers",
         decided="pilot",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import signature
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 import pandas as pd
 
@@ -45,6 +46,8 @@ PART_SHOWN: dict[Decided, str] = {
 class Kind:
     """One kind. ``function`` is called with the selected tables, the entry, and what its further parameters name.
 
+    Its signature states the kind's ``options`` (``entry: Entry[LostOptions]``) and what is read for it (``also``).
+
     Of answers and norms it gets the flows alone that the entry's ``select`` names.
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
@@ -56,7 +59,6 @@ class Kind:
 
     name: str
     about: str
-    options: type[Options]
     function: Callable[..., Any]
     reads: Reads
     report_section: str = ""
@@ -64,6 +66,12 @@ class Kind:
     columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    @cached_property
+    def options(self) -> type[Options]:
+        """The class of the options of its entries: the one that its function takes an entry of."""
+        (options,) = get_args(get_type_hints(self.function)["entry"])
+        return cast(type[Options], options)
 
     @property
     def also(self) -> tuple[Also, ...]:

@@ -249,7 +249,6 @@ KINDS = (
     Kind(
         name="agreement",
         about="Matrices of the agreement and kappa of each pair of models.",
-        options=MatrixOptions,
         function=draw,
         reads="norms",
         report_section="agreement",
@@ -267,7 +266,6 @@ KINDS = (
     Kind(
         name="calibration",
         about="Norms recovered from planted (simulated) respondents, compared with the planted norms.",
-        options=RecoveredOptions,
         function=draw_calibration,
         reads="norms",
         report_section="calibration",

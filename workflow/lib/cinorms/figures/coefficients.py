@@ -233,7 +233,6 @@ KINDS = (
     Kind(
         name="coefficients",
         about="Terms of an ordinal regression with their intervals, models side by side.",
-        options=CoefficientsOptions,
         function=draw,
         reads="table",
         report_section="factors",

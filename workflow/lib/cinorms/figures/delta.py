@@ -173,7 +173,6 @@ KINDS = (
     Kind(
         name="delta",
         about="Norm or mean answer minus expected value, per model and by factor.",
-        options=DeltaFigureOptions,
         function=draw,
         reads="norms",
         report_section="delta",

@@ -196,7 +196,6 @@ KINDS = (
     Kind(
         name="distribution",
         about="Stacked shares of the answer levels and of the invalid answers per model, before any filtering.",
-        options=DistributionOptions,
         function=draw,
         reads="answers",
         decided="block",
@@ -207,7 +206,6 @@ KINDS = (
     Kind(
         name="norm_distribution",
         about="Stacked shares of the norms at each level and of the flows without a norm, per model.",
-        options=NormDistributionOptions,
         function=draw_norms,
         reads="norms",
         report_section="answers",

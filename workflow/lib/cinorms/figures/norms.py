@@ -408,7 +408,6 @@ KINDS = (
     Kind(
         name="norms",
         about="A heatmap of the norms over the factors of a dataset; one, two or four models in a cell.",
-        options=NormsOptions,
         function=draw,
         reads="norms",
         report_section="answers",

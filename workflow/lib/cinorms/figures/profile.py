@@ -105,7 +105,6 @@ KINDS = (
     Kind(
         name="profile",
         about="How each model responds: valid answers, choice of the first option, norms, dependence on the flow.",
-        options=ProfileOptions,
         function=draw,
         reads="answers",
         decided="pilot",

@@ -98,7 +98,6 @@ KINDS = (
     Kind(
         name="sensitivity",
         about="Share of flows that keep a norm as T_maj and T_val rise, per model.",
-        options=SensitivityOptions,
         function=draw,
         reads="norms",
         decided="pilot",

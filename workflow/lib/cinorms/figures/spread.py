@@ -352,7 +352,6 @@ KINDS = (
     Kind(
         name="minority",
         about="How far minority answers are from the norm, and their variance.",
-        options=MinorityOptions,
         function=draw_minority,
         reads="norms",
         decided="pilot",
@@ -368,7 +367,6 @@ KINDS = (
     Kind(
         name="variance",
         about="Spread of the answers to one flow over prompt variants, per model and arm.",
-        options=VarianceOptions,
         function=draw_variance,
         reads="answers",
         decided="pilot",

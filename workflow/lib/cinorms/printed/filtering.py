@@ -160,14 +160,12 @@ KINDS = (
     Kind(
         name="discarded",
         about="Flows discarded per model under each T_val and T_maj (PETS Table 2).",
-        options=DiscardedOptions,
         function=discarded,
         reads="tables",
     ),
     Kind(
         name="lost",
         about="Share of norms lost from one T_maj to a higher one (PETS Table 3).",
-        options=LostOptions,
         function=lost,
         reads="tables",
     ),

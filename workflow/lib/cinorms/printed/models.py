@@ -211,21 +211,18 @@ KINDS = (
         name="models",
         about="The models with their family, capacity, optimisation and source from config/models.yaml "
         "(Table 1 of both papers).",
-        options=ModelsOptions,
         function=models,
         reads="registry",
     ),
     Kind(
         name="pairs",
         about="p-values of each pair of models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
-        options=PairsOptions,
         function=pairs,
         reads="tables",
     ),
     Kind(
         name="coefficients",
         about="Terms of ordinal regressions with stars, models side by side (PETS Table 4).",
-        options=CoefficientsOptions,
         function=coefficients,
         reads="tables",
     ),
