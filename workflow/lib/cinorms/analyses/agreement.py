@@ -44,10 +44,7 @@ class AgreementSetsOptions(OfNorms):
 
 
 def agreement_pairs(
-    selected: Sequence[Selected],
-    entry: Entry[AgreementPairsOptions],
-    vignettes: Frames,
-    repeats: Repeats,
+    selected: Sequence[Selected], entry: Entry[AgreementPairsOptions], vignettes: Frames, repeats: Repeats
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm."""
     parts = []
@@ -82,8 +79,7 @@ KINDS = (
             "kappa_linear": "Cohen's kappa with linear weights.",
             "kappa_quadratic": "Cohen's kappa with quadratic weights.",
             "mean_difference": "Mean of the first side minus the second, in levels.",
-            "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or "
-            "one_model.",
+            "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model.",
             **FLOOR,
             "reason": "Why there is nothing to compare; only in tables without a comparison.",
         },

@@ -161,9 +161,6 @@ KINDS = (
         reads="norms",
         report_section="calibration",
         key=("arm", "model", "source", "factor", "level"),
-        columns={
-            **WHO,
-            **_COEFFICIENTS,
-        },
+        columns={**WHO, **_COEFFICIENTS},
     ),
 )

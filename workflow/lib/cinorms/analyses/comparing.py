@@ -44,14 +44,12 @@ View: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 FLOOR = {
     "differ": "Share of what is compared that differs between the two sides: norms of flows in which both "
     "hold one, or answers to prompts that both answered validly.",
-    "engine_differ": "The same share between two askings of one side, from the engine alone (and from "
-    "sampling where the temperature is above 0): the larger of both sides; missing where neither was asked "
-    "again.",
+    "engine_differ": "The same share between two askings of one side, from the engine alone (and from sampling "
+    "where the temperature is above 0): the larger of both sides; missing where neither was asked again.",
     "engine_high": "Upper end of the 95% interval of engine_differ; missing where there is none.",
-    "engine_status": "above: differ is above engine_high; not_above: it is not, so the engine alone may be "
-    "the reason; one_side_repeated: it is above that of the side that was asked again, the other's is not "
-    "known; not_repeated: neither arm was asked again (repeat: 1); nothing_compared: the sides have nothing "
-    "in common.",
+    "engine_status": "above: differ is above engine_high; not_above: it is not, so the engine alone may be the "
+    "reason; one_side_repeated: it is above that of the side that was asked again, the other's is not known; "
+    "not_repeated: neither arm was asked again (repeat: 1); nothing_compared: the sides have nothing in common.",
 }
 #: The columns that a page shows.
 FLOOR_SHOWN = ("differ", "engine_differ", "engine_status")
@@ -169,10 +167,7 @@ def of_answers(
 
 
 def of_norms(
-    one: Selected,
-    repeats: Repeats,
-    entry: Entry[Any],
-    view: View = lambda norms: norms,
+    one: Selected, repeats: Repeats, entry: Entry[Any], view: View = lambda norms: norms
 ) -> Share | None:
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
     own = repeats.get(one.pair)
@@ -313,14 +308,11 @@ KINDS = (
             "arm is asked once.",
             "askings": "How often the arm was asked. Every further asking is compared with the first.",
             "prompts": "Prompts of one asking.",
-            "replies": "Replies of the further askings that are compared: the engine failed in neither "
-            "asking.",
+            "replies": "Replies of the further askings that are compared: the engine failed in neither asking.",
             "replies_differ": "Share of these that are not the first asking's, letter by letter.",
-            "failed": "Replies of the further askings that cannot be compared: the engine failed in one "
-            "asking.",
+            "failed": "Replies of the further askings that cannot be compared: the engine failed in one asking.",
             "answers": "Prompts that were answered validly in the first and in a further asking.",
-            "answers_differ": "Share of the answers to these that are another level, over flows and "
-            "templates.",
+            "answers_differ": "Share of the answers to these that are another level, over flows and templates.",
             "conf_low": "Lower end of the 95% interval of answers_differ over other templates.",
             "conf_high": "Upper end of the 95% interval of answers_differ over other templates.",
             "statuses_differ": "Share of the replies that have another status, such as an answer in one "

@@ -134,10 +134,7 @@ def discarded_association(
 
 
 def _by_factor(
-    one: Selected,
-    entry: Entry[FactorsOfNorms],
-    vignettes: pd.DataFrame,
-    make: Callable[..., pd.DataFrame],
+    one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame, make: Callable[..., pd.DataFrame]
 ) -> pd.DataFrame:
     factors, needed = factors_of(entry, one.arm, vignettes), entry.thresholds[one.model]
     table = make(one.frame, add_factors(vignettes[["flow"]], vignettes, factors), factors, needed)
@@ -264,8 +261,7 @@ KINDS = (
             **CORRECTED,
             "cramers_v": "Cramer's V: 0 for no association, 1 for the strongest.",
             "flows": _FLOWS,
-            "status": "ok; low_expected if an expected count is below 5 (read p with care); or why there is "
-            "no test.",
+            "status": "ok; low_expected if an expected count is below 5 (read p with care); or why there is no test.",
             **usual("t_val", "t_maj"),
         },
         shown=(*WHO, "factor", "statistic", "dof", "p", "p_holm", "cramers_v", "flows", "status"),
@@ -284,8 +280,7 @@ KINDS = (
             "n_minority (their number), share (of the valid answers), variance, deviation (mean distance "
             "from the norm), max_deviation.",
             "flows": "Flows that hold a norm.",
-            "n": "Flows in the row: all for n_minority and share; for the others, those with a minority "
-            "answer.",
+            "n": "Flows in the row: all for n_minority and share; for the others, those with a minority answer.",
             "mean": "Mean of the measure over these flows.",
             "q25": "Lower quartile of the measure.",
             "median": "Median of the measure.",

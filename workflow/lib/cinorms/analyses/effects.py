@@ -111,8 +111,7 @@ KINDS = (
         key=("arm", "model", "factor", "level"),
         columns={
             **usual("arm", "model", "factor", "level", "baseline"),
-            "n": "Combinations of the other factors in which at least one template compares level and "
-            "baseline.",
+            "n": "Combinations of the other factors in which at least one template compares level and baseline.",
             "n_missing": "Combinations of the other factors in which no template compares the two.",
             "templates": "Templates that compare level and baseline.",
             "templates_missing": "Templates that do not, because level or baseline has no value there.",

@@ -299,8 +299,7 @@ KINDS = (
         key=("arm", "model", "factor", "level"),
         columns={
             **WHO,
-            "factor": "Name of the factor; (Intercept) for the mean answer where all factors have their "
-            "baseline.",
+            "factor": "Name of the factor; (Intercept) for the mean answer where all factors have their baseline.",
             **usual("level", "baseline"),
             "estimate": "Change of the mean answer from the baseline to the level, in levels or numbers of "
             "the scale.",
@@ -348,8 +347,7 @@ KINDS = (
             **WHO,
             **usual("factor"),
             "levels": "Number of its levels, the baseline among them.",
-            "people_range": "From the lowest to the highest coefficient of people, the baseline's 0 among "
-            "them.",
+            "people_range": "From the lowest to the highest coefficient of people, the baseline's 0 among them.",
             "model_range": "The same of the model.",
             "largest": "The largest difference of a coefficient of the model from that of people.",
             "level": "The level in which it is.",
@@ -357,8 +355,7 @@ KINDS = (
             **usual("log10_p", "p_text"),
             **CORRECTED,
             **usual("status"),
-            "people_p": "Whether people weigh the factor: the smallest p-value of its levels times their "
-            "number.",
+            "people_p": "Whether people weigh the factor: the smallest p-value of its levels times their number.",
             "model_p": "The same of the model.",
             "finding": "Who weighs the factor, in words; the difference after Holm's correction, at 0.05.",
         },

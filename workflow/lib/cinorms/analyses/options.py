@@ -192,8 +192,7 @@ class Expects(OfNorms):
     """What a model holds, and the expected values."""
 
     of: Literal["norms", "means"] = Field(
-        "norms",
-        description="What to compare: norms (under the thresholds), or means (of the valid answers).",
+        "norms", description="What to compare: norms (under the thresholds), or means (of the valid answers)."
     )
     expected: LeftOut[str] = Field(
         None,

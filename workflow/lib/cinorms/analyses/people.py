@@ -285,8 +285,7 @@ KINDS = (
             "raters and templates, except for mean_absolute.",
             "conf_low": "Lower end of the 95% interval of the estimate, over raters and templates.",
             "conf_high": "Upper end of the 95% interval of the estimate, over raters and templates.",
-            "ceiling": "How far the means of another group of as many people would be from those of these "
-            "people.",
+            "ceiling": "How far the means of another group of as many people would be from those of these people.",
             "ceiling_all": "How far they would be from all such people, on the scale of estimate.",
             "verdict": "farther or nearer than another group of as many people would be to all such people; "
             "undecided; no_verdict.",

@@ -115,10 +115,9 @@ KINDS = (
         key=("arm", "model", "measure"),
         columns={
             **WHO,
-            "measure": "alpha (Krippendorff's), icc_1 and icc_k (of people: intraclass correlation of one "
-            "rating and of a flow's mean), split_half, spearman_brown, valid (share of valid answers), the "
-            "share of the variance from one source, or how often the orders of a template give different "
-            "levels or signs.",
+            "measure": "alpha (Krippendorff's), icc_1 and icc_k (of people: intraclass correlation of one rating "
+            "and of a flow's mean), split_half, spearman_brown, valid (share of valid answers), the share of the "
+            "variance from one source, or how often the orders of a template give different levels or signs.",
             **usual("estimate"),
             "n": "Flows in the estimate; for the orders, flows times templates.",
             **usual("status"),
@@ -138,8 +137,7 @@ KINDS = (
             "position": "Position at which an option was shown; 1 is the first.",
             "chosen": "Answers that chose the option at this position.",
             "share": "Share of the valid answers whose order is known.",
-            "expected": "The share if each flow's answers were assigned at random to the orders it was "
-            "asked in.",
+            "expected": "The share if each flow's answers were assigned at random to the orders it was asked in.",
             "balanced": "The share under balanced orders without an effect of position: one fifth.",
             "excess": "share minus the expected share.",
             "n": "Valid answers whose order is known.",
@@ -173,8 +171,7 @@ KINDS = (
         key=("arm", "model", "factor", "level"),
         columns={
             **WHO,
-            "factor": "Name of the factor (linked factors have their names joined); all for all flows "
-            "together.",
+            "factor": "Name of the factor (linked factors have their names joined); all for all flows together.",
             "level": "Level of the factor; all for all flows together.",
             "n_flows": "Flows with this level.",
             "mean": "Mean level of their valid answers.",
@@ -206,9 +203,8 @@ KINDS = (
             "norms_exchanged": "Flows that would hold a norm on average if the valid answers of each "
             "template were shuffled between its flows and orders.",
             **usual("status"),
-            "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p "
-            f"is not below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or "
-            f"no_answers.",
+            "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
+            f"below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",
             "verdict_text": "The verdict in words.",
         },
     ),
@@ -225,8 +221,7 @@ KINDS = (
             **WHO,
             "measure": "slope: what 1,000 tokens of trace add to the excess; excess: how much more often "
             "the option at the position is chosen than its level is among the other answers to the flow.",
-            "part": "Part of the answers by length of the trace, 1 the shortest; 0 for the slope, which is "
-            "over all.",
+            "part": "Part of the answers by length of the trace, 1 the shortest; 0 for the slope, which is over all.",
             "position": "Position at which an option was shown; 1 is the first.",
             "tokens_low": "Shortest trace of the part, in tokens.",
             "tokens_high": "Longest trace of the part, in tokens.",

@@ -171,10 +171,7 @@ def proportional_odds(
 
 
 def response_regression(
-    selected: Sequence[Selected],
-    entry: Entry[ResponseRegressionOptions],
-    vignettes: Frames,
-    prompts: Frames,
+    selected: Sequence[Selected], entry: Entry[ResponseRegressionOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return the regression of every valid answer on the factors, the template and the order shown.
 

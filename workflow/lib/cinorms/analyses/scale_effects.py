@@ -193,12 +193,10 @@ KINDS = (
             "conf_low": "Lower end of the 95% interval of the difference over other templates.",
             "conf_high": "Upper end of the 95% interval of the difference over other templates.",
             "of": "Flows that the row is about.",
-            "templates": "Templates with a valid answer under both scales; missing for what becomes of "
-            "norms.",
+            "templates": "Templates with a valid answer under both scales; missing for what becomes of norms.",
             **FLOOR,
-            "differ": "Share that differs between the two arms: in valid, of the prompts that one arm "
-            "answers validly and the other does not; else of the answers, or norms, that are on another "
-            "side of the scale.",
+            "differ": "Share that differs between the two arms: in valid, of the prompts that one arm answers "
+            "validly and the other does not; else of the answers, or norms, that are on another side of the scale.",
             "status": "ok, or why there are no numbers: no_answers, one_template, one_scale.",
         },
     ),

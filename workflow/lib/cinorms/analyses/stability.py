@@ -77,8 +77,7 @@ KINDS = (
             **WHO,
             "flows": "Flows that were asked.",
             "norms": "Flows that hold a norm.",
-            "mean_stability": "Mean over the norms of the probability that they are the same in new "
-            "wordings.",
+            "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
             "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}.",
             "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
             **usual("status"),

@@ -42,8 +42,7 @@ class DiscardedOptions(FromAnalyses):
     made_from = ("discarded",)
 
     t_val: LeftOut[_TVals] = Field(
-        None,
-        description="The T_val to print, from those under norms; default: each that keeps a flow.",
+        None, description="The T_val to print, from those under norms; default: each that keeps a flow."
     )
     t_val_for: LeftOut[
         dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
