@@ -36,53 +36,51 @@ ANSWER_COUNTS = {
 }
 
 
-def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
     Counts add up to the number of answers, and of questions that decided flows were spared: raises ``DataError`` for an
     answer that none of them covers.
     """
+    scale = entry.scales[one.arm]
+    answers = one.frame.assign(level=scale.in_bins(one.frame["level"]))
+    levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
+    statuses = answers["status"].value_counts()
+    stray = set(answers["status"].unique()) - {*tables.ANSWER_STATUSES, tables.NOT_ASKED}
+    n_ok = int((answers["status"] == "ok").sum())
+    if stray or n_ok != levels.reindex(scale.binned.levels).sum():
+        raise DataError(
+            f"answers of {one.model} in {one.arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
+            f"and a level among {scale.levels} where it is ok; delete the table and rerun"
+        )
     rows: list[tuple[Any, ...]] = []
-    for arm, model, answers in selected:
-        scale = entry.scales[arm]
-        answers = answers.assign(level=scale.in_bins(answers["level"]))
-        total = len(answers)
-        levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
-        statuses = answers["status"].value_counts()
-        stray = set(answers["status"].unique()) - {*tables.ANSWER_STATUSES, tables.NOT_ASKED}
-        n_ok = int((answers["status"] == "ok").sum())
-        if stray or n_ok != levels.reindex(scale.binned.levels).sum():
-            raise DataError(
-                f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
-                f"and a level among {scale.levels} where it is ok; delete the table and rerun"
-            )
-        for level, label in scale.binned.labels.items():
-            count = int(levels.get(level, 0))
-            rows.append((arm, model, label, level, "ok", count, _share(count, total)))
-        for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
-            count = int(statuses.get(status, 0))
-            if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
-                rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
-    return pd.DataFrame(rows, columns=list(ANSWER_COUNTS)).astype({"level": "Int8", "share": "Float64"})
+    for level, label in scale.binned.labels.items():
+        rows.append((label, level, "ok", int(levels.get(level, 0))))
+    for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
+        count = int(statuses.get(status, 0))
+        if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
+            rows.append((status, pd.NA, status, count))
+    table = pd.DataFrame(rows, columns=["outcome", "level", "status", "count"]).astype({"level": "Int8"})
+    return table.assign(share=_shares(table["count"], len(answers)))
 
 
-def norm_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
-    for arm, model, norms in selected:
-        for under in entry.grid:
-            counts = assessment.status(norms, under).value_counts()
-            used = under == entry.thresholds[model]
-            for status in tables.NORM_STATUSES:
-                count = int(counts.get(status, 0))
-                share = _share(count, len(norms))
-                rows.append((arm, model, under.t_val, str(under.t_maj), used, status, count, share))
-    columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
-    return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
+    for under in entry.grid:
+        counts = assessment.status(one.frame, under).value_counts()
+        used = under == entry.thresholds[one.model]
+        for status in tables.NORM_STATUSES:
+            rows.append((under.t_val, str(under.t_maj), used, status, int(counts.get(status, 0))))
+    table = pd.DataFrame(rows, columns=["t_val", "t_maj", "used", "status", "flows"])
+    return table.assign(share=_shares(table["flows"], len(one.frame)))
 
 
-def _share(count: int, total: int) -> float | Any:
-    return count / total if total else pd.NA
+def _shares(counts: pd.Series[int], total: int) -> pd.Series[float]:
+    """Return the counts as shares; all missing where there is nothing to share."""
+    return (counts / total if total else counts.mask(counts >= 0)).astype("Float64")
 
 
 # --- What the thresholds remove

@@ -64,14 +64,11 @@ def position_effects(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many answers are missing, by status, template, order and variant."""
     status = survivorship.by_status(one.frame).rename(columns={"status": "level"})
-    status = status[
-        (status["level"] != "ok") & (~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0))
-    ]
-    variant = survivorship.by_variant(one.frame, prompts)
-    variant["n"] = variant["n_asked"] - variant["n_valid"]
-    variant["share"] = variant["n"] / variant["n_asked"]
-    variant = variant.rename(columns={"n_asked": "of"})
-    status = status.assign(by="status", of=len(one.frame))
+    shown = ~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0)
+    status = status[(status["level"] != "ok") & shown].assign(by="status", of=len(one.frame))
+    variant = survivorship.by_variant(one.frame, prompts).rename(columns={"n_asked": "of"})
+    variant["n"] = variant["of"] - variant["n_valid"]
+    variant["share"] = variant["n"] / variant["of"]
     return stack([part[["by", "level", "n", "of", "share"]] for part in (status, variant)])
 
 
@@ -88,12 +85,10 @@ def missing_bounds(one: Selected, entry: Entry[BoundsOptions], vignettes: pd.Dat
 @for_each_model
 def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
-    templates = template_numbers(prompts)
+    levels, templates, scale = level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm]
     thresholds = entry.thresholds[one.model]
-    levels, scale = level_matrix(one.frame), entry.scales[one.arm]
     found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
-    row = {**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}
-    return pd.DataFrame([row])
+    return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}])
 
 
 @for_each_model

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
-from cinorms.analyses.shared import for_each_model, held
+from cinorms.analyses.shared import for_each_model, held, stack
 from cinorms.core.schema import Distinct, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -42,26 +42,23 @@ def stability(
     rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
     kept = rows[rows["value"].notna()]
     judged = kept["stability"].dropna()
-    status = "no_norms" if kept.empty else ("one_template" if judged.empty else "ok")
-    row: dict[str, float] = {"flows": len(rows), "norms": len(kept)}
-    row |= {
+    row = {
+        "flows": len(rows),
+        "norms": len(kept),
         "mean_stability": judged.mean(),
         "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
+        "mean_width": (kept["high"] - kept["low"]).mean(),
+        "status": "no_norms" if kept.empty else ("one_template" if judged.empty else "ok"),
     }
-    width = (kept["high"] - kept["low"]).mean()
-    return pd.DataFrame([row | {"mean_width": width, "status": status}])
+    return pd.DataFrame([row])
 
 
 @for_each_model
 def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
     levels, templates = level_matrix(one.frame), template_numbers(prompts)
-    parts = [
-        budget.needed(levels, templates, se, entry.options.orders).assign(target_se=se)
-        for se in entry.options.target_se
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    return table[["target_se", *[c for c in table if c != "target_se"]]]
+    targets, orders = entry.options.target_se, entry.options.orders
+    return stack([budget.needed(levels, templates, se, orders).assign(target_se=se) for se in targets])
 
 
 KINDS = (
