@@ -46,15 +46,8 @@ def make_vignettes() -> pd.DataFrame:
 
 VIGNETTES = make_vignettes()
 VARIANTS = [f"{t}_{o}" for t, o in itertools.product(range(4), range(2))]
-PROMPTS = pd.DataFrame(
-    {
-        "variant": VARIANTS,
-        "template": "text",
-        "prompt_set": "chatgpt",
-        "template_no": [int(v[0]) for v in VARIANTS],
-        "order_no": [int(v[2]) for v in VARIANTS],
-    }
-)
+PROMPTS = pd.DataFrame({"variant": VARIANTS, "template": "text", "prompt_set": "chatgpt"})
+PROMPTS[["template_no", "order_no"]] = [[int(v[0]), int(v[2])] for v in VARIANTS]
 PLANTED_LEVEL = np.searchsorted(
     [-1.5, -0.5, 0.5, 1.5],
     sum(VIGNETTES[f].astype(str).map(EFFECT).astype(float) for f in ("sender", "place", "recipient"))
@@ -153,11 +146,8 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "answers": [Selected("main", m, frame) for m, frame in answers.items()],
         "norms": [Selected("main", m, norms_of(frame)) for m, frame in answers.items()],
     }
-    rows = [
-        {"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)}
-        for f in LEVELS
-        for level in LEVELS[f]
-    ]
+    levels = [(factor, level) for factor, known in LEVELS.items() for level in known]
+    rows = [{"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)} for f, level in levels]
     planted = pd.DataFrame({"flow": VIGNETTES["flow"], "level": pd.array(PLANTED_LEVEL - 2, dtype="Int8")})
     further: dict[str, Any] = {
         **stages,

@@ -32,9 +32,8 @@ def test_model_pairs_correct_over_all_rows_of_the_table() -> None:
     assert len(table) == 3
     np.testing.assert_allclose(table["p_bonferroni"], np.minimum(table["p"] * 3, 1))
     capacity = run("model_pairs", factor="capacity", test="rank")
-    assert capacity[["model_a", "model_b", "level_a", "level_b"]].to_numpy().tolist() == [
-        ["small", "large", "7", "13"]
-    ]
+    (sides,) = capacity[["model_a", "model_b", "level_a", "level_b"]].to_numpy().tolist()
+    assert sides == ["small", "large", "7", "13"]
     assert capacity["p_bonferroni"].iloc[0] == capacity["p"].iloc[0]
 
 

@@ -15,7 +15,7 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, LEVELS
-from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, norms_of, run
 from .made import LEVELS as FACTORS
 
 
@@ -98,9 +98,3 @@ def test_a_factor_that_is_called_like_a_column_keeps_both() -> None:
     table = make({"main": clash}, {"main": names})
     assert table["factor_status"].tolist() == clash["status"].astype(str).tolist()
     assert set(table["status"]) <= {"kept", *NORM_LABELS}
-
-
-def test_a_selection_keeps_its_flows_only() -> None:
-    table = run("flow_norms", select={"sender": ["doll"]})
-    assert set(table["sender"]) == {"doll"}
-    assert entry_for("flow_norms", ["small"]).declared.key == ("arm", "model", "flow")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.entries.registry import kinds
 from cinorms.study.entries import make_entry
 
 TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
@@ -114,24 +113,3 @@ def test_right_names_pass(build_study: Any) -> None:
     }
     study = build_study({"analyses": entries, "figures": {}})
     assert make_entry(study, "analyses", "pooled").attributes[TULU[1]]["capacity"] == 13
-
-
-@pytest.mark.parametrize(
-    ("kind", "defaults"),
-    [
-        ("ordinal_regression", {"link": "logit", "estimator": "newton"}),
-        ("proportional_odds", {"link": "logit"}),
-        ("response_regression", {"link": "logit", "errors": "clustered"}),
-        ("model_tests", {"test": "chosen"}),
-        ("model_pairs", {"test": "chosen", "zero_method": "wilcox"}),
-        ("normality", {}),
-        ("model_contrasts", {"flows": "sample"}),
-        ("agreement_pairs", {}),
-        ("agreement_sets", {}),
-        ("calibration", {}),
-        ("calibration_coefficients", {}),
-    ],
-)
-def test_what_is_left_out_has_its_default(kind: str, defaults: dict[str, Any]) -> None:
-    options = kinds("analyses")[kind].options(arms=("main",))
-    assert options.model_dump(exclude_none=True) == {"arms": ("main",), **defaults}

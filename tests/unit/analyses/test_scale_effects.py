@@ -53,13 +53,10 @@ def test_neutral_norms_go_where_they_were_sent() -> None:
     table = effects({"five": (answers(five), ACCEPTABILITY), "four": (answers(four), FOUR)})
     found = table.set_index("measure")
     assert list(table) == list(kinds("analyses")["scale_effects"].columns)
-    assert found.loc["middle", ["value_a", "value_b", "difference"]].tolist() == pytest.approx(
-        [1 / 3, 0, -1 / 3]
-    )
+    middle, to_upper = found.loc["middle"], found.loc["norm middle to upper"]
+    assert middle[["value_a", "value_b", "difference"]].tolist() == pytest.approx([1 / 3, 0, -1 / 3])
     assert found.loc["upper", "difference"] == pytest.approx(0.25)
-    assert found.loc["norm middle to upper", ["value_b", "of"]].tolist() == pytest.approx(
-        [0.75, len(neutral)]
-    )
+    assert to_upper[["value_b", "of"]].tolist() == pytest.approx([0.75, len(neutral)])
     assert found.loc["norm middle to lower", "value_b"] == pytest.approx(0.25)
     assert found.loc["norm upper to upper", "value_b"] == 1
     assert found.loc["valid", "difference"] == 0

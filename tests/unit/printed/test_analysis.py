@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.printed.analysis import analysis_table, number, p_value
+from cinorms.printed.analysis import analysis_table, p_value
 from cinorms.printed.cells import Cell
 from cinorms.printed.write import escape, to_latex
 
@@ -78,21 +77,6 @@ def test_no_text_can_end_a_cell_or_start_a_command(text: str) -> None:
     assert "\n" not in escaped
     left = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])|\$\\(geq|rightarrow)\$", "", escaped)
     assert not set(left) & set("\\&%$#_{}~^")
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "--"),
-        (pd.NA, "--"),
-        (float("nan"), "--"),
-        (True, "yes"),
-        (-3, "-3"),
-        (0.12345, "0.123"),
-    ],
-)
-def test_numbers(value: object, shown: str) -> None:
-    assert number(value) == Cell(shown)
 
 
 def test_only_negative_numbers_are_set_as_formulas() -> None:
