@@ -45,6 +45,8 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
     table = call(entry, both, {"vignettes": dict.fromkeys(["main", "hot"], VIGNETTES), "repeats": {}})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
+    within = replace(entry, options=entry.options.model_copy(update={"factor": None}))
+    assert call(within, both, {"vignettes": {}, "repeats": {}})["status"].tolist() == ["one_model"]
 
 
 @pytest.mark.parametrize(

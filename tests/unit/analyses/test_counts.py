@@ -164,7 +164,9 @@ def test_minority_is_about_flows_that_hold_a_norm() -> None:
     assert set(table["flows"]) == {len(held)}
     counts = held[tables.count_columns(LEVELS)].to_numpy()
     row = table.set_index("measure").loc["n_minority"]
-    assert row["mean"] == pytest.approx((counts.sum(axis=1) - counts.max(axis=1)).mean())
+    minority = counts.sum(axis=1) - counts.max(axis=1)
+    assert row["mean"] == pytest.approx(minority.mean())
+    assert (row["single_dissent"], row["unanimous"]) == ((minority == 1).sum(), (minority == 0).sum())
 
 
 @pytest.mark.parametrize(

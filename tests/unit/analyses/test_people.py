@@ -78,6 +78,8 @@ def test_flows_that_differ_are_marked_after_the_correction():
     assert len(table) == 2 * len(VIGNETTES)
     found = table["verdict"] != "no difference shown"
     assert (found == (table["p_bh"] < 0.05)).all()
+    assert (table["p_bh"] >= table["p"]).all()
+    assert (table["p_bh"] > table["p"]).any()
     more = table["verdict"] == "model higher"
     assert more[table["model"] == "large"].sum() > more[table["model"] == "small"].sum()
     assert (table.loc[more, "difference"] > 0).all()

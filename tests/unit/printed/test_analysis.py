@@ -53,6 +53,7 @@ def test_a_text_that_is_always_the_same_becomes_a_note() -> None:
     assert "\\multicolumn{1}{@{}l@{}}{\\footnotesize Planted respondents: 100\\%}" in latex
     assert "{\\footnotesize arm: main}" in latex
     assert rows_of(latex_of(TABLE.head(1), ["arm", "n"])) == [["main", "3"]]
+    assert rows_of(latex_of(TABLE, ["arm"])) == [["main"], ["main"]]  # one column at least stays
 
 
 def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out() -> None:
