@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import PAIR, PAIR_NAMES, usual
 from cinorms.analyses.comparing import FLOOR, Repeats, contrasts_of_norms, or_one_model, side_by_side
-from cinorms.analyses.options import Compares
+from cinorms.analyses.options import ComparesNorms
 from cinorms.analyses.shared import Frames, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
 Members = Annotated[Names, Field(description="Models of this set.")]
-
-
-class AgreementPairsOptions(Compares, OfNorms):
-    """Options of kind ``agreement_pairs``."""
 
 
 class AgreementSetsOptions(OfNorms):
@@ -44,7 +40,7 @@ class AgreementSetsOptions(OfNorms):
 
 
 def agreement_pairs(
-    selected: Sequence[Selected], entry: Entry[AgreementPairsOptions], vignettes: Frames, repeats: Repeats
+    selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames, repeats: Repeats
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm."""
     parts = []

@@ -23,11 +23,10 @@ from cinorms.analyses.comparing import (
     or_one_model,
     side_by_side,
 )
-from cinorms.analyses.options import Compares, Generalises
+from cinorms.analyses.options import Compares, ComparesNorms, Generalises
 from cinorms.analyses.shared import Frames, corrected, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses
 from cinorms.stats.wordings import template_numbers
@@ -45,11 +44,7 @@ _EFFECTS = {
 }
 
 
-class NormalityOptions(Compares, OfNorms):
-    """Options of kind ``normality``."""
-
-
-class ModelTestsOptions(NormalityOptions):
+class ModelTestsOptions(ComparesNorms):
     """Options of kind ``model_tests``."""
 
     test: Literal["chosen", "rank", "normal"] = Field(
@@ -116,9 +111,7 @@ def model_pairs(
     return corrected(or_one_model(stack(parts), entry))
 
 
-def normality(
-    selected: Sequence[Selected], entry: Entry[NormalityOptions], vignettes: Frames
-) -> pd.DataFrame:
+def normality(selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames) -> pd.DataFrame:
     """Return, for each group, the normality check of every pair and the tests that it leads to."""
     parts = []
     for group in groups_of(selected, entry, vignettes):

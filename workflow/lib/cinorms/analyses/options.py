@@ -155,6 +155,10 @@ class Compares(OfFlows):
             place.check_same_flows("arms", self.arms, self.arms)
 
 
+class ComparesNorms(Compares, OfNorms):
+    """What differs between the models or arms whose norms are compared."""
+
+
 class Generalises(Options):
     """What an interval or a test generalises to, besides other wordings."""
 
