@@ -202,8 +202,7 @@ def people_estimates(
     """Return people's mean for every flow, rated or not; see `KINDS` for the columns."""
     parts = []
     for who, model, people in _with_people(selected, entry, vignettes, prompts):
-        fit = estimate_flows(people.at(model.flows), model.sample.means[:, None])
-        table = fit.table.assign(flow=model.flows, explained=fit.explained)
+        table = estimate_flows(people.at(model.flows), model.sample.means[:, None]).assign(flow=model.flows)
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
 

@@ -31,7 +31,7 @@ from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats.repeats import Share
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means, template_numbers
 
@@ -70,8 +70,7 @@ def scale_effects(
     for one in selected:
         scale, templates = entry.scales[one.arm], template_numbers(prompts[one.arm])
         levels, of_arm = level_matrix(one.frame).sort_index(), norms_of[one.pair]
-        keys = one.frame.assign(variant=one.frame["variant"].astype(str)).set_index(["flow", "variant"])
-        asked = keys["status"].unstack("variant").reindex_like(levels).notna()  # noqa: PD010 (keys are unique)
+        asked = grid(one.frame, np.ones(len(one.frame))).reindex_like(levels).notna()
         sides, norm_sides = partial(_sides, scale), partial(_sides, scale.binned)
         engine = {
             "valid": of_answers(one, repeats, templates, True, _valid),
