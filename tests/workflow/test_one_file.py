@@ -23,7 +23,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import for_each_model
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 
 
@@ -44,12 +44,11 @@ KINDS = (
     Kind(
         name="loudest",
         about="The flows that most variants agree on.",
-        options=LoudestOptions,
         function=loudest,
         reads="norms",
         report_section="answers",
         key=("arm", "model", "flow"),
-        columns=(*WHO, Column("flow", "Number of the flow."), Column("share", "Share of the most frequent level.")),
+        columns={**WHO, "flow": "Number of the flow.", "share": "Share of the most frequent level."},
     ),
 )
 '''
@@ -62,9 +61,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cinorms.analyses.columns import MODEL
+from cinorms.analyses.columns import usual
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 from cinorms.figures.theme import Drawn, FigureOptions
 
@@ -86,12 +85,11 @@ KINDS = (
     Kind(
         name="shares",
         about="How far the variants of a flow agree.",
-        options=SharesOptions,
         function=draw,
         reads="norms",
         report_section="answers",
         key=("model", "flow"),
-        columns=(MODEL, Column("flow", "Number of the flow."), Column("share", "How far the variants agree.")),
+        columns={**usual("model"), "flow": "Number of the flow.", "share": "How far the variants agree."},
     ),
 )
 '''

@@ -16,6 +16,6 @@ if __name__ == "__main__":
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     latex = to_latex(analysis_table(table, entry.declared.shown, [entry.mark] if entry.mark else []))
     Path(snakemake.output.latex).write_text(latex, encoding="utf-8")
-    table.insert(len(table.columns), ANY_PLANTED.name, bool(entry.respondents))
+    table = table.assign(**dict.fromkeys(ANY_PLANTED, bool(entry.respondents)))
     write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{entry.name}: {len(table)} rows")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +46,8 @@ def make_vignettes() -> pd.DataFrame:
 
 VIGNETTES = make_vignettes()
 VARIANTS = [f"{t}_{o}" for t, o in itertools.product(range(4), range(2))]
-PROMPTS = pd.DataFrame(
-    {
-        "variant": VARIANTS,
-        "template": "text",
-        "prompt_set": "chatgpt",
-        "template_no": [int(v[0]) for v in VARIANTS],
-        "order_no": [int(v[2]) for v in VARIANTS],
-    }
-)
+PROMPTS = pd.DataFrame({"variant": VARIANTS, "template": "text", "prompt_set": "chatgpt"})
+PROMPTS[["template_no", "order_no"]] = [[int(v[0]), int(v[2])] for v in VARIANTS]
 PLANTED_LEVEL = np.searchsorted(
     [-1.5, -0.5, 0.5, 1.5],
     sum(VIGNETTES[f].astype(str).map(EFFECT).astype(float) for f in ("sender", "place", "recipient"))
@@ -85,6 +79,7 @@ def make_answers(seed: int, shift: float = 0.0, valid: float = 0.9) -> pd.DataFr
 
 
 ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": make_answers(4, 0.4)}
+SMALL = {"small": ANSWERS["small"]}
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 #: Options that a kind cannot do without: people are those of the first model here.
 NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_factors")}
@@ -95,12 +90,8 @@ USUAL = Thresholds(3, 0.5, "strict")
 def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
     """Return an entry of ``kind`` with ``options``, of these models in the arm main."""
     attributes = {
-        m: {
-            "family": "f",
-            "capacity": MODELS[m],
-            "alignment": "none",
-            "quantisation": "awq" if "-q" in m else "none",
-        }
+        m: {"family": "f", "capacity": MODELS[m], "alignment": "none"}
+        | {"quantisation": "awq" if "-q" in m else "none"}
         for m in models
     }
     conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "order": "balanced"}
@@ -124,6 +115,19 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
     )
 
 
+def in_two_arms(entry: Entry[Any], other: str = "other", **facts: Any) -> Entry[Any]:
+    """Return the entry made from a second arm too, which is like the first but for the ``facts`` about it."""
+
+    def both(name: str) -> dict[str, Any]:
+        first = getattr(entry, name)["main"]
+        return {"main": first, other: facts.get(name, first)}
+
+    arms = entry.options.model_copy(update={"arms": ("main", other)})
+    return replace(
+        entry, options=arms, **{name: both(name) for name in ("conditions", "scales", "factors_of")}
+    )
+
+
 def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the norms of a model's answers."""
     return assessment.assess(answers, "strict", ACCEPTABILITY)
@@ -142,11 +146,8 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "answers": [Selected("main", m, frame) for m, frame in answers.items()],
         "norms": [Selected("main", m, norms_of(frame)) for m, frame in answers.items()],
     }
-    rows = [
-        {"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)}
-        for f in LEVELS
-        for level in LEVELS[f]
-    ]
+    levels = [(factor, level) for factor, known in LEVELS.items() for level in known]
+    rows = [{"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)} for f, level in levels]
     planted = pd.DataFrame({"flow": VIGNETTES["flow"], "level": pd.array(PLANTED_LEVEL - 2, dtype="Int8")})
     further: dict[str, Any] = {
         **stages,

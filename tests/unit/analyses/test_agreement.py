@@ -7,7 +7,7 @@ import pytest
 
 from cinorms.norms import assessment
 
-from .made import ANSWERS, USUAL, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, norms_of, run
 
 
 def held(model: str) -> np.ndarray:
@@ -30,13 +30,12 @@ def test_a_pair_agrees_where_both_hold_the_same_norm() -> None:
 
 def test_a_factor_compares_the_models_that_differ_in_it_only() -> None:
     table = run("agreement_pairs", factor="quantisation")
-    assert table[["model_a", "level_a", "model_b", "level_b"]].to_numpy().tolist() == [
-        ["large", "none", "large-q", "awq"]
-    ]
+    (sides,) = table[["model_a", "level_a", "model_b", "level_b"]].to_numpy().tolist()
+    assert sides == ["large", "none", "large-q", "awq"]
 
 
 def test_one_model_has_nothing_to_compare() -> None:
-    row = run("agreement_pairs", {"small": ANSWERS["small"]}).iloc[0]
+    row = run("agreement_pairs", SMALL).iloc[0]
     assert row["status"] == "one_model"
     assert "no two of the selected models" in row["reason"]
 

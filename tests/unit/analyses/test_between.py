@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.between import model_pairs
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.stats import hypotheses
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, PROMPTS, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
 def test_model_tests_are_friedmans_test_of_the_norms_side_by_side() -> None:
@@ -33,28 +32,21 @@ def test_model_pairs_correct_over_all_rows_of_the_table() -> None:
     assert len(table) == 3
     np.testing.assert_allclose(table["p_bonferroni"], np.minimum(table["p"] * 3, 1))
     capacity = run("model_pairs", factor="capacity", test="rank")
-    assert capacity[["model_a", "model_b", "level_a", "level_b"]].to_numpy().tolist() == [
-        ["small", "large", "7", "13"]
-    ]
+    (sides,) = capacity[["model_a", "model_b", "level_a", "level_b"]].to_numpy().tolist()
+    assert sides == ["small", "large", "7", "13"]
     assert capacity["p_bonferroni"].iloc[0] == capacity["p"].iloc[0]
 
 
 def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
-    frames = [norms_of(ANSWERS[m]) for m in ("small", "large")]
     entry = entry_for("model_pairs", ["small"], factor="temperature", test="rank")
-    hot = {**entry.conditions["main"], "temperature": 1}
-    options = entry.options.model_copy(update={"arms": ("main", "hot")})
-    entry = replace(
-        entry,
-        options=options,
-        conditions={**entry.conditions, "hot": hot},
-        scales={**entry.scales, "hot": ACCEPTABILITY},
-        factors_of=dict.fromkeys(["main", "hot"], entry.factors_of["main"]),
-    )
-    both = [Selected("main", "small", frames[0]), Selected("hot", "small", frames[1])]
-    table = model_pairs(both, entry, vignettes=dict.fromkeys(["main", "hot"], VIGNETTES), repeats={})
+    entry = in_two_arms(entry, "hot", conditions={**entry.conditions["main"], "temperature": 1})
+    both = [Selected("main", "small", norms_of(ANSWERS["small"]))]
+    both.append(Selected("hot", "small", norms_of(ANSWERS["large"])))
+    table = call(entry, both, {"vignettes": dict.fromkeys(["main", "hot"], VIGNETTES), "repeats": {}})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
+    within = replace(entry, options=entry.options.model_copy(update={"factor": None}))
+    assert call(within, both, {"vignettes": {}, "repeats": {}})["status"].tolist() == ["one_model"]
 
 
 @pytest.mark.parametrize(
@@ -63,21 +55,14 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
 def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> None:
     """The study's check cannot know the levels of a dataset whose file is not here yet."""
     entry = entry_for(kind, ["small"], factor="dataset")
-    factors, arms = entry.factors_of["main"], ("main", "other")
-    entry = replace(
-        entry,
-        options=entry.options.model_copy(update={"arms": arms}),
-        conditions={"main": entry.conditions["main"], "other": {**entry.conditions["main"], "dataset": "e"}},
-        scales=dict.fromkeys(arms, ACCEPTABILITY),
-        factors_of={"main": factors, "other": replace(factors, dataset="e")},
-    )
+    other = replace(entry.factors_of["main"], dataset="e")
+    entry = in_two_arms(entry, conditions={**entry.conditions["main"], "dataset": "e"}, factors_of=other)
     frame = ANSWERS["small"] if entry.declared.reads == "answers" else norms_of(ANSWERS["small"])
-    selected = [Selected(arm, "small", frame) for arm in arms]
+    selected = [Selected(arm, "small", frame) for arm in entry.arms]
 
     def made(other: pd.DataFrame) -> pd.DataFrame:
         further = {"vignettes": {"main": VIGNETTES, "other": other}, "repeats": {}}
-        further["prompts"] = dict.fromkeys(arms, PROMPTS)
-        return call(entry, selected, further)
+        return call(entry, selected, further | {"prompts": dict.fromkeys(entry.arms, PROMPTS)})
 
     assert made(VIGNETTES)["status"].iloc[0] != "one_model"
     message = r"analyses.it: arms 'main' and 'other': dataset 'd' does not tell the flows of 'e': recipient of its flow"
@@ -91,18 +76,10 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> Non
 )
 def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind: str, options: dict[str, Any]) -> None:
     entry = entry_for(kind, ["small"], **options)
-    arms = ("main", "other")
-    entry = replace(
-        entry,
-        options=entry.options.model_copy(update={"arms": arms}),
-        conditions=dict.fromkeys(arms, entry.conditions["main"]),
-        factors_of=dict.fromkeys(arms, entry.factors_of["main"]),
-        scales={"main": ACCEPTABILITY, "other": replace(ACCEPTABILITY, name="other")},
-    )
-    further = {"vignettes": dict.fromkeys(arms, VIGNETTES), "prompts": {}, "repeats": {}}
-    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in arms]
+    entry = in_two_arms(entry, scales=replace(ACCEPTABILITY, name="other"))
+    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in entry.arms]
     with pytest.raises(ConfigError, match=r"different scales \(acceptability and other\)"):
-        call(entry, selected, further)
+        call(entry, selected, {"vignettes": dict.fromkeys(entry.arms, VIGNETTES), "repeats": {}})
 
 
 def test_model_contrasts_find_the_planted_shift() -> None:

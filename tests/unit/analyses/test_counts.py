@@ -1,4 +1,4 @@
-"""Counts add up: no answer and no flow is lost between the tables."""
+"""Counts add up: no answer and no flow is lost between the tables, or when thresholds remove norms."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.counts import answer_counts, norm_counts
+from cinorms.analyses.counts import answer_counts, discarded_levels, lost, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 from cinorms.entries.entry import Selected
-from cinorms.norms.thresholds import Thresholds
+from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds, grid
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
 
-PAIRS = [("main", "a"), ("main", "b"), ("other", "b")]
 ENTRY = make_entry(
     "analyses",
     "norm_counts",
     {},
-    PAIRS,
+    [("main", "a"), ("main", "b"), ("other", "b")],
     scales={"main": ACCEPTABILITY, "other": AGREEMENT},
     t_vals=(3, 10),
     t_majs=("plurality", 0.5),
@@ -33,95 +34,61 @@ ENTRY = make_entry(
 
 
 def answers(levels: list[int | None], statuses: list[str]) -> pd.DataFrame:
+    known = [*ANSWER_STATUSES, *set(statuses) - set(ANSWER_STATUSES)]
     return pd.DataFrame(
         {
             "flow": np.arange(len(levels)),
             "level": pd.array(levels, dtype="Int8"),
-            "status": pd.Categorical(
-                statuses, categories=[*ANSWER_STATUSES, *set(statuses) - set(ANSWER_STATUSES)]
-            ),
+            "status": pd.Categorical(statuses, categories=known),
         }
     )
-
-
-def of(counts: pd.DataFrame, outcome: str) -> tuple[Any, ...]:
-    row = counts.set_index("outcome").loc[outcome]
-    return row["level"], row["status"], row["count"], row["share"]
 
 
 MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
 
 
+def counted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the counts of one model's answers by outcome."""
+    return answer_counts([Selected("main", "a", frame)], ENTRY).set_index("outcome")
+
+
 def test_every_level_and_every_status_is_counted() -> None:
-    counts = answer_counts([Selected("main", "a", MIXED)], ENTRY)
-    assert counts["outcome"].tolist()[:5] == [
-        "strongly unacceptable",
-        "somewhat unacceptable",
-        "neutral",
-        "somewhat acceptable",
-        "strongly acceptable",
-    ]
-    assert counts["outcome"].tolist()[5:] == [
-        status for status in ANSWER_STATUSES[1:] if status not in RARE_STATUSES
-    ]
-    assert of(counts, "strongly acceptable") == (2, "ok", 2, 0.4)
-    assert of(counts, "neutral") == (0, "ok", 0, 0.0)
-    assert of(counts, "refusal")[1:] == ("refusal", 1, 0.2)
-    assert pd.isna(of(counts, "refusal")[0])
+    counts = counted(MIXED)
+    statuses = [status for status in ANSWER_STATUSES[1:] if status not in RARE_STATUSES]
+    assert counts.index.tolist() == [*ACCEPTABILITY.options, *statuses]
+    shown = ["level", "status", "count", "share"]
+    assert counts.loc["strongly acceptable", shown].tolist() == [2, "ok", 2, 0.4]
+    assert counts.loc["neutral", shown].tolist() == [0, "ok", 0, 0.0]
+    assert counts.loc["refusal", shown].tolist() == [pd.NA, "refusal", 1, 0.2]
     assert counts["count"].sum() == len(MIXED)
     assert counts["share"].sum() == pytest.approx(1)
+    assert counted(answers([1, None], ["ok", "invalid"])).loc["invalid", "share"] == 0.5  # published answers
+    none = counted(MIXED.head(0))
+    assert (none["count"] == 0).all()
+    assert none["share"].isna().all()
 
 
 def test_models_and_arms_keep_their_order_and_their_own_scale_and_total() -> None:
-    counts = answer_counts(
-        [
-            Selected("other", "b", MIXED.head(3)),
-            Selected("main", "b", MIXED),
-            Selected("main", "a", MIXED),
-        ],
-        ENTRY,
-    )
-    assert counts[["arm", "model"]].drop_duplicates().to_numpy().tolist() == [
-        ["other", "b"],
-        ["main", "b"],
-        ["main", "a"],
-    ]
+    totals = {("other", "b"): 3, ("main", "b"): 5, ("main", "a"): 5}
+    counts = answer_counts([Selected(*pair, MIXED.head(n)) for pair, n in totals.items()], ENTRY)
     assert counts["outcome"].iloc[0] == "strongly disagree"
-    totals = counts.groupby(["arm", "model"])["count"].sum()
-    assert totals.to_dict() == {("main", "a"): 5, ("main", "b"): 5, ("other", "b"): 3}
-    assert (counts.groupby(["arm", "model"])["share"].sum().round(9) == 1).all()
-
-
-def test_the_status_of_published_answers_shows_only_where_there_is_one() -> None:
-    published = answers([1, None], ["ok", "invalid"])
-    assert "invalid" not in set(answer_counts([Selected("main", "a", MIXED)], ENTRY)["outcome"])
-    counts = answer_counts([Selected("main", "a", published)], ENTRY)
-    assert of(counts, "invalid")[1:] == ("invalid", 1, 0.5)
-
-
-def test_no_answers_have_no_share() -> None:
-    counts = answer_counts([Selected("main", "a", MIXED.head(0))], ENTRY)
-    assert (counts["count"] == 0).all()
-    assert counts["share"].isna().all()
+    by_pair = counts.groupby(["arm", "model"], sort=False)
+    assert list(by_pair["count"].sum().items()) == list(totals.items())
+    assert (by_pair["share"].sum().round(9) == 1).all()
 
 
 @pytest.mark.parametrize(
-    "strange",
-    [
-        answers([1, None], ["ok", "bored"]),
-        answers([1, None], ["ok", "ok"]),
-        answers([1, 5], ["ok", "ok"]),
-    ],
+    ("levels", "statuses"), [([1, None], ["ok", "bored"]), ([1, None], ["ok", "ok"]), ([1, 5], ["ok", "ok"])]
 )
-def test_an_answer_that_no_row_covers_is_an_error(strange: pd.DataFrame) -> None:
+def test_an_answer_that_no_row_covers_is_an_error(levels: list[int | None], statuses: list[str]) -> None:
     with pytest.raises(DataError, match="answers of a in main"):
-        answer_counts([Selected("main", "a", strange)], ENTRY)
+        counted(answers(levels, statuses))
 
 
 def test_a_level_beside_an_invalid_status_is_not_counted_twice() -> None:
-    counts = answer_counts([Selected("main", "a", answers([1, 1], ["ok", "ambiguous"]))], ENTRY)
-    assert counts["count"].sum() == 2
-    assert of(counts, "somewhat acceptable")[2] == 1
+    counts = counted(answers([1, 1], ["ok", "ambiguous"]))["count"]
+    assert counts.sum() == 2
+    assert counts["somewhat acceptable"] == 1
 
 
 def norms(n: int) -> pd.DataFrame:
@@ -143,13 +110,71 @@ def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_ma
     kept = counts[(counts["status"] == "kept") & counts["used"]]
     assert kept["flows"].tolist() == [2, 2]
     assert kept["share"].tolist() == [0.5, 0.5]
-
-
-def test_no_flows_have_no_share() -> None:
-    counts = norm_counts([Selected("main", "a", norms(0))], ENTRY)
-    assert counts["share"].isna().all()
+    assert norm_counts([Selected("main", "a", norms(0))], ENTRY)["share"].isna().all()
 
 
 def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
     entry = replace(ENTRY, grid=(Thresholds(3, 1.0, "strict"),), thresholds={"a": Thresholds(3, 1, "strict")})
     assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()
+
+
+def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
+    table = run("discarded", SMALL)
+    assert table[["t_val", "t_maj"]].to_numpy().tolist() == [[3, "plurality"], [3, "0.5"]]
+    assert (table["below_t_val"] + table["discarded"] + table["kept"] == len(VIGNETTES)).all()
+    found = assessment.status(norms_of(ANSWERS["small"]), USUAL)
+    assert table["kept"].iloc[1] == (found == "kept").sum()
+
+
+def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val() -> None:
+    norms = norms_of(ANSWERS["small"])
+    entry = entry_for("lost", ["small"], t_val=8)
+    tried = tuple(grid([3, 8], ["plurality", 0.5, 1], "strict"))
+    entry = replace(entry, thresholds={"small": tried[-1]}, grid=tried)
+    table = lost([Selected("main", "small", norms)], entry)
+    steps = [["plurality", "0.5"], ["plurality", "1"], ["0.5", "1"]]
+    assert table[["from", "to"]].to_numpy().tolist() == steps
+    assert (table["t_val"] == 8).all()
+    kept = [len(assessment.kept(norms, under)) for under in tried if under.t_val == 8]
+    assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
+
+
+def test_discarded_flows_add_up_at_the_levels_of_each_factor() -> None:
+    table = run("discarded_levels", SMALL)
+    assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
+    gone = len(VIGNETTES) - run("discarded", SMALL)["kept"].iloc[1]
+    assert set(table.groupby("factor")["discarded"].sum()) == {gone}
+    named = run("discarded_levels", SMALL, factors=["place"])
+    assert named["level"].tolist() == ["home", "school"]
+
+
+def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used() -> None:
+    table = run("discarded_association", SMALL, factors=["sender", "recipient"])
+    assert table["factor"].tolist() == ["sender", "recipient"]
+    assert table[["t_val", "t_maj"]].drop_duplicates().to_numpy().tolist() == [[3, "0.5"]]
+    assert (table["flows"] == len(VIGNETTES)).all()
+    whole = run("discarded_association")
+    assert whole["p_bonferroni"].tolist() == pytest.approx(np.minimum(whole["p"] * len(whole), 1).tolist())
+
+
+def test_minority_is_about_flows_that_hold_a_norm() -> None:
+    table = run("minority", SMALL)
+    held = norms_of(ANSWERS["small"])
+    held = held[assessment.status(held, USUAL) == "kept"]
+    assert set(table["flows"]) == {len(held)}
+    counts = held[tables.count_columns(LEVELS)].to_numpy()
+    row = table.set_index("measure").loc["n_minority"]
+    minority = counts.sum(axis=1) - counts.max(axis=1)
+    assert row["mean"] == pytest.approx(minority.mean())
+    assert (row["single_dissent"], row["unanimous"]) == ((minority == 1).sum(), (minority == 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), ("plurality", "plurality")]
+)
+def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
+    entry = entry_for("discarded_levels", ["small"], t_maj=stated)
+    under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
+    entry = replace(entry, thresholds={"small": under})
+    norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
+    assert set(discarded_levels(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}

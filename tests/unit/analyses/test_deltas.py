@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.analyses.deltas import mean_delta
-from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import DatasetFactors
@@ -29,21 +27,14 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) ->
     held = found["value"].where(assessment.status(found, USUAL) == "kept").reindex(ours.index)
     assert ours["value"].isna().tolist() == held.isna().tolist()
     assert ours["value"].dropna().astype(int).tolist() == held.dropna().astype(int).tolist()
-    by_rule = VIGNETTES.set_index("flow").apply(
-        lambda row: (1.0 if row["sender"] == "robot" else -2.0) if row["recipient"] == "police" else np.nan,
-        axis=1,
-    )
-    assert ours["expected"].isna().tolist() == by_rule.reindex(ours.index).isna().tolist()
-    assert ours["expected"].dropna().tolist() == by_rule.reindex(ours.index).dropna().tolist()
+    flows = VIGNETTES.set_index("flow").loc[ours.index]
+    by_rule = np.where(flows["sender"] == "robot", 1.0, -2.0)
+    np.testing.assert_array_equal(ours["expected"], np.where(flows["recipient"] == "police", by_rule, np.nan))
     both = ours.dropna(subset=["value", "expected"])
     assert (both["delta"] == both["value"] - both["expected"]).all()
     assert len(both)
-    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= {
-        "no_expected",
-        "no_majority",
-        "tie",
-        "below_t_val",
-    }
+    without = {"no_expected", "no_majority", "tie", "below_t_val"}
+    assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
 def test_the_factors_of_the_dataset_are_columns_between_flow_and_value() -> None:
@@ -107,28 +98,3 @@ def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
     table = mean_deltas({"m": norms}, vignettes, None)
     assert table["mean_signed"].isna().all()
     assert table.loc[0, "status"] != "ok"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"by": ["sendr"]},
-            "by: 'sendr' is not a factor of arm 'main'; allowed: information_type, recipient, sender, subject, "
-            "transmission_principle; did you mean 'sender'?",
-        ),
-        ({"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
-        ({"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each number larger"),
-        (
-            {"embedding": [0, 1, 2, 3]},
-            "embedding: has 4 numbers; give one for each of the 5 levels of arm 'main'",
-        ),
-        ({"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
-    ],
-)
-def test_what_an_entry_cannot_name_is_refused(
-    build_study: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError) as error:
-        build_study({"analyses": {"it": {"kind": "delta", "arms": ["main"]} | options}, "figures": {}})
-    assert str(error.value).startswith(f"study.yaml: analyses.it.{message}")

@@ -15,7 +15,7 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, LEVELS
-from .made import ANSWERS, PROMPTS, REFUSED, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, norms_of, run
 from .made import LEVELS as FACTORS
 
 
@@ -52,7 +52,7 @@ def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
 
 
 def test_the_interval_is_that_of_the_flow_s_mean() -> None:
-    table = run("flow_norms", {"small": ANSWERS["small"]})
+    table = run("flow_norms", SMALL)
     intervals = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
     for ours, theirs in (("conf_low", "low"), ("conf_high", "high"), ("interval_status", "status")):
         pd.testing.assert_series_equal(table[ours], intervals[theirs], check_names=False)
@@ -75,7 +75,8 @@ def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]
     )
     answers = [Selected(arm, "small", ANSWERS["small"]) for arm in vignettes]
     norms = [one._replace(frame=norms_of(one.frame)) for one in answers]
-    return flow_norms(norms, entry, answers, vignettes, dict.fromkeys(vignettes, PROMPTS))
+    prompts = dict.fromkeys(vignettes, PROMPTS)
+    return flow_norms(norms, entry, answers=answers, vignettes=vignettes, prompts=prompts)
 
 
 def test_arms_of_several_datasets_have_the_columns_of_all() -> None:
@@ -97,9 +98,3 @@ def test_a_factor_that_is_called_like_a_column_keeps_both() -> None:
     table = make({"main": clash}, {"main": names})
     assert table["factor_status"].tolist() == clash["status"].astype(str).tolist()
     assert set(table["status"]) <= {"kept", *NORM_LABELS}
-
-
-def test_a_selection_keeps_its_flows_only() -> None:
-    table = run("flow_norms", select={"sender": ["doll"]})
-    assert set(table["sender"]) == {"doll"}
-    assert entry_for("flow_norms", ["small"]).declared.key == ("arm", "model", "flow")

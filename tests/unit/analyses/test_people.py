@@ -1,4 +1,4 @@
-"""Kinds that compare models with people: baselines, units, estimates and plans."""
+"""Kinds that compare models with people: baselines, units, estimates, plans, and what weighs how much."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from cinorms.entries.files import call
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
-from .made import PROMPTS, VIGNETTES, make_answers, run
+from .made import PROMPTS, VARIANTS, VIGNETTES, make_answers, run
 
 #: Raters take the place of templates: one variant each.
 RATERS = pd.DataFrame({"variant": [f"{r}_0" for r in range(9)], "template_no": range(9), "order_no": 0})
@@ -36,11 +36,8 @@ def compare(kind, between=(-100.0, 100.0), rated=VIGNETTES, **options):
     entry = make_entry("analyses", kind, {"arms": arms, **options}, pairs, factors_of=factors_of)
     frames = (make_answers(2), make_answers(3, 1.2), ratings(7))
     selected = [Selected(*pair, frame) for pair, frame in zip(pairs, frames, strict=True)]
-    further = {
-        "vignettes": {"main": VIGNETTES, "people-arm": rated},
-        "prompts": {"main": PROMPTS, "people-arm": RATERS},
-    }
-    return call(entry, selected, further)
+    further = {"vignettes": dict(zip(arms, (VIGNETTES, rated), strict=True))}
+    return call(entry, selected, further | {"prompts": dict(zip(arms, (PROMPTS, RATERS), strict=True))})
 
 
 def test_every_model_is_compared_with_every_baseline():
@@ -52,9 +49,8 @@ def test_every_model_is_compared_with_every_baseline():
     assert people.loc[("small", "rms"), "nearest"] == 1
     assert people.loc[("large", "rms"), "verdict"] == "farther"
     assert table.loc[table["baseline"] == "expected", "ceiling"].isna().all()
-    assert set(compare("people_distances", people=["people-arm"], with_expected=False)["baseline"]) == {
-        "people-arm"
-    }
+    without = compare("people_distances", people=["people-arm"], with_expected=False)
+    assert set(without["baseline"]) == {"people-arm"}
 
 
 @pytest.mark.parametrize("kind", ["people_distances", "people_flows", "people_estimates", "people_slices"])
@@ -66,8 +62,9 @@ def test_ratings_of_other_flows_are_refused(kind):
 
 
 def test_distances_are_in_the_units_of_the_dataset():
-    points, levels = (compare("people_distances", between, people=["people-arm"], with_expected=False) for between in
-                      ((-100.0, 100.0), (-2.0, 2.0)))  # fmt: skip
+    options = {"people": ["people-arm"], "with_expected": False}
+    points = compare("people_distances", (-100.0, 100.0), **options)
+    levels = compare("people_distances", (-2.0, 2.0), **options)
     assert points["observed"].to_numpy() == pytest.approx(50 * levels["observed"].to_numpy())
 
 
@@ -81,6 +78,8 @@ def test_flows_that_differ_are_marked_after_the_correction():
     assert len(table) == 2 * len(VIGNETTES)
     found = table["verdict"] != "no difference shown"
     assert (found == (table["p_bh"] < 0.05)).all()
+    assert (table["p_bh"] >= table["p"]).all()
+    assert (table["p_bh"] > table["p"]).any()
     more = table["verdict"] == "model higher"
     assert more[table["model"] == "large"].sum() > more[table["model"] == "small"].sum()
     assert (table.loc[more, "difference"] > 0).all()
@@ -103,3 +102,48 @@ def test_a_plan_names_the_raters_needed_for_an_error():
     assert flow.loc[20].max() > flow.loc[40].max()
     assert table["needed"].notna().all()
     assert np.isfinite(table["std_err"]).all()
+
+
+def planted(seed, police):
+    """Return answers that weigh the sender alike: people ignore the recipient, the model rejects the police."""
+    rng = np.random.default_rng(seed)
+    flow = np.repeat(VIGNETTES["flow"].to_numpy(), len(VARIANTS))
+    of_flow = police * (VIGNETTES["recipient"] == "police") + 1.5 * (VIGNETTES["sender"] == "doll")
+    noisy = np.repeat(of_flow.to_numpy(), len(VARIANTS)) - 0.5 + rng.normal(0, 0.5, len(flow))
+    return pd.DataFrame(
+        {
+            "flow": flow,
+            "variant": pd.Categorical(np.tile(VARIANTS, len(VIGNETTES))),
+            "order": pd.Categorical(["01234"] * len(flow)),
+            "level": pd.array(np.clip(np.rint(noisy), -2, 2).astype(np.int8), dtype="Int8"),
+            "status": pd.Categorical(["ok"] * len(flow)),
+            "rule": pd.Categorical(["exact"] * len(flow)),
+            "p_options": None,
+        }
+    )
+
+
+TWO = {"small": planted(1, 0.0), "large": planted(2, -1.0)}
+FACTORS = ["sender", "recipient"]
+
+
+def test_a_model_that_weighs_what_people_ignore_is_found():
+    table = run("people_factors", TWO, factors=FACTORS).set_index("factor")
+    assert set(table["model"]) == {"large"}
+    assert table.loc["recipient", "finding"] == "the model weighs what people were not shown to weigh"
+    assert table.loc["recipient", "model_range"] == pytest.approx(1.0, abs=0.2)
+    assert table.loc["recipient", "people_p"] > 0.05
+    assert table.loc["sender", "finding"] == "no difference shown"
+
+
+def test_differences_have_intervals_and_are_the_model_less_people():
+    table = run("people_differences", TWO, factors=FACTORS, baselines={"recipient": "maker"}).set_index(
+        "level"
+    )
+    police = table.loc["police"]
+    assert police["baseline"] == "maker"
+    assert police["estimate"] == pytest.approx(police["model_estimate"] - police["people_estimate"])
+    assert police["conf_low"] < -0.8 < police["conf_high"] < -0.5
+    assert police["finding"] == "more by the model"
+    # Three tests: Holm's smallest p-value is three times as large.
+    assert police["log10_p_holm"] == pytest.approx(min(police["log10_p"] + np.log10(3), 0))

@@ -8,7 +8,7 @@ import pytest
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, VIGNETTES, norms_of, run
+from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, norms_of, run
 
 
 def test_reliability_is_the_panel_of_each_model() -> None:
@@ -19,27 +19,23 @@ def test_reliability_is_the_panel_of_each_model() -> None:
 
 
 def test_position_effects_count_every_valid_answer_once() -> None:
-    table = run("position_effects", {"small": ANSWERS["small"]})
+    table = run("position_effects", SMALL)
     assert table["position"].tolist() == [1, 2, 3, 4, 5]
     assert table["chosen"].sum() == (ANSWERS["small"]["status"] == "ok").sum()
     assert table["share"].sum() == pytest.approx(1)
 
 
 def test_missing_answers_add_up_in_every_view() -> None:
-    table = run("missing_answers", {"small": ANSWERS["small"]})
+    table = run("missing_answers", SMALL)
     refused = int((ANSWERS["small"]["status"] == "refusal").sum())
-    assert table.groupby("by")["n"].sum().to_dict() == dict.fromkeys(
-        ["order_no", "status", "template_no", "variant"], refused
-    )
+    views = ["order_no", "status", "template_no", "variant"]
+    assert table.groupby("by")["n"].sum().to_dict() == dict.fromkeys(views, refused)
     assert (table["share"] == table["n"] / table["of"]).all()
 
 
 def test_bounds_are_for_all_flows_and_for_each_level_of_the_factors_named() -> None:
-    table = run("missing_bounds", {"small": ANSWERS["small"]}, factors=["place + inference"])
-    assert table[["factor", "level"]].to_numpy().tolist() == [
-        ["all", "all"],
-        ["place + inference", "home + income"],
-        ["place + inference", "school + religion"],
-    ]
+    table = run("missing_bounds", SMALL, factors=["place + inference"])
+    assert table["factor"].tolist() == ["all", "place + inference", "place + inference"]
+    assert table["level"].tolist() == ["all", "home + income", "school + religion"]
     assert table["n_flows"].iloc[0] == len(VIGNETTES) == table["n_flows"].iloc[1:].sum()
     assert ((table["low"] <= table["mean"]) & (table["mean"] <= table["high"])).all()

@@ -13,7 +13,7 @@ from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.stats.clm import fit_clm
 
-from .made import ANSWERS, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held() -> None:
@@ -54,12 +54,12 @@ def test_a_baseline_without_a_norm_is_a_status() -> None:
 
 
 def test_response_regression_has_template_and_position_and_counts_flows_as_clusters() -> None:
-    table = run("response_regression", {"small": ANSWERS["small"]})
+    table = run("response_regression", SMALL)
     assert {"template", "position"} < set(table["term"])
     assert table["n"].iloc[0] == (ANSWERS["small"]["status"] == "ok").sum()
     assert set(table["n_flows"]) == {len(VIGNETTES)}
     assert set(table["n_templates"]) == {4}
-    by_flow = run("response_regression", {"small": ANSWERS["small"]}, errors="flow_clustered")
+    by_flow = run("response_regression", SMALL, errors="flow_clustered")
     assert by_flow["n_templates"].isna().all()
     np.testing.assert_allclose(by_flow["estimate"], table["estimate"])
     assert (by_flow["std_err"] != table["std_err"]).any()
@@ -69,16 +69,14 @@ def test_response_regression_has_template_and_position_and_counts_flows_as_clust
 
 
 def test_the_mixed_model_has_the_spread_of_the_flows() -> None:
-    table = run(
-        "response_regression", {"small": ANSWERS["small"]}, errors="flow_intercept", factors=["recipient"]
-    )
+    table = run("response_regression", SMALL, errors="flow_intercept", factors=["recipient"])
     assert set(table["fit_status"]) == {"ok"}
     assert table["sd_flow"].iloc[0] > 1
     assert table["sd_template"].isna().all()
 
 
 def test_crossed_intercepts_leave_the_template_to_its_intercept() -> None:
-    table = run("response_regression", {"small": ANSWERS["small"]}, errors="crossed_intercepts")
+    table = run("response_regression", SMALL, errors="crossed_intercepts")
     assert set(table["fit_status"]) == {"ok"}
     assert set(table["term"]) == {"sender", "place + inference", "recipient", "position", "threshold"}
     assert table["sd_flow"].iloc[0] > table["sd_template"].iloc[0] >= 0
@@ -116,7 +114,7 @@ def test_norms_of_several_models_on_one_flow_are_no_independent_norms() -> None:
     np.testing.assert_allclose(independent["estimate"], table["estimate"])
     of_model = table["term"] == "model"
     assert (table["std_err"] < independent["std_err"])[of_model].all()  # the same flows: a paired comparison
-    assert run("ordinal_regression", {"small": ANSWERS["small"]})["n_flows"].isna().all()
+    assert run("ordinal_regression", SMALL)["n_flows"].isna().all()
     assert run("ordinal_regression", estimator="statsmodels", **pooled)["n_flows"].isna().all()
 
 
@@ -125,16 +123,9 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(
     dataset: str, flipped: bool, times: int
 ) -> None:
     entry = entry_for("ordinal_regression", ["small"], factors=["recipient", "arm"])
-    factors, arms = entry.factors_of["main"], ("main", "other")
-    entry = replace(
-        entry,
-        options=entry.options.model_copy(update={"arms": arms}),
-        conditions=dict.fromkeys(arms, entry.conditions["main"]),
-        factors_of={"main": factors, "other": replace(factors, dataset=dataset)},
-        scales=dict.fromkeys(arms, entry.scales["main"]),
-    )
+    entry = in_two_arms(entry, factors_of=replace(entry.factors_of["main"], dataset=dataset))
     other = VIGNETTES.assign(sender=VIGNETTES["sender"].to_numpy()[:: -1 if flipped else 1])
-    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in arms]
+    selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in entry.arms]
     table = ordinal_regression(selected, entry, {"main": VIGNETTES, "other": other})
     alone = int(assessment.status(selected[0].frame, USUAL).eq("kept").sum())
     assert table["n_flows"].iloc[0] == times * alone

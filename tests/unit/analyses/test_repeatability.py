@@ -40,14 +40,9 @@ def moved(first: pd.DataFrame, rows: np.ndarray) -> pd.DataFrame:
 def table_of(first: pd.DataFrame, repeats: pd.DataFrame | None, **facts: object) -> pd.Series:
     entry: Entry = entry_for("repeatability", ["small"])
     found = {} if repeats is None else {PAIR: repeats}
-    table = repeatability(
-        [Selected(*PAIR, first)],
-        replace(entry, **facts),
-        [Selected(*PAIR, norms_of(first))],
-        {"main": PROMPTS},
-        found,
-    )
-    assert list(table) == [column.name for column in entry.declared.columns]
+    answers, norms = [Selected(*PAIR, first)], [Selected(*PAIR, norms_of(first))]
+    table = repeatability(answers, replace(entry, **facts), norms, {"main": PROMPTS}, found)
+    assert list(table) == list(entry.declared.columns)
     (row,) = table.to_dict("records")
     return pd.Series(row)
 
@@ -56,14 +51,8 @@ def test_flips_are_counted_over_all_further_askings() -> None:
     first = make_answers(2, valid=1.0)
     n = len(first)
     rng = np.random.default_rng(5)
-    row = table_of(
-        first,
-        again(
-            first,
-            moved(first, rng.choice(n, n // 10, replace=False)),
-            moved(first, rng.choice(n, n // 5, replace=False)),
-        ),
-    )
+    changes = (moved(first, rng.choice(n, size, replace=False)) for size in (n // 10, n // 5))
+    row = table_of(first, again(first, *changes))
     assert row["askings"] == 3
     assert row["prompts"] == row["answers"] == n
     assert row["answers_differ"] == pytest.approx((n // 10 + n // 5) / (2 * n))
@@ -77,9 +66,8 @@ def test_a_norm_flips_under_the_rules_of_the_study_and_may_be_held_once_only() -
     first = make_answers(2, valid=1.0).assign(level=pd.array([1] * len(ANSWERS["small"]), dtype="Int8"))
     other, fewer = first["level"].copy(), first["status"].astype(object)
     other[first["flow"] == 0] = 2  # another norm
-    fewer[(first["flow"] == 1) & ~first["variant"].isin(VARIANTS[:2])] = (
-        "refusal"  # 2 valid answers; t_val is 3
-    )
+    # Two valid answers; t_val is 3.
+    fewer[(first["flow"] == 1) & ~first["variant"].isin(VARIANTS[:2])] = "refusal"
     level = other.mask(fewer == "refusal")
     row = table_of(first, again(first, pd.DataFrame({"level": level, "status": fewer})))
     flows = len(VIGNETTES)

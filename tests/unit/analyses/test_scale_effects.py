@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.scale_effects import COLUMNS, scale_effects
+from cinorms.analyses.scale_effects import scale_effects
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Selected
+from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import assess
 
 from ...entries import make_entry
@@ -51,14 +52,11 @@ def test_neutral_norms_go_where_they_were_sent() -> None:
     four[neutral] = np.where(np.arange(len(neutral)) % 4 < 3, 1, -1)
     table = effects({"five": (answers(five), ACCEPTABILITY), "four": (answers(four), FOUR)})
     found = table.set_index("measure")
-    assert list(table) == [column.name for column in COLUMNS]
-    assert found.loc["middle", ["value_a", "value_b", "difference"]].tolist() == pytest.approx(
-        [1 / 3, 0, -1 / 3]
-    )
+    assert list(table) == list(kinds("analyses")["scale_effects"].columns)
+    middle, to_upper = found.loc["middle"], found.loc["norm middle to upper"]
+    assert middle[["value_a", "value_b", "difference"]].tolist() == pytest.approx([1 / 3, 0, -1 / 3])
     assert found.loc["upper", "difference"] == pytest.approx(0.25)
-    assert found.loc["norm middle to upper", ["value_b", "of"]].tolist() == pytest.approx(
-        [0.75, len(neutral)]
-    )
+    assert to_upper[["value_b", "of"]].tolist() == pytest.approx([0.75, len(neutral)])
     assert found.loc["norm middle to lower", "value_b"] == pytest.approx(0.25)
     assert found.loc["norm upper to upper", "value_b"] == 1
     assert found.loc["valid", "difference"] == 0

@@ -22,14 +22,8 @@ PAIRS = [("main", "a"), ("main", "b"), ("hot", "a")]
 
 def of_kind(kind: str, **options: Any) -> Entry[Any]:
     """Return an analysis of two arms, one of whose models is planted."""
-    return make_entry(
-        "analyses",
-        kind,
-        options,
-        PAIRS,
-        respondents=(("main", "b"),),
-        factors_of=dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",))),
-    )
+    factors_of = dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",)))
+    return make_entry("analyses", kind, options, PAIRS, respondents=(("main", "b"),), factors_of=factors_of)
 
 
 def flows(path: Path) -> str:
@@ -58,9 +52,8 @@ def test_a_file_that_an_entry_names_is_an_input() -> None:
 
 def test_what_is_made_from_tables_names_them() -> None:
     printed = make_entry("printed", "discarded", {"from": ["one", "two"]})
-    assert inputs_of(printed, "results/it") == {
-        "frames": ["results/it/tables/one.parquet", "results/it/tables/two.parquet"]
-    }
+    names = ["results/it/tables/one.parquet", "results/it/tables/two.parquet"]
+    assert inputs_of(printed, "results/it") == {"frames": names}
     assert inputs_of(make_entry("printed", "models", {}), "results/it") == {"frames": []}
 
 

@@ -98,7 +98,7 @@ def test_the_data_beside_a_figure_have_the_columns_declared(figure) -> None:
     assert "Nothing to show" not in shown.caption
     table = data_of(shown, kind)
     assert len(table) > 0
-    declared = [column.name for column in (*kind.columns, *ENDING)]
+    declared = [*kind.columns, *ENDING]
     assert len(declared) == len(set(declared))
     further = [column for column in table if column not in declared]
     assert further == (FACTORS if "<factor>" in declared else [])
@@ -117,7 +117,7 @@ def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name:
     kind = kinds("figures")[name]
     empty = drawn(name, **nothing)
     table = data_of(empty, kind)
-    named = [column.name for column in (*kind.columns, *ENDING) if not column.name.startswith("<")]
+    named = [name for name in (*kind.columns, *ENDING) if not name.startswith("<")]
     assert list(table) == named
     assert table["figure_status"].tolist() == ["empty"]
     assert f"Nothing to show: {table['figure_reason'].iloc[0]}" in empty.caption

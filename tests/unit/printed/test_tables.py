@@ -8,6 +8,7 @@ import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -21,29 +22,26 @@ from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
 from cinorms.printed.filtering import discarded, lost
-from cinorms.printed.models import coefficients, models, optimisation, pairs
+from cinorms.printed.models import coefficients, models, pairs
 from cinorms.printed.write import to_csv, to_html, to_latex
 from cinorms.study.entries import make_entry as study_entry
 
 from ...entries import make_entry
 from ...printed_numbers import differences, numbers_of, other_stars
 
-HOSTILE = [
-    "a & b_c",
-    "50% $x$ #1",
-    "{\\input{x}}",
-    "<script>alert(1)</script>",
-    "\"quoted\" 'text'",
-    "[x] *y",
-    "=1+1",
-    "\r@x",
-    "－1|2",
-]
+HOSTILE = ["a & b_c", "50% $x$ #1", "{\\input{x}}", "<script>alert(1)</script>", "\"quoted\" 'text'"]
+HOSTILE += ["[x] *y", "=1+1", "\r@x", "－1|2"]
 
 
 def cells(table: Printed) -> list[list[str]]:
     """Return the rows of the CSV file."""
     return list(csv.reader(io.StringIO(to_csv(table))))
+
+
+def written(table: Printed, folder: Path) -> Path:
+    path = folder / "table.csv"
+    path.write_text(to_csv(table), encoding="utf-8")
+    return path
 
 
 def entry(kind: str, **options: Any) -> Entry[Any]:
@@ -121,12 +119,9 @@ def frame_of(table: int, columns: list[str]) -> pd.DataFrame:
 def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
     frame = frame_of(2, ["below_t_val", "discarded", "of"]).assign(arm="main", flows=6912)
     frame["t_val"] = frame["t_val"].astype(int)
-    first = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
-    frame["below_t_val"] = first
+    frame["below_t_val"] = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
     table = discarded(one(frame), entry("discarded", t_maj=[0.25, 0.5, 0.67]))
-    path = tmp_path / "table2.csv"
-    path.write_text(to_csv(table), encoding="utf-8")
-    assert differences(2, path) == []
+    assert differences(2, written(table, tmp_path)) == []
     rows = cells(table)
     assert rows[0] == ["Models", "T_val", "≥ T_val", "T_maj ≥ 25%", "T_maj ≥ 50%", "T_maj ≥ 67%"]
     assert rows[3][:4] == ["llama-3.1-8b-instruct", "15", "6/6912 (0.09%)", "0/6906 (0%)"]
@@ -139,9 +134,7 @@ def test_table_3_has_the_papers_numbers(tmp_path) -> None:
     frame = frame_of(3, ["share_lost"]).assign(arm="main", t_val=0)
     steps = [[0.25, 0.5], [0.5, 0.67], ["plurality", 0.25], ["plurality", 0.5], ["plurality", 0.67]]
     table = lost(one(frame), entry("lost", steps=steps))
-    path = tmp_path / "table3.csv"
-    path.write_text(to_csv(table), encoding="utf-8")
-    assert differences(3, path) == []
+    assert differences(3, written(table, tmp_path)) == []
     assert cells(table)[0][1:4] == ["≥ 25% → ≥ 50%", "≥ 50% → ≥ 67%", "plurality → ≥ 25%"]
     assert "$\\geq$ 25\\% $\\rightarrow$ $\\geq$ 50\\%" in check_latex(table)
     assert table.notes[-1] == "No T_val."
@@ -225,13 +218,9 @@ def test_p_values_have_one_form_each(log10_p: float | None, starred: str, times:
 
 
 def test_a_share_below_a_percent_has_two_decimals() -> None:
-    assert [share(*of).text for of in ((0, 10), (1, 1000), (10, 1000), (675, 6912), (0, 0))] == [
-        "0/10 (0%)",
-        "1/1000 (0.10%)",
-        "10/1000 (1%)",
-        "675/6912 (10%)",
-        "--",
-    ]
+    shown = {(0, 10): "0/10 (0%)", (1, 1000): "1/1000 (0.10%)", (10, 1000): "10/1000 (1%)"}
+    shown |= {(675, 6912): "675/6912 (10%)", (0, 0): "--"}
+    assert {counts: share(*counts).text for counts in shown} == shown
 
 
 PAIRS = pd.DataFrame(
@@ -250,31 +239,30 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
     assert "$1.66\\times 10^{-305}$" in check_latex(table)
     assert "1.66 × 10<sup>-305</sup>" in to_html(table)
     assert table.notes[1] == "--: b and c: no differences."
-    assert (
-        cells(pairs(one(PAIRS.assign(log10_p_holm=0.0)), entry("pairs", correction="holm")))[2][2] == "1.00"
-    )
+    holm = pairs(one(PAIRS.assign(log10_p_holm=0.0)), entry("pairs", correction="holm"))
+    assert cells(holm)[2][2] == "1.00"
 
 
 def test_models_are_told_by_what_was_done_to_them() -> None:
-    facts = {"family": "f", "origin": "Hugging Face: o/n"}
-    known = {
-        "base": {**facts, "capacity": 7, "alignment": "none", "quantisation": "none"},
-        "both": {**facts, "capacity": 13.5, "alignment": "dpo", "quantisation": "awq", "origin": "elsewhere"},
-        "api": {**facts, "capacity": None, "alignment": "rlhf", "quantisation": "none", "origin": "OpenAI"},
+    stated = {
+        "base": ("f", 7, "none", "none", "Hugging Face: o/n"),
+        "both": ("f", 13.5, "dpo", "awq", "elsewhere"),
+        "api": ("f", None, "rlhf", "none", "OpenAI"),
+        "half": ("f", 7, "none", None, "Hugging Face: o/n"),
+        "awq": ("f", 7, None, "awq", "elsewhere"),
+        "silent": (None, None, None, None, "elsewhere"),
     }
-    known["half"] = {**known["base"], "quantisation": None}
+    keys = ("family", "capacity", "alignment", "quantisation", "origin")
+    known = {name: dict(zip(keys, facts, strict=True)) for name, facts in stated.items()}
     table = models([], make_entry("printed", "models", {}, registry=known))
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
         ["both", "f", "13.5B", "DPO + AWQ", "elsewhere"],
         ["api", "f", "NA", "RLHF", "OpenAI"],
         ["half", "f", "7B", "unknown", "Hugging Face: o/n"],
+        ["awq", "f", "7B", "AWQ", "elsewhere"],
+        ["silent", "unknown", "NA", "unknown", "elsewhere"],
     ]
-    assert optimisation("none", "none") == "Base"
-    assert optimisation(None, "awq") == "AWQ"
-    silent = {**facts, "family": None, "capacity": None, "alignment": None, "quantisation": None}
-    row = cells(models([], make_entry("printed", "models", {}, registry={"x": silent})))[1]
-    assert row == ["x", "unknown", "NA", "unknown", "Hugging Face: o/n"]
     assert PLANTED_MARK not in table.notes
     planted = models([], make_entry("printed", "models", {}, registry=known, mark=PLANTED_MARK))
     assert planted.notes[-1] == PLANTED_MARK
@@ -352,20 +340,14 @@ STUDY = {
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        (
-            {"kind": "discardd", "from": ["gone"]},
-            "printed.t.kind: 'discardd' is not a kind.*did you mean 'discarded'",
-        ),
+        ({"kind": "discardd", "from": ["gone"]}, "printed.t.kind: 'discardd' is .*did you mean 'discarded'"),
         ({"kind": "discarded"}, "printed.t.*key 'from' is missing"),
         ({"kind": "discarded", "from": ["goon"]}, "printed.t.from: .*did you mean 'gone'"),
-        (
-            {"kind": "discarded", "from": ["lost"]},
-            "printed.t.from: 'lost' is not an analysis of kind discarded",
-        ),
+        ({"kind": "discarded", "from": ["lost"]}, "from: 'lost' is not an analysis of kind discarded"),
         ({"kind": "discarded", "from": ["gone"], "t_val": [11]}, "printed.t.t_val: T_val 11 .*10, 15, 30"),
         (
             {"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}},
-            "'gpt' is not a model of these analyses",
+            "'gpt' is not a model of these",
         ),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "the lower threshold comes first"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
@@ -387,10 +369,5 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     assert study_entry(study, "printed", "t").options.sources == ("gone",)
     registry = study_entry(study, "printed", "m").registry
     assert list(registry) == study.all_models()
-    assert registry["planted-tulu-2-dpo-7b"] == {
-        "family": "planted-tulu-2",
-        "capacity": 7,
-        "alignment": "dpo",
-        "quantisation": "none",
-        "origin": "planted respondent",
-    }
+    facts = {"family": "planted-tulu-2", "capacity": 7, "alignment": "dpo", "quantisation": "none"}
+    assert registry["planted-tulu-2-dpo-7b"] == {**facts, "origin": "planted respondent"}

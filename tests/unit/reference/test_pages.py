@@ -66,15 +66,14 @@ def test_every_column_of_a_kind_has_a_sentence_on_the_page(section: str, kind: K
     assert kind.about.endswith(".")
     assert kind.key
     assert "ne row per `" in part
-    for column in kind.columns:
-        assert column.about.endswith("."), column.name
-        assert f"| `{column.name}` | " in part
-        assert column.about.replace("|", r"\|") in part
+    for name, about in kind.columns.items():
+        shown = about.replace("|", r"\|")
+        assert f"| `{name}` | {shown}" in part
 
 
 def test_what_every_table_and_figure_ends_with_is_on_the_page() -> None:
-    assert f"`{ANY_PLANTED.name}`" in page("analyses")
-    assert all(f"`{column.name}`" in page("figures") for column in ENDING)
+    assert all(f"`{name}`" in page("analyses") for name in ANY_PLANTED)
+    assert all(f"`{name}`" in page("figures") for name in ENDING)
 
 
 # --- Keys in words

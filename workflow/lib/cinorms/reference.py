@@ -52,11 +52,11 @@ TITLES = {"analyses": "Analyses", "figures": "Figures", "printed": "Printed tabl
 INTRODUCTIONS = {
     "analyses": "Each entry of a study's `analyses` makes one table, `results/{study}/tables/{name}.csv` (and "
     "`.parquet`, `.tex`). Every table ends with the column `any_planted`: "
-    f"{_lower(ANY_PLANTED.about)} Every study also has a table of kind `flow_norms` of all its arms and models, "
+    f"{_lower(*ANY_PLANTED.values())} Every study also has a table of kind `flow_norms` of all its arms and models, "
     "`results/{study}/norms.csv` (and `.parquet`).",
     "figures": "Each entry of a study's `figures` makes one figure, `results/{study}/figures/{name}.pdf` (and `.png`, "
     "`.svg`), its caption (`.txt`) and the values it shows (`.csv`). Every such CSV file ends with the columns "
-    + " and ".join(f"`{column.name}`: {_lower(column.about).removesuffix('.')}" for column in ENDING)
+    + " and ".join(f"`{name}`: {_lower(about).removesuffix('.')}" for name, about in ENDING.items())
     + ".",
     "printed": "Each entry of a study's `printed` lays out tables of `analyses` like those in the papers: "
     "`results/{study}/printed/{name}.csv`, `.tex`, `.html`.",
@@ -162,7 +162,7 @@ def page(section: str) -> str:
         parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
         if kind.columns:
             parts.append(f"{'Its data have one' if section == 'figures' else 'One'} {_per(kind.key)[4:]}")
-            parts.append(_columns(kind.columns))
+            parts.append(_columns(kind.columns.items()))
     return _page(TITLES[section], *parts)
 
 

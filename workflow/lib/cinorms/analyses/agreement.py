@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import ARM, PAIR, PAIR_NAMES, names
-from cinorms.analyses.comparing import (
-    FLOOR,
-    Repeats,
-    between_norms,
-    floor,
-    nothing_to_compare,
-    of_norms,
-    pairs_of,
-    side_by_side,
-)
-from cinorms.analyses.options import Compares
-from cinorms.analyses.shared import named, stack
+from cinorms.analyses.columns import PAIR, PAIR_NAMES, usual
+from cinorms.analyses.comparing import FLOOR, Repeats, contrasts_of_norms, or_one_model, side_by_side
+from cinorms.analyses.options import ComparesNorms
+from cinorms.analyses.shared import Frames, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.stats import agreement
 
@@ -31,10 +23,6 @@ if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
 Members = Annotated[Names, Field(description="Models of this set.")]
-
-
-class AgreementPairsOptions(Compares, OfNorms):
-    """Options of kind ``agreement_pairs``."""
 
 
 class AgreementSetsOptions(OfNorms):
@@ -52,81 +40,64 @@ class AgreementSetsOptions(OfNorms):
 
 
 def agreement_pairs(
-    selected: Sequence[Selected],
-    entry: Entry[AgreementPairsOptions],
-    vignettes: Mapping[str, pd.DataFrame],
-    repeats: Repeats,
+    selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames, repeats: Repeats
 ) -> pd.DataFrame:
     """Return how often each pair holds the same norm."""
     parts = []
-    for pair in pairs_of(selected, entry, vignettes):
-        values = side_by_side(selected, entry, [pair.a, pair.b]).astype("Float64").astype("float64")
-        table = agreement.pairs(values).drop(columns=["model_a", "model_b"])
-        sides = (of_norms(selected[i], repeats, entry) for i in (pair.a, pair.b))
-        table = table.assign(**floor(between_norms(values), *sides))
-        parts.append(named(table, pair.names(selected, entry.options.factor)))
-    columns = [*PAIR_NAMES, *names(*_AGREEMENT), *names(*FLOOR)]
-    return nothing_to_compare(stack(parts), columns)
+    for contrast, paired, above in contrasts_of_norms(selected, entry, vignettes, repeats):
+        table = agreement.pairs(paired.astype("float64")).drop(columns=["model_a", "model_b"])
+        parts.append(named(table.assign(**above), contrast.names))
+    return or_one_model(stack(parts), entry)
 
 
 def agreement_sets(selected: Sequence[Selected], entry: Entry[AgreementSetsOptions]) -> pd.DataFrame:
     """Return on how many flows each set of models holds the same norm; the set "all" without sets."""
     parts = []
-    for arm in dict.fromkeys(one.arm for one in selected):
-        group = [i for i, one in enumerate(selected) if one.arm == arm]
-        values = side_by_side(selected, entry, group).astype("Float64").astype("float64")
+    for arm, group in itertools.groupby(selected, key=lambda one: one.arm):
+        values = side_by_side(list(group), entry).astype("float64")
         sets: Mapping[str, Sequence[str]] = entry.options.sets or {"all": list(values.columns)}
         parts.append(named(agreement.common(values, sets, entry.scales[arm].middle), {"arm": arm}))
     return stack(parts)
 
 
-_AGREEMENT = (
-    Column("n_flows", "Flows for which both sides hold a norm."),
-    Column("agreement", "Share of these flows on which both norms are the same."),
-    Column("kappa_linear", "Cohen's kappa with linear weights."),
-    Column("kappa_quadratic", "Cohen's kappa with quadratic weights."),
-    Column("mean_difference", "Mean of the first side minus the second, in levels."),
-    Column(
-        "status", "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model."
-    ),
-)
-
 KINDS = (
     Kind(
         name="agreement_pairs",
         about="How often each pair of models holds the same norm.",
-        options=AgreementPairsOptions,
         function=agreement_pairs,
         reads="norms",
-        also=("vignettes", "repeats"),
         report_section="agreement",
         key=PAIR_NAMES,
-        columns=(
-            *PAIR,
-            *_AGREEMENT,
-            *FLOOR,
-            Column("reason", "Why there is nothing to compare; only in tables without a comparison."),
-        ),
+        columns={
+            **PAIR,
+            "n_flows": "Flows for which both sides hold a norm.",
+            "agreement": "Share of these flows on which both norms are the same.",
+            "kappa_linear": "Cohen's kappa with linear weights.",
+            "kappa_quadratic": "Cohen's kappa with quadratic weights.",
+            "mean_difference": "Mean of the first side minus the second, in levels.",
+            "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model.",
+            **FLOOR,
+            "reason": "Why there is nothing to compare; only in tables without a comparison.",
+        },
     ),
     Kind(
         name="agreement_sets",
         about="On how many flows a set of models holds the same norm.",
-        options=AgreementSetsOptions,
         function=agreement_sets,
         reads="norms",
         report_section="agreement",
         key=("arm", "set"),
-        columns=(
-            ARM,
-            Column("set", "Name of the set; all if the analysis names none."),
-            Column("models", "Models in the set."),
-            Column("flows", "Flows that any model of the arm was asked about."),
-            Column("n_all", "Flows for which every model of the set holds a norm."),
-            Column("n_same", "Of n_all, flows with the same norm for all models."),
-            Column("n_same_sign", "Of n_all, flows with all norms above neutral, all below, or all neutral."),
-            Column("share_same", "n_same as a share of n_all."),
-            Column("share_same_sign", "n_same_sign as a share of n_all."),
-            Column("status", "ok, one_model (the set has one) or no_flows (n_all is 0)."),
-        ),
+        columns={
+            **usual("arm"),
+            "set": "Name of the set; all if the analysis names none.",
+            "models": "Models in the set.",
+            "flows": "Flows that any model of the arm was asked about.",
+            "n_all": "Flows for which every model of the set holds a norm.",
+            "n_same": "Of n_all, flows with the same norm for all models.",
+            "n_same_sign": "Of n_all, flows with all norms above neutral, all below, or all neutral.",
+            "share_same": "n_same as a share of n_all.",
+            "share_same_sign": "n_same_sign as a share of n_all.",
+            "status": "ok, one_model (the set has one) or no_flows (n_all is 0).",
+        },
     ),
 )

@@ -8,14 +8,14 @@ askings of one of them, the engine alone may be the reason: that is the floor of
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.columns import CONF_HIGH, CONF_LOW, STATUS, WHO, names
+from cinorms.analyses.columns import WHO
 from cinorms.analyses.options import Compares, Generalises
 from cinorms.analyses.shared import (
     Frames,
@@ -28,7 +28,7 @@ from cinorms.analyses.shared import (
 from cinorms.core.labels import model_labels
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import assess, grid, level_matrix
 from cinorms.stats import hypotheses
@@ -41,129 +41,109 @@ Repeats: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]
 #: What is looked at of levels, such as their side of the scale.
 View: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
-FLOOR = (
-    Column(
-        "differ",
-        "Share of what is compared that differs between the two sides: norms of flows in which both hold one, or "
-        "answers to prompts that both answered validly.",
-    ),
-    Column(
-        "engine_differ",
-        "The same share between two askings of one side, from the engine alone (and from sampling where the "
-        "temperature is above 0): the larger of both sides; missing where neither was asked again.",
-    ),
-    Column("engine_high", "Upper end of the 95% interval of engine_differ; missing where there is none."),
-    Column(
-        "engine_status",
-        "above: differ is above engine_high; not_above: it is not, so the engine alone may be the reason; "
-        "one_side_repeated: it is above that of the side that was asked again, the other's is not known; "
-        "not_repeated: neither arm was asked again (repeat: 1); nothing_compared: the sides have nothing in common.",
-    ),
-)
+FLOOR = {
+    "differ": "Share of what is compared that differs between the two sides: norms of flows in which both "
+    "hold one, or answers to prompts that both answered validly.",
+    "engine_differ": "The same share between two askings of one side, from the engine alone (and from sampling "
+    "where the temperature is above 0): the larger of both sides; missing where neither was asked again.",
+    "engine_high": "Upper end of the 95% interval of engine_differ; missing where there is none.",
+    "engine_status": "above: differ is above engine_high; not_above: it is not, so the engine alone may be the "
+    "reason; one_side_repeated: it is above that of the side that was asked again, the other's is not known; "
+    "not_repeated: neither arm was asked again (repeat: 1); nothing_compared: the sides have nothing in common.",
+}
 #: The columns that a page shows.
 FLOOR_SHOWN = ("differ", "engine_differ", "engine_status")
 _COUNTS = ("askings", "prompts", "replies", "failed", "answers", "flows", "norms")
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two tables to compare, by their place in ``selected``, and the levels in which they differ."""
+class Contrast(NamedTuple):
+    """Two tables to compare; where the entry names a ``factor``, the levels in which they differ."""
 
-    a: int
-    b: int
-    level_a: str = ""
-    level_b: str = ""
+    a: Selected
+    b: Selected
+    levels: Mapping[str, str] = MappingProxyType({})
 
-    def names(self, selected: Sequence[Selected], factor: str | None) -> dict[str, Any]:
-        """Return the columns that name what is compared."""
-        a, b = selected[self.a], selected[self.b]
-        names = {"arm_a": a.arm, "model_a": a.model, "arm_b": b.arm, "model_b": b.model}
-        if factor is None:
-            return names
-        return {"factor": factor} | names | {"level_a": self.level_a, "level_b": self.level_b}
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns that name what is compared."""
+        a, b = self.a, self.b
+        return {"arm_a": a.arm, "model_a": a.model, "arm_b": b.arm, "model_b": b.model, **self.levels}
 
 
-def pairs_of(selected: Sequence[Selected], entry: Entry[Compares], vignettes: Frames) -> list[Pair]:
-    """Return the pairs that an entry compares: all of each arm, or those that differ in its ``factor``."""
-    if entry.options.factor is None:
-        every = itertools.combinations(range(len(selected)), 2)
-        return [Pair(a, b) for a, b in every if selected[a].arm == selected[b].arm]
-    attributes = _attributes(selected, entry, entry.options.factor.split("+"))
-    found = hypotheses.factor_pairs(attributes, entry.options.factor)
-    pairs = [
-        Pair(int(a), int(b), str(level_a), str(level_b))
-        for a, level_a, b, level_b in found[["model_a", "level_a", "model_b", "level_b"]].to_numpy()
-    ]
-    for pair in pairs:
-        arms = selected[pair.a].arm, selected[pair.b].arm
-        check_same_scale(entry, arms)
-        check_same_flows(entry, vignettes, *arms)
-    return pairs
-
-
-def groups_of(selected: Sequence[Selected], entry: Entry[Compares], vignettes: Frames) -> list[list[int]]:
-    """Return the groups that a test over several models is made for.
-
-    Without a ``factor`` the models of each arm; with one, what its pairs link: under ``temperature`` a model
-    at every temperature, under ``capacity`` the sizes of a model that is otherwise the same.
-    """
-    if entry.options.factor is None:
-        arms = dict.fromkeys(one.arm for one in selected)
-        return [[i for i, one in enumerate(selected) if one.arm == arm] for arm in arms]
-    group = {i: i for i in range(len(selected))}
-    linked: set[int] = set()
-    for pair in pairs_of(selected, entry, vignettes):
-        old, new = sorted((group[pair.a], group[pair.b]), reverse=True)
-        group = {i: new if found == old else found for i, found in group.items()}
-        linked |= {pair.a, pair.b}
-    return [
-        [i for i in sorted(linked) if group[i] == number] for number in sorted({group[i] for i in linked})
-    ]
-
-
-def labels_of(selected: Sequence[Selected], group: Sequence[int]) -> list[str]:
-    """Return a name for each of the group: the model, with its arm where there are several."""
-    return model_labels([(selected[i].arm, selected[i].model) for i in group], "{model} ({arm})")
-
-
-def side_by_side(selected: Sequence[Selected], entry: Entry[Any], group: Sequence[int]) -> pd.DataFrame:
-    """Return the kept norms of the group, one column each, flows as rows."""
-    names = labels_of(selected, group)
-    frames = {name: selected[i].frame for name, i in zip(names, group, strict=True)}
-    needed = {name: entry.thresholds[selected[i].model] for name, i in zip(names, group, strict=True)}
-    return hypotheses.pair_norms(frames, needed)
-
-
-def nothing_to_compare(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table; if there is nothing to compare, one row with the reason.
-
-    Where one of ``columns`` is missing they are put in front.
-    """
-    if table.empty:
-        none = "no two of the selected models differ only in the compared attribute"
-        table = pd.DataFrame([{"status": "one_model", "reason": none}])
-    if not set(columns) <= set(table.columns):
-        table = table.reindex(columns=list(dict.fromkeys([*columns, *table.columns])))
-    return table
-
-
-def _attributes(selected: Sequence[Selected], entry: Entry[Compares], varied: Sequence[str]) -> pd.DataFrame:
-    """Return one row per table with its attributes: those that must agree, and the varied one."""
-    across = [name for name in varied if name in ARM_ATTRIBUTES]
-    held = [*ARM_ATTRIBUTES]
-    if len(across) < len(varied):
-        held += DESCRIBED
-    if not across:
-        held.append("arm")
-    if len(across) == len(varied):
-        held.append("model")
+def contrasts(selected: Sequence[Selected], entry: Entry[Compares], vignettes: Frames) -> list[Contrast]:
+    """Return what an entry compares: every two models of each arm, or those that differ in its ``factor``."""
+    factor = entry.options.factor
+    if factor is None:
+        return [Contrast(a, b) for a, b in itertools.combinations(selected, 2) if a.arm == b.arm]
+    varied = factor.split("+")
+    of_arms = [name in ARM_ATTRIBUTES for name in varied]
+    same = [*ARM_ATTRIBUTES, *(["model"] if all(of_arms) else DESCRIBED), *([] if any(of_arms) else ["arm"])]
     rows = [
         {"scale": entry.scales[one.arm].name, **entry.conditions[one.arm], **entry.attributes[one.model]}
         | {"arm": one.arm, "model": one.model}
         for one in selected
     ]
-    columns = list(dict.fromkeys([*held, *varied]))
-    return pd.DataFrame(rows).reindex(columns=columns)
+    attributes = pd.DataFrame(rows).reindex(columns=list(dict.fromkeys([*same, *varied])))
+    made = []
+    for row in hypotheses.factor_pairs(attributes, factor).to_dict("records"):
+        a, b = selected[row["model_a"]], selected[row["model_b"]]
+        check_same_scale(entry, (a.arm, b.arm))
+        check_same_flows(entry, vignettes, a.arm, b.arm)
+        levels = {"factor": factor, "level_a": str(row["level_a"]), "level_b": str(row["level_b"])}
+        made.append(Contrast(a, b, levels))
+    return made
+
+
+def contrasts_of_norms(
+    selected: Sequence[Selected], entry: Entry[Any], vignettes: Frames, repeats: Repeats
+) -> Iterator[tuple[Contrast, pd.DataFrame, dict[str, Any]]]:
+    """Yield each contrast, its norms side by side, and the columns of `FLOOR`."""
+    for contrast in contrasts(selected, entry, vignettes):
+        paired = side_by_side([contrast.a, contrast.b], entry)
+        engine = (of_norms(one, repeats, entry) for one in (contrast.a, contrast.b))
+        yield contrast, paired, floor(between_norms(paired), *engine)
+
+
+def groups_of(
+    selected: Sequence[Selected], entry: Entry[Compares], vignettes: Frames
+) -> list[list[Selected]]:
+    """Return the groups that a test over several models is made for.
+
+    Without a ``factor`` the models of each arm; with one, what its contrasts link: under ``temperature`` a model
+    at every temperature, under ``capacity`` the sizes of a model that is otherwise the same.
+    """
+    if entry.options.factor is None:
+        return [list(group) for _, group in itertools.groupby(selected, key=lambda one: one.arm)]
+    group = {one.pair: i for i, one in enumerate(selected)}
+    linked = set()
+    for contrast in contrasts(selected, entry, vignettes):
+        pairs = {contrast.a.pair, contrast.b.pair}
+        old, new = sorted((group[pair] for pair in pairs), reverse=True)
+        group = {pair: new if number == old else number for pair, number in group.items()}
+        linked |= pairs
+    numbers = sorted({group[pair] for pair in linked})
+    return [[one for one in selected if group[one.pair] == number] for number in numbers]
+
+
+def labels_of(group: Sequence[Selected]) -> list[str]:
+    """Return a name for each of the group: the model, with its arm where there are several."""
+    return model_labels([one.pair for one in group], "{model} ({arm})")
+
+
+def side_by_side(group: Sequence[Selected], entry: Entry[Any]) -> pd.DataFrame:
+    """Return the kept norms of the group, one column each, flows as rows."""
+    who = dict(zip(labels_of(group), group, strict=True))
+    needed = {name: entry.thresholds[one.model] for name, one in who.items()}
+    return hypotheses.pair_norms({name: one.frame for name, one in who.items()}, needed)
+
+
+def or_one_model(table: pd.DataFrame, entry: Entry[Any]) -> pd.DataFrame:
+    """Return the table; if there is nothing to compare, one row that says so."""
+    if len(table):
+        return table
+    none = "no two of the selected models differ only in the compared attribute"
+    row = dict.fromkeys(entry.declared.columns, np.nan) | {"status": "one_model", "reason": none}
+    return pd.DataFrame([row])
 
 
 # --- The floor of a contrast
@@ -177,7 +157,7 @@ def of_answers(
     view: View = lambda levels: levels,
 ) -> Share | None:
     """Return the share of a model's answers that differ when it is asked again; None if it was not."""
-    own = repeats.get((one.arm, one.model))
+    own = repeats.get(one.pair)
     if own is None:
         return None
     again = [view(level_matrix(answers)) for answers in answers_again(one, own)]
@@ -186,13 +166,10 @@ def of_answers(
 
 
 def of_norms(
-    one: Selected,
-    repeats: Repeats,
-    entry: Entry[Any],
-    view: View = lambda norms: norms,
+    one: Selected, repeats: Repeats, entry: Entry[Any], view: View = lambda norms: norms
 ) -> Share | None:
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
-    own = repeats.get((one.arm, one.model))
+    own = repeats.get(one.pair)
     if own is None:
         return None
     again = [view(norms) for norms in norms_again(one, own, entry)]
@@ -207,12 +184,9 @@ def held_norms(norms: pd.DataFrame, entry: Entry[Any], one: Selected) -> pd.Data
 
 def norms_again(one: Selected, repeats: pd.DataFrame, entry: Entry[Any]) -> list[pd.DataFrame]:
     """Return `held_norms` of each further asking, in the flows of ``one``."""
-    consensus = entry.thresholds[one.model].consensus
-    found = []
-    for answers in answers_again(one, repeats):
-        norms = assess(answers, consensus, entry.scales[one.arm])
-        found.append(held_norms(norms, entry, one))
-    return found
+    consensus, scale = entry.thresholds[one.model].consensus, entry.scales[one.arm]
+    again = answers_again(one, repeats)
+    return [held_norms(assess(answers, consensus, scale), entry, one) for answers in again]
 
 
 def between_answers(a: pd.DataFrame, b: pd.DataFrame) -> Share:
@@ -263,12 +237,11 @@ def repeatability(
     repeats: Repeats,
 ) -> pd.DataFrame:
     """Return what differs between the first asking of each model in each arm and the further ones."""
-    table = _asked_again(selected, entry, norms=norms, prompts=prompts, repeats=repeats)
+    table = for_each_model(_asked_again)(selected, entry, norms=norms, prompts=prompts, repeats=repeats)
     counts = dict.fromkeys(_COUNTS, "Int64")  # whole numbers, also where an arm is asked once and has none
-    return table.reindex(columns=list(names(*_REPEATABILITY))).astype(counts)
+    return table.reindex(columns=list(entry.declared.columns)).astype(counts)
 
 
-@for_each_model
 def _asked_again(
     one: Selected,
     entry: Entry[RepeatabilityOptions],
@@ -279,41 +252,36 @@ def _asked_again(
     if repeats is None:
         return pd.DataFrame([{"askings": 1, "prompts": len(one.frame), "status": "not_repeated"}])
     again = answers_again(one, repeats)
-    drawn = (one.arm, one.model) in entry.drawn
-    row: dict[str, Any] = {"what": "engine_and_sampling" if drawn else "engine"}
-    row |= {"askings": 1 + len(again), "prompts": len(one.frame)}
-    row |= _of_replies(pd.concat(again)) | _of_answers(one, again, entry, prompts)
-    return pd.DataFrame([row | _of_norms(one._replace(frame=norms), repeats, entry)])
-
-
-def _of_replies(table: pd.DataFrame) -> dict[str, Any]:
-    same = table["same_reply"].dropna()
-    return {
-        "replies": len(same),
-        "replies_differ": 1 - float(same.mean()) if len(same) else np.nan,
-        "failed": int(table["same_reply"].isna().sum()),
-    }
-
-
-def _of_answers(
-    one: Selected,
-    again: Sequence[pd.DataFrame],
-    entry: Entry[RepeatabilityOptions],
-    prompts: pd.DataFrame,
-) -> dict[str, Any]:
-    cells = differing(level_matrix(one.frame), [level_matrix(each) for each in again])
-    found = answers_differ(cells, template_numbers(prompts), entry.options.fixed_flows)
-    codes = [_statuses(one.frame), *map(_statuses, again)]
-    changed = differing(codes[0], codes[1:]).to_numpy()
-    status = "no_answers" if not found.n else "one_template" if np.isnan(found.low) else "ok"
-    return {
-        "answers": found.n,
-        "answers_differ": found.share,
-        "conf_low": found.low,
-        "conf_high": found.high,
+    same_reply = pd.concat(again)["same_reply"]
+    compared = same_reply.dropna()
+    cells = differing(level_matrix(one.frame), [level_matrix(answers) for answers in again])
+    levels = answers_differ(cells, template_numbers(prompts), entry.options.fixed_flows)
+    changed = differing(_statuses(one.frame), [_statuses(answers) for answers in again]).to_numpy()
+    first, others = held_norms(norms, entry, one), norms_again(one._replace(frame=norms), repeats, entry)
+    of_norms = norms_differ(differing(first, others))
+    holds = [held.reindex_like(first).notna().astype(np.float64) for held in (first, *others)]
+    only_one = differing(holds[0], holds[1:])
+    row = {
+        "what": "engine_and_sampling" if one.pair in entry.drawn else "engine",
+        "askings": 1 + len(again),
+        "prompts": len(one.frame),
+        "replies": len(compared),
+        "replies_differ": 1 - float(compared.mean()) if len(compared) else np.nan,
+        "failed": int(same_reply.isna().sum()),
+        "answers": levels.n,
+        "answers_differ": levels.share,
+        "conf_low": levels.low,
+        "conf_high": levels.high,
         "statuses_differ": float(np.nanmean(changed)) if (~np.isnan(changed)).any() else np.nan,
-        "status": status,
+        "flows": len(first),
+        "norms": of_norms.n,
+        "norms_differ": of_norms.share,
+        "norms_low": of_norms.low,
+        "norms_high": of_norms.high,
+        "norms_in_one": float(only_one.to_numpy().mean()) if len(only_one) else np.nan,
+        "status": "no_answers" if not levels.n else "one_template" if np.isnan(levels.low) else "ok",
     }
+    return pd.DataFrame([row])
 
 
 def _statuses(answers: pd.DataFrame) -> pd.DataFrame:
@@ -322,73 +290,42 @@ def _statuses(answers: pd.DataFrame) -> pd.DataFrame:
     return grid(answers, code.where(answers["status"] != "error"))
 
 
-def _of_norms(one: Selected, repeats: pd.DataFrame, entry: Entry[RepeatabilityOptions]) -> dict[str, Any]:
-    first, again = held_norms(one.frame, entry, one), norms_again(one, repeats, entry)
-    found = norms_differ(differing(first, again))
-    holds = first.notna().astype(np.float64)
-    only_one = differing(holds, [each.reindex_like(first).notna().astype(np.float64) for each in again])
-    return {
-        "flows": len(first),
-        "norms": found.n,
-        "norms_differ": found.share,
-        "norms_low": found.low,
-        "norms_high": found.high,
-        "norms_in_one": float(only_one.to_numpy().mean()) if len(only_one) else np.nan,
-    }
-
-
-_REPEATABILITY = (
-    *WHO,
-    Column(
-        "what",
-        "What the numbers show. engine: at temperature 0 nothing is drawn, so what differs is from the engine alone; "
-        "engine_and_sampling: above 0 every asking draws anew. Missing where the arm is asked once.",
-    ),
-    Column("askings", "How often the arm was asked. Every further asking is compared with the first."),
-    Column("prompts", "Prompts of one asking."),
-    Column(
-        "replies", "Replies of the further askings that are compared: the engine failed in neither asking."
-    ),
-    Column("replies_differ", "Share of these that are not the first asking's, letter by letter."),
-    Column(
-        "failed", "Replies of the further askings that cannot be compared: the engine failed in one asking."
-    ),
-    Column("answers", "Prompts that were answered validly in the first and in a further asking."),
-    Column(
-        "answers_differ", "Share of the answers to these that are another level, over flows and templates."
-    ),
-    CONF_LOW._replace(about="Lower end of the 95% interval of answers_differ over other templates."),
-    CONF_HIGH._replace(about="Upper end of the 95% interval of answers_differ over other templates."),
-    Column(
-        "statuses_differ",
-        "Share of the replies that have another status, such as an answer in one asking and a refusal in the other.",
-    ),
-    Column("flows", "Flows that were asked about."),
-    Column("norms", "Flows with a norm in the first and in a further asking, under the thresholds."),
-    Column("norms_differ", "Share of these norms that are another level."),
-    Column("norms_low", "Lower end of Wilson's 95% interval of norms_differ, over flows."),
-    Column("norms_high", "Upper end of Wilson's 95% interval of norms_differ, over flows."),
-    Column("norms_in_one", "Share of the flows that hold a norm in one asking only."),
-    STATUS._replace(
-        about="ok, or why numbers are missing: not_repeated (the arm is asked once), no_answers (none is valid in two "
-        "askings), one_template (no interval)."
-    ),
-)
-
 KINDS = (
     Kind(
         name="repeatability",
         about="What the engine alone changes: replies, answers and norms that differ when an arm is asked again.",
-        options=RepeatabilityOptions,
         function=repeatability,
         reads="answers",
-        also=("norms", "prompts", "repeats"),
         report_section="reliability",
         key=("arm", "model"),
-        columns=_REPEATABILITY,
+        columns={
+            **WHO,
+            "what": "What the numbers show. engine: at temperature 0 nothing is drawn, so what differs is "
+            "from the engine alone; engine_and_sampling: above 0 every asking draws anew. Missing where the "
+            "arm is asked once.",
+            "askings": "How often the arm was asked. Every further asking is compared with the first.",
+            "prompts": "Prompts of one asking.",
+            "replies": "Replies of the further askings that are compared: the engine failed in neither asking.",
+            "replies_differ": "Share of these that are not the first asking's, letter by letter.",
+            "failed": "Replies of the further askings that cannot be compared: the engine failed in one asking.",
+            "answers": "Prompts that were answered validly in the first and in a further asking.",
+            "answers_differ": "Share of the answers to these that are another level, over flows and templates.",
+            "conf_low": "Lower end of the 95% interval of answers_differ over other templates.",
+            "conf_high": "Upper end of the 95% interval of answers_differ over other templates.",
+            "statuses_differ": "Share of the replies that have another status, such as an answer in one "
+            "asking and a refusal in the other.",
+            "flows": "Flows that were asked about.",
+            "norms": "Flows with a norm in the first and in a further asking, under the thresholds.",
+            "norms_differ": "Share of these norms that are another level.",
+            "norms_low": "Lower end of Wilson's 95% interval of norms_differ, over flows.",
+            "norms_high": "Upper end of Wilson's 95% interval of norms_differ, over flows.",
+            "norms_in_one": "Share of the flows that hold a norm in one asking only.",
+            "status": "ok, or why numbers are missing: not_repeated (the arm is asked once), no_answers "
+            "(none is valid in two askings), one_template (no interval).",
+        },
         shown=(
-            *("arm", "model", "what", "askings", "prompts", "replies_differ", "answers_differ", "conf_low"),
-            *("conf_high", "norms", "norms_differ", "norms_in_one", "status"),
+            *("arm", "model", "what", "askings", "prompts", "replies_differ", "answers_differ"),
+            *("conf_low", "conf_high", "norms", "norms_differ", "norms_in_one", "status"),
         ),
     ),
 )

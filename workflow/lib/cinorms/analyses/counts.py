@@ -7,101 +7,80 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    CORRECTED,
-    FACTOR,
-    LEVEL,
-    LOG10_P,
-    P_TEXT,
-    STATISTIC,
-    STATUS,
-    T_MAJ,
-    T_VAL,
-    WHO,
-    P,
-    names,
-)
+from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, for_each_model, held
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.core.scales import Scale
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms, TVal
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 
 #: Columns of `answer_counts`.
-ANSWER_COUNTS = (
-    *WHO,
-    Column("outcome", "The words of the option, or the status of an answer without a level."),
-    Column("level", "Level of the option; missing for a status."),
-    Column("status", "ok for a level, else why the answers have none."),
-    Column("count", "Number of answers."),
-    Column("share", "Share of all answers of the model in the arm."),
-)
+ANSWER_COUNTS = {
+    **WHO,
+    "outcome": "The words of the option, or the status of an answer without a level.",
+    "level": "Level of the option; missing for a status.",
+    "status": "ok for a level, else why the answers have none.",
+    "count": "Number of answers.",
+    "share": "Share of all answers of the model in the arm.",
+}
 
 
-def answer_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
     Counts add up to the number of answers, and of questions that decided flows were spared: raises ``DataError`` for an
     answer that none of them covers.
     """
-    rows: list[tuple[Any, ...]] = []
-    for arm, model, answers in selected:
-        scale = entry.scales[arm]
-        answers = answers.assign(level=scale.in_bins(answers["level"]))
-        total = len(answers)
-        levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
-        statuses = answers["status"].value_counts()
-        _check_all_counted(arm, model, scale, answers, levels)
-        for level, label in scale.binned.labels.items():
-            count = int(levels.get(level, 0))
-            rows.append((arm, model, label, level, "ok", count, _share(count, total)))
-        for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
-            count = int(statuses.get(status, 0))
-            if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
-                rows.append((arm, model, status, pd.NA, status, count, _share(count, total)))
-    columns = ["arm", "model", "outcome", "level", "status", "count", "share"]
-    return pd.DataFrame(rows, columns=columns).astype({"level": "Int8", "share": "Float64"})
-
-
-def _check_all_counted(arm: str, model: str, scale: Scale, answers: pd.DataFrame, levels: pd.Series) -> None:
-    """Insist that every answer has a level of the scale, or a known status without one."""
+    scale = entry.scales[one.arm]
+    answers = one.frame.assign(level=scale.in_bins(one.frame["level"]))
+    levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
+    statuses = answers["status"].value_counts()
     stray = set(answers["status"].unique()) - {*tables.ANSWER_STATUSES, tables.NOT_ASKED}
     n_ok = int((answers["status"] == "ok").sum())
     if stray or n_ok != levels.reindex(scale.binned.levels).sum():
         raise DataError(
-            f"answers of {model} in {arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
+            f"answers of {one.model} in {one.arm}: each needs a known status (unknown: {sorted(map(str, stray))}), "
             f"and a level among {scale.levels} where it is ok; delete the table and rerun"
         )
+    rows: list[tuple[Any, ...]] = []
+    for level, label in scale.binned.labels.items():
+        rows.append((label, level, "ok", int(levels.get(level, 0))))
+    for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
+        count = int(statuses.get(status, 0))
+        if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
+            rows.append((status, pd.NA, status, count))
+    table = pd.DataFrame(rows, columns=["outcome", "level", "status", "count"]).astype({"level": "Int8"})
+    return table.assign(share=_shares(table["count"], len(answers)))
 
 
-def norm_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
     rows = []
-    for arm, model, norms in selected:
-        for under in entry.grid:
-            counts = assessment.status(norms, under).value_counts()
-            used = under == entry.thresholds[model]
-            for status in tables.NORM_STATUSES:
-                count = int(counts.get(status, 0))
-                share = _share(count, len(norms))
-                rows.append((arm, model, under.t_val, str(under.t_maj), used, status, count, share))
-    columns = ["arm", "model", "t_val", "t_maj", "used", "status", "flows", "share"]
-    return pd.DataFrame(rows, columns=columns).astype({"share": "Float64"})
+    for under in entry.grid:
+        counts = assessment.status(one.frame, under).value_counts()
+        used = under == entry.thresholds[one.model]
+        for status in tables.NORM_STATUSES:
+            rows.append((under.t_val, str(under.t_maj), used, status, int(counts.get(status, 0))))
+    table = pd.DataFrame(rows, columns=["t_val", "t_maj", "used", "status", "flows"])
+    return table.assign(share=_shares(table["flows"], len(one.frame)))
 
 
-def _share(count: int, total: int) -> float | Any:
-    return count / total if total else pd.NA
+def _shares(counts: pd.Series[int], total: int) -> pd.Series[float]:
+    """Return the counts as shares; all missing where there is nothing to share."""
+    return (counts / total if total else counts.mask(counts >= 0)).astype("Float64")
 
 
 # --- What the thresholds remove
@@ -148,19 +127,12 @@ def discarded_association(
 
     The corrections are over all models and factors of the table.
     """
-    return corrected(_association(selected, entry, vignettes=vignettes))
-
-
-@for_each_model
-def _association(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame) -> pd.DataFrame:
-    return _by_factor(one, entry, vignettes, survivorship.association)
+    make = partial(_by_factor, make=survivorship.association)
+    return corrected(for_each_model(make)(selected, entry, vignettes=vignettes))
 
 
 def _by_factor(
-    one: Selected,
-    entry: Entry[FactorsOfNorms],
-    vignettes: pd.DataFrame,
-    make: Callable[..., pd.DataFrame],
+    one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame, make: Callable[..., pd.DataFrame]
 ) -> pd.DataFrame:
     factors, needed = factors_of(entry, one.arm, vignettes), entry.thresholds[one.model]
     table = make(one.frame, add_factors(vignettes[["flow"]], vignettes, factors), factors, needed)
@@ -179,30 +151,20 @@ def minority_of_norms(one: Selected, entry: Entry[OfNorms]) -> pd.DataFrame:
         quantiles = values.quantile([0.25, 0.5, 0.75])
         status = "no_norms" if found.empty else ("no_minority" if values.empty else "ok")
         rows.append((measure, len(found), len(values), values.mean(), *quantiles, values.max(), status))
-    table = pd.DataFrame(
-        rows, columns=["measure", "flows", "n", "mean", "q25", "median", "q75", "max", "status"]
+    columns = ["measure", "flows", "n", "mean", "q25", "median", "q75", "max", "status"]
+    return pd.DataFrame(rows, columns=columns).assign(
+        unanimous=int((found["status"] == "unanimous").sum()),
+        single_dissent=int(found["single_dissent"].sum()),
     )
-    table.insert(8, "unanimous", int((found["status"] == "unanimous").sum()))
-    table.insert(9, "single_dissent", int(found["single_dissent"].sum()))
-    return table
 
 
-_FLOWS = Column("flows", "Flows that were asked.")
-_KEPT = Column("kept", "Flows that hold a norm.")
-_DISCARDED = Column("discarded", "Flows without a norm.")
-_SHARE = Column("share_discarded", "Share of the flows that are discarded.")
-_DEGREES = Column("dof", "Degrees of freedom of the test.")
-_CRAMERS_V = Column("cramers_v", "Cramer's V: 0 for no association, 1 for the strongest.")
-_ASSOCIATED = Column(
-    "status",
-    "ok; low_expected if an expected count is below 5 (read p with care); or why there is no test.",
-)
+_FLOWS = "Flows that were asked."
+_KEPT = "Flows that hold a norm."
 
 KINDS = (
     Kind(
         name="answer_counts",
         about="Answers per model by level and by status, before any filtering.",
-        options=OfArms,
         function=answer_counts,
         reads="answers",
         decided="all",
@@ -213,131 +175,118 @@ KINDS = (
     Kind(
         name="norm_counts",
         about="Flows kept and discarded per model under each pair of the study's thresholds.",
-        options=OfArms,
         function=norm_counts,
         reads="norms",
         report_section="answers",
         key=("arm", "model", "t_val", "t_maj", "status"),
-        columns=(
-            *WHO,
-            T_VAL,
-            T_MAJ,
-            Column("used", "Whether the study's other figures and analyses use this pair of thresholds."),
-            Column("status", "kept, or why the flow has no norm."),
-            Column("flows", "Flows with this status."),
-            Column("share", "Share of all flows of the model in the arm."),
-        ),
+        columns={
+            **usual("arm", "model", "t_val", "t_maj"),
+            "used": "Whether the study's other figures and analyses use this pair of thresholds.",
+            "status": "kept, or why the flow has no norm.",
+            "flows": "Flows with this status.",
+            "share": "Share of all flows of the model in the arm.",
+        },
     ),
     Kind(
         name="discarded",
         about="Flows discarded under each pair of the study's thresholds (PETS Table 2).",
-        options=OfArms,
         function=discarded,
         reads="norms",
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),
-        columns=(
-            *WHO,
-            T_VAL,
-            T_MAJ,
-            _FLOWS,
-            Column("below_t_val", "Flows with too few valid answers."),
-            Column("of", "Flows with enough valid answers."),
-            Column("no_majority", "Of these, flows without the required majority."),
-            Column("tie", "Of these, flows with several equally frequent levels."),
-            Column("discarded", "no_majority and tie together."),
-            _KEPT,
-            Column("share_discarded", "Share of the flows with enough valid answers that are discarded."),
-            STATUS,
-        ),
+        columns={
+            **usual("arm", "model", "t_val", "t_maj"),
+            "flows": _FLOWS,
+            "below_t_val": "Flows with too few valid answers.",
+            "of": "Flows with enough valid answers.",
+            "no_majority": "Of these, flows without the required majority.",
+            "tie": "Of these, flows with several equally frequent levels.",
+            "discarded": "no_majority and tie together.",
+            "kept": _KEPT,
+            "share_discarded": "Share of the flows with enough valid answers that are discarded.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="lost",
         about="Norms lost when the majority threshold rises (PETS Table 3).",
-        options=LostOptions,
         function=lost,
         reads="norms",
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "from", "to"),
-        columns=(
-            *WHO,
-            T_VAL,
-            Column("from", "The lower majority threshold."),
-            Column("to", "The higher majority threshold."),
-            _FLOWS,
-            Column("kept_from", "Flows that hold a norm under the lower threshold."),
-            Column("lost", "Of these, flows that hold none under the higher threshold."),
-            Column("share_lost", "Share of all flows that are lost."),
-            Column(
-                "changed",
-                "Flows with a different norm under the higher threshold; anything but 0 is an error.",
-            ),
-            STATUS,
-        ),
+        columns={
+            **usual("arm", "model", "t_val"),
+            "from": "The lower majority threshold.",
+            "to": "The higher majority threshold.",
+            "flows": _FLOWS,
+            "kept_from": "Flows that hold a norm under the lower threshold.",
+            "lost": "Of these, flows that hold none under the higher threshold.",
+            "share_lost": "Share of all flows that are lost.",
+            "changed": "Flows with a different norm under the higher threshold; anything but 0 is an error.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="discarded_levels",
         about="Flows kept and discarded at each level of each factor.",
-        options=FactorsOfNorms,
         function=discarded_levels,
         reads="norms",
-        also=("vignettes",),
         report_section="sensitivity",
         key=("arm", "model", "factor", "level"),
-        columns=(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE, T_VAL, T_MAJ),
-        shown=names(*WHO, FACTOR, LEVEL, _FLOWS, _KEPT, _DISCARDED, _SHARE),
+        columns={
+            **usual("arm", "model", "factor", "level"),
+            "flows": _FLOWS,
+            "kept": _KEPT,
+            "discarded": "Flows without a norm.",
+            "share_discarded": "Share of the flows that are discarded.",
+            **usual("t_val", "t_maj"),
+        },
+        shown=(*WHO, "factor", "level", "flows", "kept", "discarded", "share_discarded"),
     ),
     Kind(
         name="discarded_association",
         about="Whether discarding is associated with a factor: chi-square and Cramer's V.",
-        options=FactorsOfNorms,
         function=discarded_association,
         reads="norms",
-        also=("vignettes",),
         report_section="sensitivity",
         key=("arm", "model", "factor"),
-        columns=(
-            *(*WHO, FACTOR, STATISTIC, _DEGREES, P, LOG10_P, P_TEXT, *CORRECTED),
-            *(_CRAMERS_V, _FLOWS, _ASSOCIATED, T_VAL, T_MAJ),
-        ),
-        shown=(
-            *names(*WHO, FACTOR, STATISTIC, _DEGREES, P),
-            "p_holm",
-            *names(_CRAMERS_V, _FLOWS, _ASSOCIATED),
-        ),
+        columns={
+            **usual("arm", "model", "factor", "statistic"),
+            "dof": "Degrees of freedom of the test.",
+            **usual("p", "log10_p", "p_text"),
+            **CORRECTED,
+            "cramers_v": "Cramer's V: 0 for no association, 1 for the strongest.",
+            "flows": _FLOWS,
+            "status": "ok; low_expected if an expected count is below 5 (read p with care); or why there is no test.",
+            **usual("t_val", "t_maj"),
+        },
+        shown=(*WHO, "factor", "statistic", "dof", "p", "p_holm", "cramers_v", "flows", "status"),
     ),
     Kind(
         name="minority",
         about="How far minority answers deviate from the norm (PETS Figure 6).",
-        options=OfNorms,
         function=minority_of_norms,
         reads="norms",
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
-        columns=(
-            *WHO,
-            Column(
-                "measure",
-                "A measure of a flow's minority answers (valid answers that differ from its norm): n_minority (their "
-                "number), share (of the valid answers), variance, deviation (mean distance from the norm), "
-                "max_deviation.",
-            ),
-            Column("flows", "Flows that hold a norm."),
-            Column(
-                "n",
-                "Flows in the row: all for n_minority and share; for the others, those with a minority answer.",
-            ),
-            Column("mean", "Mean of the measure over these flows."),
-            Column("q25", "Lower quartile of the measure."),
-            Column("median", "Median of the measure."),
-            Column("q75", "Upper quartile of the measure."),
-            Column("max", "Largest value of the measure."),
-            Column("unanimous", "Flows without a minority answer."),
-            Column("single_dissent", "Flows with exactly one minority answer."),
-            STATUS,
-        ),
+        columns={
+            **WHO,
+            "measure": "A measure of a flow's minority answers (valid answers that differ from its norm): "
+            "n_minority (their number), share (of the valid answers), variance, deviation (mean distance "
+            "from the norm), max_deviation.",
+            "flows": "Flows that hold a norm.",
+            "n": "Flows in the row: all for n_minority and share; for the others, those with a minority answer.",
+            "mean": "Mean of the measure over these flows.",
+            "q25": "Lower quartile of the measure.",
+            "median": "Median of the measure.",
+            "q75": "Upper quartile of the measure.",
+            "max": "Largest value of the measure.",
+            "unanimous": "Flows without a minority answer.",
+            "single_dissent": "Flows with exactly one minority answer.",
+            **usual("status"),
+        },
     ),
 )

@@ -9,30 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.columns import REASON, STATUS, WHO
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Expects, Sliced
-from cinorms.analyses.shared import Frames, for_each_model, on_flows_of, stack
+from cinorms.analyses.shared import Frames, for_each_model, on_flows_of
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms import distances
 from cinorms.vignettes import expectations
-from cinorms.vignettes.factors import DatasetFactors
-
-_METRICS = ("mean_signed", "std_signed", "mean_absolute")
 
 
 class DeltaOptions(Sliced, Expects):
     """Options of the measures of slices."""
 
 
+@for_each_model
 def bias_of_flows(
-    selected: Sequence[Selected], entry: Entry[Expects], vignettes: Frames, expected: Path | None
+    one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
 ) -> pd.DataFrame:
     """Return one row per flow and model: the factors, the value, the expected value, and the delta."""
-    table = for_each_model(_stated)(selected, entry, vignettes=vignettes, expected=expected)
-    factors = [factor for arm in entry.arms for factor in entry.factors_of[arm].factors]
-    return table.astype(dict.fromkeys(factors, "str"))
+    table, _ = _stated(one, entry, vignettes, expected)
+    return table.astype(dict.fromkeys(entry.factors_of[one.arm].factors, "str"))
 
 
 @for_each_model
@@ -40,18 +37,8 @@ def delta(
     one: Selected, entry: Entry[DeltaOptions], vignettes: pd.DataFrame, expected: Path | None
 ) -> pd.DataFrame:
     """Return every metric of every slice that ``by`` makes, or of all flows: a row each (`distances.delta_table`)."""
-    table = _stated(one, entry, vignettes, expected)
-    scale = entry.scales[one.arm].levels
-    points = _points(entry.factors_of[one.arm], scale, entry.options.embedding)
-    return distances.delta_table(table, scale, points, entry.options.by)
-
-
-@for_each_model
-def _delta_of_means(one: Selected, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
-    scale = entry.scales[one.arm].levels
-    points = _points(entry.factors_of[one.arm], scale)
-    table = _bias(one, distances.mean_values(one.frame), entry, vignettes, None, points)
-    return distances.delta_table(table, scale, points)
+    table, points = _stated(one, entry, vignettes, expected)
+    return distances.delta_table(table, entry.scales[one.arm].levels, points, entry.options.by)
 
 
 def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: Frames) -> pd.DataFrame:
@@ -60,31 +47,30 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: F
     The delta of a flow is the mean of all its valid answers less the expected value, both in the units of the
     dataset's ``expected_range`` (levels where it has none); no threshold is applied.
     """
-    table = _delta_of_means(selected, entry, vignettes=vignettes)
-    found = table[table["metric"].isin(_METRICS)].set_index(["arm", "model", "metric"])["value"]
-    wide = found.unstack("metric")  # noqa: PD010 (keys are unique)
-    first = table[table["metric"] == _METRICS[0]].drop(columns=["metric", "value", "unit"])
-    numbers = wide.reindex(pd.MultiIndex.from_frame(first[["arm", "model"]]))[list(_METRICS)]
-    table = pd.concat([first.reset_index(drop=True), numbers.reset_index(drop=True)], axis=1)
-    parts = [
-        part.assign(from_zero=part["mean_signed"].abs().rank(method="min").astype("Int64"))
-        for _, part in table.groupby("arm", sort=False)
-    ]
-    return stack(parts)[["arm", "model", *_METRICS, "n", "n_missing", "from_zero", "status", "reason"]]
+
+    @for_each_model
+    def make(one: Selected, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
+        bias, points = _bias(one, distances.mean_values(one.frame), entry, vignettes)
+        table = distances.delta_table(bias, entry.scales[one.arm].levels, points).set_index("metric")
+        row = table.loc[["mean_signed"], ["n", "n_missing", "status", "reason"]].reset_index(drop=True)
+        metrics = ("mean_signed", "std_signed", "mean_absolute")
+        return row.assign(**{metric: table["value"][[metric]].array for metric in metrics})
+
+    table = make(selected, entry, vignettes=vignettes)
+    from_zero = table["mean_signed"].abs().groupby(table["arm"]).rank(method="min")
+    return table.assign(from_zero=from_zero.astype("Int64"))
 
 
 def _stated(
     one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
-) -> pd.DataFrame:
-    """Return the flows of one model with what the entry's options make of value and expected value."""
-    needed = entry.thresholds[one.model]
-    values = (
-        distances.mean_values(one.frame, needed.t_val)
-        if entry.options.of == "means"
-        else distances.norm_values(one.frame, needed)
-    )
-    points = _points(entry.factors_of[one.arm], entry.scales[one.arm].levels, entry.options.embedding)
-    return _bias(one, values, entry, vignettes, expected, points)
+) -> tuple[pd.DataFrame, Sequence[float]]:
+    """Return `_bias` of one model with what the entry's options make of value and expected value."""
+    needed, options = entry.thresholds[one.model], entry.options
+    if options.of == "means":
+        values = distances.mean_values(one.frame, needed.t_val)
+    else:
+        values = distances.norm_values(one.frame, needed)
+    return _bias(one, values, entry, vignettes, expected, options.embedding)
 
 
 def _bias(
@@ -92,111 +78,86 @@ def _bias(
     values: pd.DataFrame,
     entry: Entry[Any],
     vignettes: pd.DataFrame,
-    expected: Path | None,
-    points: Sequence[float],
-) -> pd.DataFrame:
-    """Return the flows of one model with value, expected value and delta."""
+    expected: Path | None = None,
+    embedding: Sequence[float] | None = None,
+) -> tuple[pd.DataFrame, Sequence[float]]:
+    """Return the flows of one model with value, expected value and delta, and the numbers for the levels.
+
+    These are the ``embedding``, else in proportion over the dataset's range, else the levels.
+    """
     dataset, scale = entry.factors_of[one.arm], entry.scales[one.arm].levels
-    ends = (float(scale[0]), float(scale[-1]))
-    asked = on_flows_of(one, vignettes)
-    bias = distances.privacy_bias(values, asked, dataset.factors)
-    between = dataset.expected_range
-    stated = (
-        expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
-        if expected
-        else expectations.from_vignettes(vignettes, ends, between)
-    )
-    return distances.bias_table(bias, scale, points, stated)
+    ends, between = (float(scale[0]), float(scale[-1])), dataset.expected_range
+    points: Sequence[float] = tuple(embedding or (np.interp(scale, ends, between) if between else scale))
+    if expected:
+        stated = expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
+    else:
+        stated = expectations.from_vignettes(vignettes, ends, between)
+    bias = distances.privacy_bias(values, on_flows_of(one, vignettes), dataset.factors)
+    return distances.bias_table(bias, scale, points, stated), points
 
 
-def _points(
-    dataset: DatasetFactors, scale: Sequence[int], embedding: Sequence[float] | None = None
-) -> tuple[float, ...]:
-    """Return the numbers for the levels: those stated, else in proportion over the dataset's range, else the levels."""
-    if embedding:
-        return tuple(embedding)
-    between = dataset.expected_range
-    levels = np.array(scale, dtype=np.float64)
-    return tuple(np.interp(levels, levels[[0, -1]], between) if between else levels)
-
-
-_SLICE = Column(
-    "<factor>", "The slice's level of each factor in by; no such column if all flows are together."
-)
-_PAIRS = Column("n", "Flows with a value and an expected value.")
-_OTHERS = Column("n_missing", "Flows without a value or without an expected value.")
+_PAIRS = "Flows with a value and an expected value."
+_OTHERS = "Flows without a value or without an expected value."
 
 KINDS = (
     Kind(
         name="privacy_bias",
         about="For every flow, what each model holds, the expected value, and the delta (PETS section 3.1).",
-        options=Expects,
         function=bias_of_flows,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="answers",
         key=("arm", "model", "flow"),
-        columns=(
-            *WHO,
-            Column("flow", "Number of the flow."),
-            Column("<factor>", "Level of each factor of the dataset."),
-            Column(
-                "value",
-                "What the model holds, in the numbers of the levels; missing where it holds none.",
-            ),
-            Column("status", "kept, or why there is no value."),
-            Column("expected", "The expected value, on the same scale."),
-            Column("expected_source", "Where the expected value comes from."),
-            Column("delta", "value minus expected: above 0 where the model answers higher than expected."),
-            Column("delta_absolute", "Absolute value of delta."),
-            Column("delta_category", "0 where value and expected are the same, else 1."),
-            Column("delta_status", "ok, or why there is no delta."),
-        ),
+        columns={
+            **WHO,
+            "flow": "Number of the flow.",
+            "<factor>": "Level of each factor of the dataset.",
+            "value": "What the model holds, in the numbers of the levels; missing where it holds none.",
+            "status": "kept, or why there is no value.",
+            "expected": "The expected value, on the same scale.",
+            "expected_source": "Where the expected value comes from.",
+            "delta": "value minus expected: above 0 where the model answers higher than expected.",
+            "delta_absolute": "Absolute value of delta.",
+            "delta_category": "0 where value and expected are the same, else 1.",
+            "delta_status": "ok, or why there is no delta.",
+        },
     ),
     Kind(
         name="delta",
         about="Every measure of the distance from the expected values, for each slice (PETS section 3.1).",
-        options=DeltaOptions,
         function=delta,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="delta",
         key=("arm", "model", "<factor>", "metric"),
-        columns=(
-            *WHO,
-            _SLICE,
-            Column("metric", "Name of the measure, such as mean_signed or kl_divergence."),
-            Column("value", "The measure; missing where the status is not ok."),
-            Column("unit", "Unit of the measure: levels or points, their squares, a share, or bits."),
-            _PAIRS,
-            _OTHERS,
-            STATUS,
-            REASON._replace(about="What is missing, in words; empty where nothing is."),
-        ),
+        columns={
+            **WHO,
+            "<factor>": "The slice's level of each factor in by; no such column if all flows are together.",
+            "metric": "Name of the measure, such as mean_signed or kl_divergence.",
+            "value": "The measure; missing where the status is not ok.",
+            "unit": "Unit of the measure: levels or points, their squares, a share, or bits.",
+            "n": _PAIRS,
+            "n_missing": _OTHERS,
+            **usual("status"),
+            "reason": "What is missing, in words; empty where nothing is.",
+        },
     ),
     Kind(
         name="mean_delta",
         about="How far the mean answers of each model are from the expected values (PETS section 5.3).",
-        options=OfFlows,
         function=mean_delta,
         reads="norms",
-        also=("vignettes",),
         decided="pilot",
         report_section="delta",
         key=("arm", "model"),
-        columns=(
-            *WHO,
-            Column("mean_signed", "Mean delta: mean answer minus expected value, in the dataset's units."),
-            Column("std_signed", "Standard deviation of the delta over flows."),
-            Column("mean_absolute", "Mean absolute delta."),
-            _PAIRS,
-            _OTHERS,
-            Column(
-                "from_zero",
-                "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
-            ),
-            STATUS,
-            REASON._replace(about="What is missing, in words; empty where nothing is."),
-        ),
+        columns={
+            **WHO,
+            "mean_signed": "Mean delta: mean answer minus expected value, in the dataset's units.",
+            "std_signed": "Standard deviation of the delta over flows.",
+            "mean_absolute": "Mean absolute delta.",
+            "n": _PAIRS,
+            "n_missing": _OTHERS,
+            "from_zero": "Rank among the arm's models by the distance of the mean from 0; 1 is the closest.",
+            **usual("status"),
+            "reason": "What is missing, in words; empty where nothing is.",
+        },
     ),
 )

@@ -9,27 +9,22 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    BASELINE,
-    CORRECTED,
-    FACTOR,
-    INTERVAL,
-    LEVEL,
-    LOG10_P,
-    P_TEXT,
-    REASON,
-    STATISTIC,
-    STATUS,
-    WHO,
-    P,
-    names,
-)
+from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Baselines, Factors
-from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, named, stack, templates_of
+from cinorms.analyses.shared import (
+    Frames,
+    add_factors,
+    corrected,
+    factors_of,
+    for_each_model,
+    named,
+    stack,
+    templates_of,
+)
 from cinorms.core import tails
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Pair, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import valid_levels
 
@@ -90,59 +85,41 @@ class Fitted(NamedTuple):
     n_missing: int
 
 
+@for_each_model
 def linear_regression(
-    selected: Sequence[Selected],
-    entry: Entry[LinearOptions],
-    vignettes: Frames,
-    prompts: Frames,
+    one: Selected, entry: Entry[LinearOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return a linear mixed model of every valid answer on the factors: a row per term, the intercept first."""
-    parts = []
-    for (arm, model), found in _fits_of(selected, entry, vignettes, prompts).items():
-        table = terms_of(found)
-        parts.append(named(table.assign(n=found.n, n_missing=found.n_missing), {"arm": arm, "model": model}))
-    return stack(parts)
+    fitted = _fit(one, entry, vignettes, prompts)
+    return terms_of(fitted).assign(n=fitted.n, n_missing=fitted.n_missing)
 
 
-def _fits_of(
-    selected: Sequence[Selected],
-    entry: Entry[Any],
-    vignettes: Frames,
-    prompts: Frames,
-) -> dict[Pair, Fitted]:
-    """Return the fit of each arm and model."""
+def _fit(
+    one: Selected, entry: Entry[LinearOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
+) -> Fitted:
     from cinorms.stats.linear_mixed import fit_linear_mixed
 
-    found: dict[Pair, Fitted] = {}
-    for one in selected:
-        factors = factors_of(entry, one.arm, vignettes[one.arm])
-        rows = pd.DataFrame(
-            {
-                "flow": one.frame["flow"],
-                "rater": templates_of(one.frame, prompts[one.arm]),
-                "value": valid_levels(one.frame),
-            }
-        )
-        used = add_factors(rows[rows["value"].notna()], vignettes[one.arm], factors)
-        baselines = {f: level for f, level in entry.options.stated_baselines().items() if f in factors}
-        n_missing = len(rows) - len(used)
-        try:
-            fit = fit_linear_mixed(used, "value", factors, "rater", entry.options.clusters, baselines)
-            found[one.arm, one.model] = Fitted(fit, "", len(used), n_missing)
-        except DataError as error:
-            found[one.arm, one.model] = Fitted(None, str(error), len(used), n_missing)
-    return found
+    factors = factors_of(entry, one.arm, vignettes)
+    raters, values = templates_of(one.frame, prompts), valid_levels(one.frame)
+    rows = pd.DataFrame({"flow": one.frame["flow"], "rater": raters, "value": values})
+    used = add_factors(rows[rows["value"].notna()], vignettes, factors)
+    baselines = {f: level for f, level in entry.options.stated_baselines().items() if f in factors}
+    n, n_missing = len(used), len(rows) - len(used)
+    try:
+        fit = fit_linear_mixed(used, "value", factors, "rater", entry.options.clusters, baselines)
+    except DataError as error:
+        return Fitted(None, str(error), n, n_missing)
+    return Fitted(fit, "", n, n_missing)
 
 
 def terms_of(found: Fitted) -> pd.DataFrame:
     """Return the coefficients of a fit with intervals, and in each row the facts of the fit."""
     fit = found.fit
     if fit is None:
-        blank = dict.fromkeys(names(*_OF_TERMS)) | {"status": "not_estimated", "reason": found.reason}
-        return pd.DataFrame([blank]).drop(columns=["n", "n_missing"]).astype(_TYPES)
+        blank = dict.fromkeys(_TYPES) | {"status": "not_estimated", "reason": found.reason}
+        return pd.DataFrame([blank]).astype(_TYPES)
     of_intercept = fit.terms["level"] == ""
     terms = fit.terms.assign(**{name: fit.terms[name].mask(of_intercept) for name in ("level", "baseline")})
-    table = _with_interval(terms, fit.variances(), fit.freedom)
     facts = {
         "status": "ok",
         "reason": "",
@@ -151,7 +128,7 @@ def terms_of(found: Fitted) -> pd.DataFrame:
         "sd_template": fit.sd_group,
         "sd_residual": fit.sd_residual,
     }
-    return table.assign(**facts).astype(_TYPES)
+    return _with_interval(terms, fit.variances(), fit.freedom).assign(**facts).astype(_TYPES)
 
 
 def _with_interval(table: pd.DataFrame, variance: Any, freedom: Any) -> pd.DataFrame:
@@ -177,39 +154,30 @@ def _with_interval(table: pd.DataFrame, variance: Any, freedom: Any) -> pd.DataF
 
 
 def people_differences(
-    selected: Sequence[Selected],
-    entry: Entry[DifferenceOptions],
-    vignettes: Frames,
-    prompts: Frames,
+    selected: Sequence[Selected], entry: Entry[DifferenceOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return, for each model and term, its coefficient less that of people, with Holm's correction over all rows."""
-    people, others = _sides(_fits_of(selected, entry, vignettes, prompts), entry)
-    parts = [
-        named(_differences(found, people), {"arm": arm, "model": model})
-        for (arm, model), found in others.items()
-    ]
+    people, others = _sides(selected, entry, vignettes, prompts)
+    parts = [named(_differences(fit, people), {"arm": arm, "model": m}) for (arm, m), fit in others.items()]
     table = corrected(stack(parts))
     return table.assign(finding=[_finding(row) for _, row in table.iterrows()])
 
 
 def people_factors(
-    selected: Sequence[Selected],
-    entry: Entry[DifferenceOptions],
-    vignettes: Frames,
-    prompts: Frames,
+    selected: Sequence[Selected], entry: Entry[DifferenceOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return, for each model and factor, how far its coefficients spread, next to people's.
 
     A p-value is the smallest of the factor's levels times their number. ``finding`` follows Holm's correction of those
     of the differences over all rows of the table.
     """
-    people, others = _sides(_fits_of(selected, entry, vignettes, prompts), entry)
+    people, others = _sides(selected, entry, vignettes, prompts)
     parts = []
-    for (arm, model), found in others.items():
-        shown = {"people_p": _smallest(terms_of(people)), "model_p": _smallest(terms_of(found))}
+    for (arm, model), fitted in others.items():
+        shown = {"people_p": _smallest(terms_of(people)), "model_p": _smallest(terms_of(fitted))}
         rows = [
             _factor_row(part) | {name: p.get(str(factor), np.nan) for name, p in shown.items()}
-            for factor, part in _differences(found, people).groupby("factor", sort=False, dropna=False)
+            for factor, part in _differences(fitted, people).groupby("factor", sort=False, dropna=False)
         ]
         parts.append(named(pd.DataFrame(rows), {"arm": arm, "model": model}))
     table = corrected(stack(parts).astype({"factor": "str", "level": "str"}))
@@ -217,13 +185,13 @@ def people_factors(
 
 
 def _sides(
-    fits: Mapping[Pair, Fitted], entry: Entry[DifferenceOptions]
+    selected: Sequence[Selected], entry: Entry[DifferenceOptions], vignettes: Frames, prompts: Frames
 ) -> tuple[Fitted, Mapping[Pair, Fitted]]:
     """Return the fit of people, and those compared with it; people alone make one row without numbers."""
+    fits = {one.pair: _fit(one, entry, vignettes[one.arm], prompts[one.arm]) for one in selected}
     pair = next(pair for pair in fits if pair[0] == entry.options.people)
     others = {other: fit for other, fit in fits.items() if other != pair}
-    alone = Fitted(None, "nothing is compared with people", 0, 0)
-    return fits[pair], others or {pair: alone}
+    return fits[pair], others or {pair: Fitted(None, "nothing is compared with people", 0, 0)}
 
 
 def _factor_row(part: pd.DataFrame) -> dict[str, Any]:
@@ -250,36 +218,28 @@ def _differences(model: Fitted, people: Fitted) -> pd.DataFrame:
 
     The two variances are added, as if nothing were shared: what a flow does to both would make the interval shorter.
     """
-    one, two = model.fit, people.fit
-    if one is None or two is None:
-        reason = f"people: {people.reason}" if two is None else model.reason
-        blank = {name: None for name in names(*_OF_DIFFERENCES) if name not in _ADDED}
-        return pd.DataFrame([blank | {"status": "not_estimated", "reason": reason}]).astype(_DIFFERENCE_TYPES)
-    sides = [_by_term(fit) for fit in (two, one)]
-    both = sides[0].add_suffix("_people").join(sides[1].add_suffix("_model"), how="inner").reset_index()
-    variance = both["variance_people"] + both["variance_model"]
+    if model.fit is None or people.fit is None:
+        reason = f"people: {people.reason}" if people.fit is None else model.reason
+        blank = dict.fromkeys(_DIFFERENCE_TYPES) | {"status": "not_estimated", "reason": reason}
+        return pd.DataFrame([blank]).astype(_DIFFERENCE_TYPES)
+    sides = []
+    for name, fit in (("people", people.fit), ("model", model.fit)):
+        terms = fit.terms.assign(variance=fit.variances())
+        sides.append(terms[terms["level"] != ""].set_index(["factor", "level"]).add_suffix(f"_{name}"))
+    both = sides[0].join(sides[1], how="inner").reset_index()
+    of_people, of_model = both["variance_people"], both["variance_model"]
+    variance = of_people + of_model
     # Welch and Satterthwaite: the spread of few templates is uncertain.
-    freedom = variance**2 / (
-        both["variance_people"] ** 2 / two.freedom + both["variance_model"] ** 2 / one.freedom
-    )
-    table = pd.DataFrame(
-        {
-            **{name: both[name] for name in ("factor", "level")},
-            "baseline": both["baseline_people"],
-            "people_estimate": both["estimate_people"],
-            "model_estimate": both["estimate_model"],
-            "estimate": both["estimate_model"] - both["estimate_people"],
-        }
+    freedom = variance**2 / (of_people**2 / people.fit.freedom + of_model**2 / model.fit.freedom)
+    table = both[["factor", "level"]].assign(
+        baseline=both["baseline_people"],
+        people_estimate=both["estimate_people"],
+        model_estimate=both["estimate_model"],
+        estimate=both["estimate_model"] - both["estimate_people"],
     )
     table = _with_interval(table, variance.to_numpy(), freedom.to_numpy()).assign(status="ok", reason="")
     typed: pd.DataFrame = table.drop(columns="p").astype(_DIFFERENCE_TYPES)
     return typed
-
-
-def _by_term(fit: LinearFit) -> pd.DataFrame:
-    """Return the coefficients with their variances by factor and level, without the intercept."""
-    terms = fit.terms.assign(variance=fit.variances())
-    return terms[terms["level"] != ""].set_index(["factor", "level"])
 
 
 def _smallest_log(part: pd.DataFrame) -> float:
@@ -318,79 +278,14 @@ def _finding_of_factor(row: pd.Series[Any]) -> str:
 
 
 _NUMBERS = ("estimate", "std_err", "conf_low", "conf_high", "statistic", "log10_p")
-_OF_TERMS = (
-    FACTOR._replace(
-        about="Name of the factor; (Intercept) for the mean answer where all factors have their baseline."
-    ),
-    LEVEL,
-    BASELINE,
-    Column(
-        "estimate",
-        "Change of the mean answer from the baseline to the level, in levels or numbers of the scale.",
-    ),
-    *INTERVAL,
-    STATISTIC,
-    P,
-    LOG10_P,
-    STATUS,
-    REASON,
-    Column("n_flows", "Flows used as clusters; missing with errors: raters."),
-    Column("n_templates", "Templates (of people: raters), each with an intercept of its own."),
-    Column("sd_template", "Standard deviation of these intercepts."),
-    Column("sd_residual", "Standard deviation of the answers about them."),
-    Column("n", "Valid answers in the fit."),
-    Column("n_missing", "Invalid answers."),
-)
 _TEXTS = dict.fromkeys(["factor", "level", "baseline", "status", "reason"], "str")
 _TYPES: dict[str, Any] = (
     _TEXTS
     | dict.fromkeys([*_NUMBERS, "p", "sd_template", "sd_residual"], "float64")
     | dict.fromkeys(["n_flows", "n_templates"], "Int64")
 )
-_FINDING = Column("finding", "What the difference shows, in words; after Holm's correction, at 0.05.")
-_OF_DIFFERENCES = (
-    FACTOR,
-    LEVEL,
-    BASELINE,
-    Column("people_estimate", "The coefficient of people."),
-    Column("model_estimate", "The coefficient of the model."),
-    Column("estimate", "model_estimate less people_estimate."),
-    *INTERVAL,
-    STATISTIC,
-    P,
-    LOG10_P,
-    P_TEXT,
-    *CORRECTED,
-    STATUS,
-    REASON,
-    _FINDING,
-)
-#: What `shared.corrected` and the finding add.
-_ADDED = {"p", "p_text", "finding", *names(*CORRECTED)}
 _DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(
     [*_NUMBERS, "people_estimate", "model_estimate"], "float64"
-)
-_OF_FACTORS = (
-    FACTOR,
-    Column("levels", "Number of its levels, the baseline among them."),
-    Column(
-        "people_range", "From the lowest to the highest coefficient of people, the baseline's 0 among them."
-    ),
-    Column("model_range", "The same of the model."),
-    Column(
-        "people_p", "Whether people weigh the factor: the smallest p-value of its levels times their number."
-    ),
-    Column("model_p", "The same of the model."),
-    Column("largest", "The largest difference of a coefficient of the model from that of people."),
-    LEVEL._replace(about="The level in which it is."),
-    P._replace(about="Whether they differ: the smallest p-value of the differences times their number."),
-    LOG10_P,
-    P_TEXT,
-    *CORRECTED,
-    STATUS,
-    _FINDING._replace(
-        about="Who weighs the factor, in words; the difference after Holm's correction, at 0.05."
-    ),
 )
 
 KINDS = (
@@ -398,54 +293,72 @@ KINDS = (
         name="linear_regression",
         about="Linear mixed model of all valid answers on factors, of people and of models, with an intercept for each "
         "rater or template.",
-        options=LinearOptions,
         function=linear_regression,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="factors",
         key=("arm", "model", "factor", "level"),
-        columns=(*WHO, *_OF_TERMS),
-        shown=(*names(*WHO, FACTOR, LEVEL, BASELINE), "estimate", "std_err", "statistic", "p", "status"),
+        columns={
+            **WHO,
+            "factor": "Name of the factor; (Intercept) for the mean answer where all factors have their baseline.",
+            **usual("level", "baseline"),
+            "estimate": "Change of the mean answer from the baseline to the level, in levels or numbers of "
+            "the scale.",
+            **usual("std_err", "conf_low", "conf_high", "statistic", "p", "log10_p", "status", "reason"),
+            "n_flows": "Flows used as clusters; missing with errors: raters.",
+            "n_templates": "Templates (of people: raters), each with an intercept of its own.",
+            "sd_template": "Standard deviation of these intercepts.",
+            "sd_residual": "Standard deviation of the answers about them.",
+            "n": "Valid answers in the fit.",
+            "n_missing": "Invalid answers.",
+        },
+        shown=(*WHO, "factor", "level", "baseline", "estimate", "std_err", "statistic", "p", "status"),
     ),
     Kind(
         name="people_differences",
         about="Coefficients of models next to those of people, with an interval of each difference.",
-        options=DifferenceOptions,
         function=people_differences,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="factors",
         key=("arm", "model", "factor", "level"),
-        columns=(*WHO, *_OF_DIFFERENCES),
+        columns={
+            **WHO,
+            **usual("factor", "level", "baseline"),
+            "people_estimate": "The coefficient of people.",
+            "model_estimate": "The coefficient of the model.",
+            "estimate": "model_estimate less people_estimate.",
+            **usual("std_err", "conf_low", "conf_high", "statistic", "p", "log10_p", "p_text"),
+            **CORRECTED,
+            **usual("status", "reason"),
+            "finding": "What the difference shows, in words; after Holm's correction, at 0.05.",
+        },
         shown=(
-            *names(*WHO, FACTOR, LEVEL),
-            "people_estimate",
-            "model_estimate",
-            "estimate",
-            "conf_low",
-            "conf_high",
-            "p_holm",
-            "finding",
+            *(*WHO, "factor", "level", "people_estimate", "model_estimate", "estimate", "conf_low"),
+            *("conf_high", "p_holm", "finding"),
         ),
     ),
     Kind(
         name="people_factors",
         about="How much models and people weigh each factor, and where models weigh what people do not.",
-        options=DifferenceOptions,
         function=people_factors,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="factors",
         key=("arm", "model", "factor"),
-        columns=(*WHO, *_OF_FACTORS),
-        shown=(
-            *names(*WHO, FACTOR),
-            "people_range",
-            "model_range",
-            "people_p",
-            "model_p",
-            "p_holm",
-            "finding",
-        ),
+        columns={
+            **WHO,
+            **usual("factor"),
+            "levels": "Number of its levels, the baseline among them.",
+            "people_range": "From the lowest to the highest coefficient of people, the baseline's 0 among them.",
+            "model_range": "The same of the model.",
+            "largest": "The largest difference of a coefficient of the model from that of people.",
+            "level": "The level in which it is.",
+            "p": "Whether they differ: the smallest p-value of the differences times their number.",
+            **usual("log10_p", "p_text"),
+            **CORRECTED,
+            **usual("status"),
+            "people_p": "Whether people weigh the factor: the smallest p-value of its levels times their number.",
+            "model_p": "The same of the model.",
+            "finding": "Who weighs the factor, in words; the difference after Holm's correction, at 0.05.",
+        },
+        shown=(*WHO, "factor", "people_range", "model_range", "people_p", "model_p", "p_holm", "finding"),
     ),
 )

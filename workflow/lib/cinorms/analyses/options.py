@@ -73,7 +73,19 @@ class Baselines(OfArms):
 
     def levels(self, place: EntryPlace, factor: str) -> list[str]:
         """Return the levels of a factor in all arms; none where they are not known before a file is fetched."""
-        return list(dict.fromkeys(level for arm in self.arms for level in _levels(place, arm, factor)))
+        found: dict[str, None] = {}
+        parts = factor.split(JOINT)
+        for arm in self.arms:
+            dataset = place.study.dataset(place.study.arms[arm].dataset)
+            if not set(parts) <= set(dataset.factors):
+                continue
+            if dataset.design is not None:
+                columns = [[level.label for level in dataset.design.factors[part]] for part in parts]
+                found |= dict.fromkeys(JOINT.join(row) for row in zip(*columns, strict=True))
+            null = dataset.null_level
+            if null is not None and null.factor == factor and place.study.null_principle(dataset.name):
+                found[null.label] = None
+        return list(found)
 
 
 class RegressionOptions(Baselines, Factors, OfFlows):
@@ -143,6 +155,10 @@ class Compares(OfFlows):
             place.check_same_flows("arms", self.arms, self.arms)
 
 
+class ComparesNorms(Compares, OfNorms):
+    """What differs between the models or arms whose norms are compared."""
+
+
 class Generalises(Options):
     """What an interval or a test generalises to, besides other wordings."""
 
@@ -180,8 +196,7 @@ class Expects(OfNorms):
     """What a model holds, and the expected values."""
 
     of: Literal["norms", "means"] = Field(
-        "norms",
-        description="What to compare: norms (under the thresholds), or means (of the valid answers).",
+        "norms", description="What to compare: norms (under the thresholds), or means (of the valid answers)."
     )
     expected: LeftOut[str] = Field(
         None,
@@ -210,17 +225,3 @@ class Expects(OfNorms):
                     "embedding",
                     f"has {len(points)} numbers; give one for each of the {len(levels)} levels of arm '{arm}'",
                 )
-
-
-def _levels(place: EntryPlace, arm: str, factor: str) -> Iterable[str]:
-    """Yield the levels of a factor of the arm's dataset, or of several linked ones."""
-    dataset = place.study.dataset(place.study.arms[arm].dataset)
-    parts = factor.split(JOINT)
-    if not set(parts) <= set(dataset.factors):
-        return
-    if dataset.design is not None:
-        columns = [[level.label for level in dataset.design.factors[part]] for part in parts]
-        yield from (JOINT.join(row) for row in zip(*columns, strict=True))
-    null = dataset.null_level
-    if null is not None and null.factor == factor and place.study.null_principle(dataset.name):
-        yield null.label

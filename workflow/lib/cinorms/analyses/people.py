@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    CONF_HIGH,
-    CONF_LOW,
-    CORRECTED,
-    FACTOR,
-    LEVEL,
-    LOG10_P,
-    P_TEXT,
-    STATISTIC,
-    STATUS,
-    STD_ERR,
-    WHO,
-    P,
-    names,
-)
+from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Sliced
 from cinorms.analyses.shared import Frames, check_same_flows, corrected, for_each_model, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
@@ -114,12 +100,14 @@ class Group(NamedTuple):
     def at(self, flows: npt.NDArray[np.int64]) -> Sample:
         """Return the sample of these flows, in this order; empty rows where there are no answers."""
         place = pd.Index(self.flows).get_indexer(pd.Index(flows))
-        there = place >= 0
-        cells = np.where(there[:, None], self.sample.cells[place], np.nan)
-        counts = self.sample.counts
-        return Sample(
-            cells, None if counts is None else np.where(there[:, None], counts[place], 0.0), self.sample.exact
-        )
+        there = (place >= 0)[:, None]
+        cells, counts = np.where(there, self.sample.cells[place], np.nan), self.sample.counts
+        counts = None if counts is None else np.where(there, counts[place], 0.0)
+        return Sample(cells, counts, self.sample.exact)
+
+
+#: What names the rows of a comparison, a model, and the people or the baseline that it is compared with.
+Compared: TypeAlias = Iterator[tuple[dict[str, str], Group, Group]]
 
 
 def in_units(entry: Entry[OfArms], arm: str) -> Callable[[Floats], Floats]:
@@ -133,103 +121,35 @@ def group_of(one: Selected, entry: Entry[OfFlows], prompts: Frames) -> Group:
     """Return the answers of a model by template, or of people by rater."""
     levels = level_matrix(one.frame).sort_index()
     sums, counts = template_sums(levels, template_numbers(prompts[one.arm]))
-    cells = in_units(entry, one.arm)(divide(sums, counts))
-    return Group(
-        one.arm, one.model, levels.index.to_numpy(dtype=np.int64), Sample(cells, counts.astype(np.float64))
-    )
+    sample = Sample(in_units(entry, one.arm)(divide(sums, counts)), counts.astype(np.float64))
+    return Group(one.arm, one.model, levels.index.to_numpy(dtype=np.int64), sample)
 
 
-def _pairs(
-    selected: Sequence[Selected],
-    entry: Entry[PeopleOptions],
-    vignettes: Frames,
-    prompts: Frames,
-) -> Iterator[tuple[Group, str, Group]]:
-    """Yield every model with the name of each baseline, and the baseline."""
+def _with_baselines(
+    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+) -> Compared:
+    """Yield every model with each baseline: the expected values of its dataset, and people."""
     groups = [group_of(one, entry, prompts) for one in selected]
     rated = entry.options.people or ()
-    for group in groups:
-        if group.arm in rated:
-            continue
-        stated = vignettes[group.arm]
+    for model in (group for group in groups if group.arm not in rated):
+        who = {"arm": model.arm, "model": model.model}
+        stated = vignettes[model.arm]
         expected = stated["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
         if entry.options.with_expected and not np.isnan(expected).all():
-            given = Group(
-                group.arm, EXPECTED, stated["flow"].to_numpy(dtype=np.int64), Sample.given(expected)
+            flows = stated["flow"].to_numpy(dtype=np.int64)
+            yield (
+                who | {"baseline": EXPECTED},
+                model,
+                Group(model.arm, EXPECTED, flows, Sample.given(expected)),
             )
-            yield group, EXPECTED, given
-        for people in groups:
-            if people.arm in rated:
-                check_same_flows(entry, vignettes, group.arm, people.arm)
-                yield group, people.arm, people
-
-
-def or_no_flows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, or one row that says that there are no flows."""
-    return table if len(table) else table.reindex([0]).assign(status="no_flows")
-
-
-def _for_each_pair(
-    pairs: Iterator[tuple[Group, str, Group]],
-    make: Callable[[Group, Group], pd.DataFrame],
-    called: str = "baseline",
-) -> list[pd.DataFrame]:
-    """Return what ``make`` gives for each model and baseline, with names in front: the baseline's as ``called``."""
-    return [
-        named(make(model, people), {"arm": model.arm, "model": model.model, called: baseline})
-        for model, baseline, people in pairs
-    ]
-
-
-def people_distances(
-    selected: Sequence[Selected],
-    entry: Entry[PeopleOptions],
-    vignettes: Frames,
-    prompts: Frames,
-) -> pd.DataFrame:
-    """Return every distance of each model from each baseline; see `KINDS` for the columns."""
-    parts = _for_each_pair(
-        _pairs(selected, entry, vignettes, prompts),
-        lambda model, people: distances(model.sample, people.at(model.flows)),
-    )
-    if not parts:
-        return stack([], _DISTANCES)
-    table = stack(parts)
-    nearest = table.assign(size=table["observed"].abs()).groupby(["arm", "baseline", "metric"], sort=False)[
-        "size"
-    ]
-    table.insert(len(table.columns) - 1, "nearest", nearest.rank(method="min").astype("Int64"))
-    return table
-
-
-def people_flows(
-    selected: Sequence[Selected],
-    entry: Entry[PeopleOptions],
-    vignettes: Frames,
-    prompts: Frames,
-) -> pd.DataFrame:
-    """Return where each model differs from each baseline beyond noise; see `KINDS` for the columns."""
-
-    def make(model: Group, people: Group) -> pd.DataFrame:
-        table = flow_differences(model.sample, people.at(model.flows))
-        table = table.rename(columns={"people": "people_mean", "model": "model_mean"})
-        table.insert(0, "flow", model.flows)
-        return or_no_flows(table)
-
-    parts = _for_each_pair(_pairs(selected, entry, vignettes, prompts), make)
-    if not parts:
-        return stack([], _FLOWS)
-    table = corrected(stack(parts))
-    found = table["p_bh"] < DIFFERS_BELOW
-    side = np.where(table["difference"] > 0, "model higher", "model lower")
-    verdict = np.where(found, side, "no difference shown")
-    table.insert(len(table.columns) - 1, "verdict", np.where(table["status"] == "ok", verdict, "not tested"))
-    return table
+        for people in (group for group in groups if group.arm in rated):
+            check_same_flows(entry, vignettes, model.arm, people.arm)
+            yield who | {"baseline": people.arm}, model, people
 
 
 def _with_people(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
-) -> Iterator[tuple[Group, str, Group]]:
+) -> Compared:
     """Yield every model with the people whom it is to assist; without people among the arms, with the first group."""
     groups = [group_of(one, entry, prompts) for one in selected]
     rated = entry.options.people
@@ -237,21 +157,54 @@ def _with_people(
         for model in groups:
             if not rated or (people.arm in rated and model.arm not in rated):
                 check_same_flows(entry, vignettes, model.arm, people.arm)
-                yield model, people.arm, people
+                yield {"arm": model.arm, "model": model.model, "people": people.arm}, model, people
+
+
+def _or_no_flows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table, or one row that says that there are no flows."""
+    return table if len(table) else table.reindex([0]).assign(status="no_flows")
+
+
+def people_distances(
+    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return every distance of each model from each baseline; see `KINDS` for the columns."""
+    compared = _with_baselines(selected, entry, vignettes, prompts)
+    parts = [named(distances(model.sample, base.at(model.flows)), who) for who, model, base in compared]
+    table = stack(parts, entry.declared.columns)
+    if not parts:
+        return table
+    sizes = table.assign(size=table["observed"].abs())
+    nearest = sizes.groupby(["arm", "baseline", "metric"], sort=False)["size"].rank(method="min")
+    return table.assign(nearest=nearest.astype("Int64"))
+
+
+def people_flows(
+    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return where each model differs from each baseline beyond noise; see `KINDS` for the columns."""
+    parts = []
+    for who, model, base in _with_baselines(selected, entry, vignettes, prompts):
+        table = flow_differences(model.sample, base.at(model.flows)).assign(flow=model.flows)
+        table = table.rename(columns={"people": "people_mean", "model": "model_mean"})
+        parts.append(named(_or_no_flows(table), who))
+    if not parts:
+        return stack([], entry.declared.columns)
+    table = corrected(stack(parts))
+    side = np.where(table["difference"] > 0, "model higher", "model lower")
+    verdict = np.where(table["p_bh"] < DIFFERS_BELOW, side, "no difference shown")
+    return table.assign(verdict=np.where(table["status"] == "ok", verdict, "not tested"))
 
 
 def people_estimates(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return people's mean for every flow, rated or not; see `KINDS` for the columns."""
-
-    def make(model: Group, people: Group) -> pd.DataFrame:
-        table = estimate_flows(people.at(model.flows), model.sample.means[:, None])
-        table.insert(0, "flow", model.flows)
-        return or_no_flows(table)
-
-    pairs = _with_people(selected, entry, vignettes, prompts)
-    return stack(_for_each_pair(pairs, make, "people"), _ESTIMATES)
+    parts = []
+    for who, model, people in _with_people(selected, entry, vignettes, prompts):
+        table = estimate_flows(people.at(model.flows), model.sample.means[:, None]).assign(flow=model.flows)
+        parts.append(named(_or_no_flows(table), who))
+    return stack(parts, entry.declared.columns)
 
 
 def people_slices(
@@ -259,17 +212,15 @@ def people_slices(
 ) -> pd.DataFrame:
     """Return people's mean over all flows and over slices, assisted by a model; see `KINDS` for the columns."""
     by = entry.options.by or ()
-
-    def make(model: Group, people: Group) -> pd.DataFrame:
-        flows = vignettes[model.arm][["flow", *by]]
-        flows = flows.merge(pd.DataFrame({"flow": model.flows, "model": model.sample.means}), on="flow")
+    parts = []
+    for who, model, people in _with_people(selected, entry, vignettes, prompts):
+        answers = pd.DataFrame({"flow": model.flows, "model": model.sample.means})
+        flows = vignettes[model.arm][["flow", *by]].merge(answers, on="flow")
         place, rater = np.nonzero(~np.isnan(people.sample.cells))
         rating = people.sample.cells[place, rater]
         ratings = pd.DataFrame({"flow": people.flows[place], "rater": rater, "rating": rating})
-        return or_no_flows(slices(flows, ratings, by))
-
-    pairs = _with_people(selected, entry, vignettes, prompts)
-    return stack(_for_each_pair(pairs, make, "people"), _SLICES)
+        parts.append(named(_or_no_flows(slices(flows, ratings, by)), who))
+    return stack(parts, entry.declared.columns)
 
 
 @for_each_model
@@ -282,199 +233,156 @@ def survey_plan(one: Selected, entry: Entry[SurveyOptions], prompts: pd.DataFram
     values = pd.DataFrame(in_points, index=levels.index, columns=levels.columns)
     parts = budget.survey_variances(values, template_numbers(prompts))
     table = budget.survey_designs(parts, options.raters, options.per_rater, flows, options.levels)
-    table = table.melt(
-        [name for name in table if name not in budget.TARGETS], var_name="target", value_name="std_err"
-    )
+    others = [name for name in table if name not in budget.TARGETS]
+    table = table.melt(others, var_name="target", value_name="std_err")
     wanted = [
         budget.raters_needed(parts, target, options.error, per_rater, flows, options.levels)
         if options.error
         else None
         for target, per_rater in zip(table["target"], table["per_rater"], strict=True)
     ]
-    table["about"] = table["target"].map(budget.TARGETS)
     spreads = {f"{part}_sd": getattr(parts, part) ** 0.5 for part in ("flow", "rater", "rest")}
-    return table.assign(needed=pd.array(wanted, dtype="Int64"), **spreads)[list(names(*_PLAN[2:]))]
+    about = table["target"].map(budget.TARGETS)
+    return table.assign(about=about, needed=pd.array(wanted, dtype="Int64"), **spreads)
 
 
-_BASELINE = Column("baseline", "The arm of people, or expected: the expected values of the dataset.")
-_N_RATERS = Column("n_raters", "Raters; 0 for expected values, which nobody drew.")
-_N_TEMPLATES = Column("n_templates", "Templates with a valid answer.")
-_DISTANCES = (
-    *WHO,
-    _BASELINE,
-    Column(
-        "metric",
-        "mean_signed (model less people), mean_absolute, std_signed (its spread over flows) or rms (root of the mean "
-        "square).",
-    ),
-    Column("observed", "The distance between the means as they are, in the dataset's units."),
-    Column(
-        "estimate",
-        "The distance between all such people and all such wordings: without the noise of raters and templates, except "
-        "for mean_absolute.",
-    ),
-    CONF_LOW._replace(about="Lower end of the 95% interval of the estimate, over raters and templates."),
-    CONF_HIGH._replace(about="Upper end of the 95% interval of the estimate, over raters and templates."),
-    Column(
-        "ceiling", "How far the means of another group of as many people would be from those of these people."
-    ),
-    Column("ceiling_all", "How far they would be from all such people, on the scale of estimate."),
-    Column(
-        "verdict",
-        "farther or nearer than another group of as many people would be to all such people; undecided; no_verdict.",
-    ),
-    Column("n_flows", "Flows with a mean on both sides."),
-    _N_RATERS,
-    _N_TEMPLATES,
-    Column("nearest", "Rank among the arm's models by the size of observed; 1 is the nearest."),
-    STATUS,
-)
-_FLOWS = (
-    *WHO,
-    _BASELINE,
-    Column("flow", "Number of the flow."),
-    Column("people_mean", "Mean of the ratings, or the expected value, in the dataset's units."),
-    Column("model_mean", "Mean of the model's valid answers."),
-    Column("difference", "model_mean less people_mean: above 0 where the model answers higher."),
-    STD_ERR,
-    CONF_LOW,
-    CONF_HIGH,
-    STATISTIC,
-    P,
-    LOG10_P,
-    P_TEXT,
-    *CORRECTED,
-    _N_RATERS,
-    _N_TEMPLATES,
-    Column(
-        "verdict",
-        "model higher, model lower (p_bh below 0.05), no difference shown, or not tested.",
-    ),
-    STATUS,
-)
-_PEOPLE = Column("people", "The arm of people.")
-_ESTIMATES = (
-    *WHO,
-    _PEOPLE,
-    Column("flow", "Number of the flow."),
-    Column("direct", "Mean of the flow's own ratings, in the dataset's units; missing without any."),
-    Column("n_raters", "Raters."),
-    Column("predicted", "What the model's mean answer predicts, by the line that fits the rated flows best."),
-    Column("estimate", "The direct mean drawn towards the prediction, the more so the noisier it is."),
-    STD_ERR,
-    CONF_LOW._replace(about="Lower end of the 95% interval; it holds on average over flows."),
-    CONF_HIGH._replace(about="Upper end of the 95% interval; it holds on average over flows."),
-    Column("weight", "Weight of the flow's own ratings, 0 to 1."),
-    Column("n_effective", "Raters whose direct mean would have the same standard error."),
-    STATUS,
-    Column("explained", "Share of the variance between flows that the model explains."),
-)
-_SLICES = (
-    *WHO,
-    _PEOPLE,
-    FACTOR,
-    LEVEL,
-    Column("n_flows", "Flows with a mean answer of the model."),
-    Column("plain", "Mean of the ratings alone, in the dataset's units."),
-    Column("plain_low", "Lower end of its 95% interval, over raters and flows."),
-    Column("plain_high", "Upper end of its 95% interval, over raters and flows."),
-    Column("estimate", "Mean of people over all flows of the slice, assisted by the model."),
-    STD_ERR,
-    CONF_LOW,
-    CONF_HIGH,
-    Column("weight", "Weight of the model's answers: 0 where they say nothing about people's."),
-    Column("n_ratings", "Ratings."),
-    Column("n_raters", "Raters."),
-    Column("n_effective", "Ratings that would give the same standard error without the model."),
-    STATUS,
-)
-_PLAN = (
-    *WHO,
-    Column("raters", "Raters."),
-    Column("per_rater", "Flows that each rater rates."),
-    Column("ratings", "Ratings in all."),
-    Column("raters_per_flow", "Raters of a flow, on average."),
-    Column("target", "What the survey is about: flow, overall, level or group."),
-    Column("about", "The target in words."),
-    STD_ERR._replace(about="Standard error of the target, in the dataset's units."),
-    Column(
-        "needed",
-        "Raters that give the target the wanted error, each rating per_rater flows; missing without one.",
-    ),
-    Column("flow_sd", "Standard deviation of people's norms over flows."),
-    Column("rater_sd", "Standard deviation of how strict raters are everywhere."),
-    Column("rest_sd", "Standard deviation of the rest of a rating."),
-    STATUS,
-)
+_BASELINE = "The arm of people, or expected: the expected values of the dataset."
+_N_RATERS = "Raters; 0 for expected values, which nobody drew."
+_N_TEMPLATES = "Templates with a valid answer."
+_FLOWS = {
+    **WHO,
+    "baseline": _BASELINE,
+    "flow": "Number of the flow.",
+    "people_mean": "Mean of the ratings, or the expected value, in the dataset's units.",
+    "model_mean": "Mean of the model's valid answers.",
+    "difference": "model_mean less people_mean: above 0 where the model answers higher.",
+    **usual("std_err", "conf_low", "conf_high", "statistic", "p", "log10_p", "p_text"),
+    **CORRECTED,
+    "n_raters": _N_RATERS,
+    "n_templates": _N_TEMPLATES,
+    "verdict": "model higher, model lower (p_bh below 0.05), no difference shown, or not tested.",
+    **usual("status"),
+}
+_PEOPLE = "The arm of people."
 
 KINDS = (
     Kind(
         name="people_distances",
         about="How far each model is from people, with intervals over raters and wordings, and how close another group "
         "of people would come.",
-        options=PeopleOptions,
         function=people_distances,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="delta",
         key=("arm", "model", "baseline", "metric"),
-        columns=_DISTANCES,
+        columns={
+            **WHO,
+            "baseline": _BASELINE,
+            "metric": "mean_signed (model less people), mean_absolute, std_signed (its spread over flows) "
+            "or rms (root of the mean square).",
+            "observed": "The distance between the means as they are, in the dataset's units.",
+            "estimate": "The distance between all such people and all such wordings: without the noise of "
+            "raters and templates, except for mean_absolute.",
+            "conf_low": "Lower end of the 95% interval of the estimate, over raters and templates.",
+            "conf_high": "Upper end of the 95% interval of the estimate, over raters and templates.",
+            "ceiling": "How far the means of another group of as many people would be from those of these people.",
+            "ceiling_all": "How far they would be from all such people, on the scale of estimate.",
+            "verdict": "farther or nearer than another group of as many people would be to all such people; "
+            "undecided; no_verdict.",
+            "n_flows": "Flows with a mean on both sides.",
+            "n_raters": _N_RATERS,
+            "n_templates": _N_TEMPLATES,
+            "nearest": "Rank among the arm's models by the size of observed; 1 is the nearest.",
+            **usual("status"),
+        },
         shown=(
-            "model",
-            "baseline",
-            "metric",
-            "observed",
-            "estimate",
-            "conf_low",
-            "conf_high",
-            "ceiling",
-            "verdict",
+            *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high", "ceiling"),
+            *("verdict",),
         ),
     ),
     Kind(
         name="people_flows",
         about="On which flows each model and people differ beyond the noise of raters and wordings.",
-        options=PeopleOptions,
         function=people_flows,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="delta",
         key=("arm", "model", "baseline", "flow"),
         columns=_FLOWS,
-        shown=("model", "baseline", "flow", *names(*_FLOWS[4:9]), "p_bh", "verdict"),
+        shown=(
+            *("model", "baseline", "flow", "people_mean", "model_mean", "difference", "std_err"),
+            *("conf_low", "p_bh", "verdict"),
+        ),
     ),
     Kind(
         name="people_estimates",
         about="People's mean for every flow, from a few ratings and a model's answers to all flows.",
-        options=PeopleOptions,
         function=people_estimates,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="delta",
         key=("arm", "model", "people", "flow"),
-        columns=_ESTIMATES,
+        columns={
+            **WHO,
+            "people": _PEOPLE,
+            "flow": "Number of the flow.",
+            "direct": "Mean of the flow's own ratings, in the dataset's units; missing without any.",
+            "n_raters": "Raters.",
+            "predicted": "What the model's mean answer predicts, by the line that fits the rated flows best.",
+            "estimate": "The direct mean drawn towards the prediction, the more so the noisier it is.",
+            **usual("std_err"),
+            "conf_low": "Lower end of the 95% interval; it holds on average over flows.",
+            "conf_high": "Upper end of the 95% interval; it holds on average over flows.",
+            "weight": "Weight of the flow's own ratings, 0 to 1.",
+            "n_effective": "Raters whose direct mean would have the same standard error.",
+            **usual("status"),
+            "explained": "Share of the variance between flows that the model explains.",
+        },
     ),
     Kind(
         name="people_slices",
         about="People's mean over all flows and over slices, from a few ratings and a model's answers to all flows "
         "(prediction-powered inference).",
-        options=SliceOptions,
         function=people_slices,
         reads="answers",
-        also=("vignettes", "prompts"),
         report_section="delta",
         key=("arm", "model", "people", "factor", "level"),
-        columns=_SLICES,
+        columns={
+            **WHO,
+            "people": _PEOPLE,
+            **usual("factor", "level"),
+            "n_flows": "Flows with a mean answer of the model.",
+            "plain": "Mean of the ratings alone, in the dataset's units.",
+            "plain_low": "Lower end of its 95% interval, over raters and flows.",
+            "plain_high": "Upper end of its 95% interval, over raters and flows.",
+            "estimate": "Mean of people over all flows of the slice, assisted by the model.",
+            **usual("std_err", "conf_low", "conf_high"),
+            "weight": "Weight of the model's answers: 0 where they say nothing about people's.",
+            "n_ratings": "Ratings.",
+            "n_raters": "Raters.",
+            "n_effective": "Ratings that would give the same standard error without the model.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="survey_plan",
         about="How precise a survey of so many raters and flows would be, from the variances of these ratings.",
-        options=SurveyOptions,
         function=survey_plan,
         reads="answers",
-        also=("prompts",),
         report_section="reliability",
         key=("arm", "model", "raters", "per_rater", "target"),
-        columns=_PLAN,
+        columns={
+            **WHO,
+            "raters": "Raters.",
+            "per_rater": "Flows that each rater rates.",
+            "ratings": "Ratings in all.",
+            "raters_per_flow": "Raters of a flow, on average.",
+            "target": "What the survey is about: flow, overall, level or group.",
+            "about": "The target in words.",
+            "std_err": "Standard error of the target, in the dataset's units.",
+            "needed": "Raters that give the target the wanted error, each rating per_rater flows; missing "
+            "without one.",
+            "flow_sd": "Standard deviation of people's norms over flows.",
+            "rater_sd": "Standard deviation of how strict raters are everywhere.",
+            "rest_sd": "Standard deviation of the rest of a rating.",
+            **usual("status"),
+        },
     ),
 )

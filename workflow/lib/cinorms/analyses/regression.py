@@ -8,22 +8,13 @@ regression of several models or arms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import (
-    BASELINE,
-    LOG10_P,
-    STATISTIC,
-    STD_ERR,
-    WHO,
-    P,
-    names,
-)
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
 from cinorms.analyses.shared import (
     Frames,
@@ -40,7 +31,7 @@ from cinorms.analyses.shared import (
 from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
@@ -58,17 +49,8 @@ _INTERCEPTS = {
 _CLUSTERS = {"clustered": ("flow", "wording"), "flow_clustered": ("flow",)}
 #: What rows in common are called in statuses and columns.
 _CALLED = {"flow": "flow", "wording": "template", "own_wording": "template"}
-_FIT_COLUMNS = [
-    "n",
-    "n_missing",
-    "n_flows",
-    "n_templates",
-    "log_likelihood",
-    "aic",
-    "mcfadden_r2",
-    "sd_flow",
-    "sd_template",
-]
+_COUNTS = ("n", "n_missing", "n_flows", "n_templates")
+_MEASURES = ("log_likelihood", "aic", "mcfadden_r2", "sd_flow", "sd_template")
 #: These make one regression of several models, or of several arms.
 _POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
 _POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
@@ -154,16 +136,19 @@ class ResponseRegressionOptions(RegressionOptions, OfFlows):
 
 
 def ordinal_regression(
-    selected: Sequence[Selected],
-    entry: Entry[OrdinalRegressionOptions],
-    vignettes: Frames,
+    selected: Sequence[Selected], entry: Entry[OrdinalRegressionOptions], vignettes: Frames
 ) -> pd.DataFrame:
     """Return the regression of the norms held on the factors: a row per term, then a row per threshold.
 
     A fit that cannot be made is rows without numbers, one at least.
     """
-    tasks = _norm_tasks(selected, entry, vignettes)
-    return stack([_table(task, _fit(task, entry, _clusters_of_norms(task, entry)), entry) for task in tasks])
+    options, parts = entry.options, []
+    for task in _norm_tasks(selected, entry, vignettes):
+        pools = task.between and options.estimator == "newton"
+        errors = options.errors or ("clustered" if pools else "independent")
+        fit = _fit(task, entry, ("flow",) if errors == "clustered" else ())
+        parts.append(_table(task, fit, entry))
+    return stack(parts)
 
 
 def proportional_odds(
@@ -177,41 +162,27 @@ def proportional_odds(
         if fitted and fit.solved is not None:
             table = fit.proportional_odds_test().rename(columns={"factor": "term"})
         else:
-            blank = {
-                "term": None,
-                "level": None,
-                "statistic": np.nan,
-                "df": 0,
-                "p": np.nan,
-                "log10_p": np.nan,
-            }
-            table = pd.DataFrame([blank | {"status": fit.status if fitted else fit[0]}])
+            blank: dict[str, Any] = {"term": None, "level": None, "statistic": np.nan, "df": 0}
+            blank |= {"p": np.nan, "log10_p": np.nan, "status": fit.status if fitted else fit[0]}
+            table = pd.DataFrame([blank])
         n = int(task.frame["value"].notna().sum())
         parts.append(named(table, {"arm": task.arm, "model": task.model, "n": n}))
     return stack(parts)
 
 
 def response_regression(
-    selected: Sequence[Selected],
-    entry: Entry[ResponseRegressionOptions],
-    vignettes: Frames,
-    prompts: Frames,
+    selected: Sequence[Selected], entry: Entry[ResponseRegressionOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return the regression of every valid answer on the factors, the template and the order shown.
 
-    ``template`` is the template's number, ``position`` the place at which the highest option was shown. With
-    ``errors: clustered`` the standard errors are robust against what the answers of one flow, and the answers in one
-    template, share; with ``flow_clustered`` against the first only. ``flow_intercept`` is the mixed model with a random
-    intercept for the flow, ``template_intercept`` the one for each template of each model (of people: for each rater),
-    ``crossed_intercepts`` the one with both (then the template is not among the factors where none are named).
+    ``template`` is the template's number, ``position`` the place at which the highest option was shown.
     """
-    # What a template does is in its intercept.
-    in_intercept = "own_wording" in _INTERCEPTS.get(entry.options.errors, ())
-    further = [name for name in RESPONSE_FACTORS if not (in_intercept and name == "template")]
+    errors = entry.options.errors
+    # What a template does is in its intercept, if it has one.
+    in_intercept = "own_wording" in _INTERCEPTS.get(errors, ())
+    further = ["position"] if in_intercept else RESPONSE_FACTORS
     tasks = _tasks(selected, entry, vignettes, further, lambda one: _responses(one, prompts[one.arm]))
-    return stack(
-        [_table(task, _fit(task, entry, _CLUSTERS.get(entry.options.errors, ())), entry) for task in tasks]
-    )
+    return stack([_table(task, _fit(task, entry, _CLUSTERS.get(errors, ())), entry) for task in tasks])
 
 
 def _norm_tasks(
@@ -220,8 +191,7 @@ def _norm_tasks(
     return _tasks(selected, entry, vignettes, (), lambda one: held(one.frame, entry, one.model))
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One regression: whose it is, its rows (``value`` missing without an answer), its factors."""
 
     arm: str
@@ -236,8 +206,7 @@ class Task:
 
 
 def _responses(one: Selected, prompts: pd.DataFrame) -> pd.DataFrame:
-    answers = one.frame
-    template = templates_of(answers, prompts)
+    answers, template = one.frame, templates_of(one.frame, prompts)
     (prompt_set,) = prompts["prompt_set"].unique()  # an arm has one
     wording = [f"{prompt_set}/{number}" for number in template.categories]
     own = [f"{one.arm}/{one.model}/{name}" for name in wording]
@@ -267,44 +236,34 @@ def _tasks(
     """
     groups: dict[tuple[str, str], list[pd.DataFrame]] = {}
     factors_by: dict[tuple[str, str], list[str]] = {}
-    first = _first_flows(entry, vignettes)
+    # What to add to an arm's numbers of flows, so that those of other flows are no cluster together.
+    first: dict[str, int] = {}
+    for arm in entry.arms:
+        told, own = entry.factors_of[arm], len(first) * _MOST_FLOWS
+        same = (b for b in first if not other_flows(told, entry.factors_of[b], vignettes[arm], vignettes[b]))
+        first[arm] = next((first[b] for b in same), own)
     for one in selected:
         factors = factors_of(entry, one.arm, vignettes[one.arm])
         factors += () if entry.options.factors else further
         arm = POOLED if _POOLS_ARMS & set(factors) else one.arm
         model = POOLED if _POOLS_MODELS & set(factors) else one.model
-        frame = add_factors(
-            rows_of(one), vignettes[one.arm], [f for f in factors if f not in _NOT_OF_DATASET]
-        )
+        of_dataset = [factor for factor in factors if factor not in _NOT_OF_DATASET]
+        frame = add_factors(rows_of(one), vignettes[one.arm], of_dataset)
         if arm == POOLED:
             check_same_scale(entry, entry.arms)
             frame["flow"] = frame["flow"].astype("int64") + first[one.arm]
         groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
         factors_by[arm, model] = factors
-    return [
-        Task(arm, model, _joined(frames), factors_by[arm, model]) for (arm, model), frames in groups.items()
-    ]
-
-
-def _first_flows(entry: Entry[RegressionOptions], vignettes: Frames) -> dict[str, int]:
-    """Return what to add to an arm's numbers of flows, so that those of other flows are no cluster together."""
-    first: dict[str, int] = {}
-    for arm in entry.arms:
-        told = entry.factors_of[arm]
-        same = (b for b in first if not other_flows(told, entry.factors_of[b], vignettes[arm], vignettes[b]))
-        known = next(same, None)
-        first[arm] = len(first) * _MOST_FLOWS if known is None else first[known]
-    return first
+    return [Task(*pair, _joined(frames), factors_by[pair]) for pair, frames in groups.items()]
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     if len(frames) == 1:
         return frames[0]
     whole = pd.concat([frame.astype({"value": "Float64"}) for frame in frames], ignore_index=True)
-    for name in set(MODEL_ATTRIBUTES + ARM_ATTRIBUTES + OTHER_FACTORS) & set(whole.columns):
-        whole[name] = pd.Categorical(
-            whole[name], categories=pd.Index(sorted(whole[name].unique(), key=_natural))
-        )
+    for name in {*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS} & set(whole.columns):
+        levels = pd.Index(sorted(whole[name].unique(), key=_natural))
+        whole[name] = pd.Categorical(whole[name], categories=levels)
     return whole
 
 
@@ -314,15 +273,6 @@ def _natural(level: str) -> tuple[float, str]:
         return float(level), level
     except ValueError:
         return float("inf"), level
-
-
-def _clusters_of_norms(task: Task, entry: Entry[OrdinalRegressionOptions]) -> tuple[str, ...]:
-    """Return what norms are clustered by: flows, where several models or arms are in one regression."""
-    options = entry.options
-    errors = options.errors or (
-        "clustered" if task.between and options.estimator == "newton" else "independent"
-    )
-    return ("flow",) if errors == "clustered" else ()
 
 
 def _fit(task: Task, entry: Entry[RegressionOptions], clusters: tuple[str, ...] = ()) -> Any:
@@ -343,100 +293,85 @@ def _fit(task: Task, entry: Entry[RegressionOptions], clusters: tuple[str, ...] 
             return f"one_{what}", f"all answers are in one {what}; nothing shows how others would differ"
     if groups:
         # A difference between models or arms has as many independent units as wordings, not as answers.
-        freedom = (
-            dict.fromkeys(task.between, used["wording"].nunique() - 1.0) if "own_wording" in groups else {}
-        )
+        pooled = task.between if "own_wording" in groups else ()
+        freedom = {factor: used["wording"].nunique() - 1.0 for factor in pooled}
         return fit_clmm(task.frame, "value", task.factors, groups, baselines, options.link, freedom=freedom)
     estimator = "newton" if clusters else options.estimation
-    return fit_clm(
-        task.frame, "value", task.factors, baselines, options.link, estimator, cluster=clusters or None
-    )
+    rows, by = task.frame, clusters or None
+    return fit_clm(rows, "value", task.factors, baselines, options.link, estimator, cluster=by)
 
 
 def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
     from cinorms.stats.clm import COEFFICIENT_COLUMNS
 
-    who = {"arm": task.arm, "model": task.model}
     columns = ["term", *COEFFICIENT_COLUMNS[1:]]
     facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimation}
+    facts |= dict.fromkeys((*_COUNTS, *_MEASURES))
     if isinstance(fit, tuple):
-        blank = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
-        facts |= dict.fromkeys(_FIT_COLUMNS) | {"fit_status": fit[0], "fit_reason": fit[1]}
+        n, table = int(task.frame["value"].notna().sum()), pd.DataFrame()
+        facts |= {"fit_status": fit[0], "fit_reason": fit[1]}
+    else:
+        terms = fit.coefficients.rename(columns={"factor": "term"})
+        cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
+        n, table = (
+            fit.n,
+            pd.concat([part for part in (terms, cuts) if len(part)] or [terms], ignore_index=True),
+        )
         facts |= {
-            "n": int(task.frame["value"].notna().sum()),
-            "n_missing": int(task.frame["value"].isna().sum()),
+            **{f"n_{_CALLED[name]}s": number for name, number in fit.n_clusters.items()},
+            "log_likelihood": fit.log_likelihood,
+            "aic": fit.aic,
+            "mcfadden_r2": getattr(fit, "mcfadden_r2", None),
+            **{f"sd_{_CALLED[name]}": sd for name, sd in getattr(fit, "sd", {}).items()},
+            "fit_status": fit.status,
+            # The only group that the package can name there is an intercept without spread.
+            "fit_reason": fit.reason.replace("own_wording", _CALLED["own_wording"]),
         }
-        return named(_typed(blank.assign(**facts)), who)
-    terms = fit.coefficients.rename(columns={"factor": "term"})
-    cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
-    table = pd.concat([part for part in (terms, cuts) if len(part)] or [terms], ignore_index=True)
     table = table.reindex(columns=columns)
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
-    facts |= dict.fromkeys(_FIT_COLUMNS) | {
-        "n": fit.n,
-        "n_missing": len(task.frame) - fit.n,
-        **{f"n_{_CALLED[name]}s": n for name, n in fit.n_clusters.items()},
-        "log_likelihood": fit.log_likelihood,
-        "aic": fit.aic,
-        "mcfadden_r2": getattr(fit, "mcfadden_r2", None),
-        **{f"sd_{_CALLED[name]}": sd for name, sd in getattr(fit, "sd", {}).items()},
-        "fit_status": fit.status,
-        # The only group that the package can name there is an intercept without spread.
-        "fit_reason": fit.reason.replace("own_wording", _CALLED["own_wording"]),
-    }
-    return named(_typed(table.assign(**facts)), who)
+    # Numbers and texts have their types also where all are missing, so that tables can be stacked.
+    types = dict.fromkeys([*COEFFICIENT_COLUMNS[3:-1], *_MEASURES], "float64")
+    types |= dict.fromkeys(_COUNTS, "Int64")
+    types |= dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
+    table = table.assign(**facts | {"n": n, "n_missing": len(task.frame) - n}).astype(types)
+    return named(table, {"arm": task.arm, "model": task.model})
 
 
-def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Give numbers and texts their types also where all are missing, so that tables can be stacked."""
-    from cinorms.stats.clm import COEFFICIENT_COLUMNS
-
-    floats = [*COEFFICIENT_COLUMNS[3:-1], *_FIT_COLUMNS[4:]]
-    types = dict.fromkeys(floats, "float64") | dict.fromkeys(_FIT_COLUMNS[:4], "Int64")
-    texts = dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
-    return table.astype(types | texts)
-
-
-_COLUMNS = (
-    *WHO,
-    Column("term", "Name of the factor, or threshold (between two levels of the scale)."),
-    Column("level", "Level of the factor, or the two levels of the scale that the threshold separates."),
-    BASELINE,
-    Column("estimate", "Change from the baseline to the level, or the threshold, on the scale of the link."),
-    STD_ERR,
-    STATISTIC,
-    P,
-    LOG10_P,
-    Column("odds_ratio", "exp(estimate); only for link logit."),
-    Column("conf_low", "Lower end of the 95% interval of the estimate."),
-    Column("conf_high", "Upper end of the 95% interval of the estimate."),
-    Column("status", "ok; penalised (finite only because of the penalty); or why the term has no numbers."),
-    Column("link", "Link of the cumulative model."),
-    Column("estimator", "How the model was estimated: the estimator, or for responses the kind of errors."),
-    Column("n", "Norms or valid answers in the fit."),
-    Column("n_missing", "Flows without a norm, or invalid answers."),
-    Column("n_flows", "Flows used as clusters or random intercepts; missing without them."),
-    Column("n_templates", "Templates used as clusters or random intercepts; missing without them."),
-    Column("log_likelihood", "Log-likelihood of the fit."),
-    Column("aic", "Akaike's information criterion."),
-    Column("mcfadden_r2", "McFadden's R squared; missing for mixed models."),
-    Column("sd_flow", "Standard deviation of the flows' random intercepts; missing without them."),
-    Column("sd_template", "Standard deviation of the templates' random intercepts; missing without them."),
-    Column("fit_status", "ok, separated (some terms have no finite estimate), or why there is no fit."),
-    Column("fit_reason", "The status of the fit in words; empty where it is ok."),
-)
-_SHOWN = (*names(*WHO), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
+_COLUMNS = {
+    **WHO,
+    "term": "Name of the factor, or threshold (between two levels of the scale).",
+    "level": "Level of the factor, or the two levels of the scale that the threshold separates.",
+    **usual("baseline"),
+    "estimate": "Change from the baseline to the level, or the threshold, on the scale of the link.",
+    **usual("std_err", "statistic", "p", "log10_p"),
+    "odds_ratio": "exp(estimate); only for link logit.",
+    "conf_low": "Lower end of the 95% interval of the estimate.",
+    "conf_high": "Upper end of the 95% interval of the estimate.",
+    "status": "ok; penalised (finite only because of the penalty); or why the term has no numbers.",
+    "link": "Link of the cumulative model.",
+    "estimator": "How the model was estimated: the estimator, or for responses the kind of errors.",
+    "n": "Norms or valid answers in the fit.",
+    "n_missing": "Flows without a norm, or invalid answers.",
+    "n_flows": "Flows used as clusters or random intercepts; missing without them.",
+    "n_templates": "Templates used as clusters or random intercepts; missing without them.",
+    "log_likelihood": "Log-likelihood of the fit.",
+    "aic": "Akaike's information criterion.",
+    "mcfadden_r2": "McFadden's R squared; missing for mixed models.",
+    "sd_flow": "Standard deviation of the flows' random intercepts; missing without them.",
+    "sd_template": "Standard deviation of the templates' random intercepts; missing without them.",
+    "fit_status": "ok, separated (some terms have no finite estimate), or why there is no fit.",
+    "fit_reason": "The status of the fit in words; empty where it is ok.",
+}
+_SHOWN = (*(*WHO,), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
 
 KINDS = (
     Kind(
         name="ordinal_regression",
         about="Ordinal regression (cumulative link model) of the norms on factors: coefficients, then thresholds.",
-        options=OrdinalRegressionOptions,
         function=ordinal_regression,
         reads="norms",
-        also=("vignettes",),
         report_section="factors",
         key=("arm", "model", "term", "level"),
         columns=_COLUMNS,
@@ -445,31 +380,26 @@ KINDS = (
     Kind(
         name="proportional_odds",
         about="Score test of proportional odds for the same regression.",
-        options=NormRegressionOptions,
         function=proportional_odds,
         reads="norms",
-        also=("vignettes",),
         report_section="factors",
         key=("arm", "model", "term", "level"),
-        columns=(
-            *WHO,
-            Column("n", "Norms in the test."),
-            Column("term", "Name of the factor; missing for the joint test of all factors."),
-            Column("level", "Level of the factor; missing for the test of the whole factor."),
-            Column("statistic", "The score statistic, chi-square."),
-            Column("df", "Its degrees of freedom."),
-            P,
-            LOG10_P,
-            Column("status", "ok, or why there is no test: the status of the fit where there is no fit."),
-        ),
+        columns={
+            **WHO,
+            "n": "Norms in the test.",
+            "term": "Name of the factor; missing for the joint test of all factors.",
+            "level": "Level of the factor; missing for the test of the whole factor.",
+            "statistic": "The score statistic, chi-square.",
+            "df": "Its degrees of freedom.",
+            **usual("p", "log10_p"),
+            "status": "ok, or why there is no test: the status of the fit where there is no fit.",
+        },
     ),
     Kind(
         name="response_regression",
         about="Ordinal regression (cumulative link model) of all valid answers on factors, template and position.",
-        options=ResponseRegressionOptions,
         function=response_regression,
         reads="answers",
-        also=("vignettes", "prompts"),
         decided="block",
         report_section="factors",
         key=("arm", "model", "term", "level"),

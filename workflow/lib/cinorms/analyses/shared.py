@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from inspect import signature
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from cinorms.analyses.columns import names
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
-from cinorms.entries.kind import Column
 from cinorms.norms import assessment
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import look_up, template_numbers
@@ -31,33 +28,28 @@ def for_each_model(make: Table) -> Table:
     ``make`` takes one of the selected tables, the entry, and of what the kind reads besides, by name, the arm's or the
     model's own: None where a model has none.
     """
-    wanted = list(signature(make).parameters)[2:]
 
     @wraps(make)
     def function(selected: Sequence[Selected], entry: Entry[Any], **also: Any) -> pd.DataFrame:
         parts = []
         for one in selected:
-            own = {name: _own(name, also[name], one) for name in wanted}
+            own = dict(also)  # a file of expected values is one for all
+            for name, read in also.items():
+                if name in ("vignettes", "prompts"):
+                    own[name] = read[one.arm]
+                elif name in ("answers", "norms"):
+                    own[name] = by_pair(read)[one.pair]
+                elif name != "expected":
+                    own[name] = read.get(one.pair)
             parts.append(named(make(one, entry, **own), {"arm": one.arm, "model": one.model}))
         return stack(parts)
 
     return function
 
 
-def _own(name: str, read: Any, one: Selected) -> Any:
-    """Return of what a kind reads under ``name`` that of the arm and model of ``one``."""
-    if name == "expected":
-        return read  # one file for all
-    if name in ("vignettes", "prompts"):
-        return read[one.arm]
-    if name in ("answers", "norms"):
-        return by_pair(read)[one.arm, one.model]
-    return read.get((one.arm, one.model))
-
-
 def by_pair(selected: Iterable[Selected]) -> dict[Pair, pd.DataFrame]:
     """Return the tables by arm and model."""
-    return {(one.arm, one.model): one.frame for one in selected}
+    return {one.pair: one.frame for one in selected}
 
 
 def named(table: pd.DataFrame, names: Mapping[str, Any]) -> pd.DataFrame:
@@ -66,14 +58,11 @@ def named(table: pd.DataFrame, names: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat([front, table], axis=1)
 
 
-def stack(parts: Sequence[pd.DataFrame], columns: Sequence[Column] = ()) -> pd.DataFrame:
+def stack(parts: Sequence[pd.DataFrame], columns: Iterable[str] = ()) -> pd.DataFrame:
     """Return the parts as one table; those without rows only count if all are so. ``columns`` are those of no parts."""
-    some = [part for part in parts if len(part)]
-    return (
-        pd.concat(some or parts[:1], ignore_index=True)
-        if parts
-        else pd.DataFrame(columns=list(names(*columns)))
-    )
+    if not parts:
+        return pd.DataFrame(columns=list(columns))
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
 def on_flows_of(one: Selected, table: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +125,15 @@ def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[
         raise DataError(
             f"flow {frame['flow'].iloc[int((at < 0).argmax())]} is not in the vignettes; delete both tables and rerun"
         )
-    return frame.assign(**{name: _column(vignettes, name).take(at) for name in factors})
+    columns: dict[str, Any] = {}
+    for name in factors:
+        if name in vignettes:
+            column = pd.Categorical(vignettes[name].astype("category"))
+        else:
+            joint = vignettes[name.split(JOINT)].astype(str).agg(JOINT.join, axis=1)
+            column = pd.Categorical(joint, categories=pd.Index(joint.unique()))
+        columns[name] = column.take(at)
+    return frame.assign(**columns)
 
 
 def add_attributes(
@@ -147,19 +144,17 @@ def add_attributes(
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
-UNKNOWN = "not recorded"
-
-
 def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
     """Return at which position (1 first) the highest option was shown.
 
     "not recorded" for a missing order, and on a number line.
     """
+    unknown = "not recorded"
     shown = pd.Categorical(order)
     orders = [str(name) for name in shown.categories]
     # The highest option has the highest digit (`orders.DIGITS`).
-    known = [str(order.index(max(order)) + 1) if len(order) > 1 else UNKNOWN for order in orders]
-    places = [*known, UNKNOWN]
+    known = [str(order.index(max(order)) + 1) if len(order) > 1 else unknown for order in orders]
+    places = [*known, unknown]
     names = pd.Index(sorted(set(places), key=lambda place: (len(place), place)))
     return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
 
@@ -169,10 +164,3 @@ def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical
     variant = pd.Categorical(answers["variant"].astype("category"))
     order, codes = np.unique(look_up(variant.categories, template_numbers(prompts)), return_inverse=True)
     return pd.Categorical.from_codes(codes[variant.codes], categories=pd.Index([str(int(n)) for n in order]))
-
-
-def _column(vignettes: pd.DataFrame, name: str) -> pd.Categorical[Any]:
-    if name in vignettes:
-        return pd.Categorical(vignettes[name].astype("category"))
-    joint = vignettes[name.split(JOINT)].astype(str).agg(JOINT.join, axis=1)
-    return pd.Categorical(joint, categories=pd.Index(joint.unique()))

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import STATUS, WHO
-from cinorms.analyses.shared import for_each_model, held
+from cinorms.analyses.columns import WHO, usual
+from cinorms.analyses.shared import for_each_model, held, stack
 from cinorms.core.schema import Distinct, Number
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import budget
@@ -42,79 +42,62 @@ def stability(
     rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
     kept = rows[rows["value"].notna()]
     judged = kept["stability"].dropna()
-    status = "no_norms" if kept.empty else ("one_template" if judged.empty else "ok")
-    row: dict[str, float] = {"flows": len(rows), "norms": len(kept)}
-    row |= {
+    row = {
+        "flows": len(rows),
+        "norms": len(kept),
         "mean_stability": judged.mean(),
         "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
+        "mean_width": (kept["high"] - kept["low"]).mean(),
+        "status": "no_norms" if kept.empty else ("one_template" if judged.empty else "ok"),
     }
-    width = (kept["high"] - kept["low"]).mean()
-    return pd.DataFrame([row | {"mean_width": width, "status": status}])
+    return pd.DataFrame([row])
 
 
 @for_each_model
 def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
     levels, templates = level_matrix(one.frame), template_numbers(prompts)
-    parts = [
-        budget.needed(levels, templates, se, entry.options.orders).assign(target_se=se)
-        for se in entry.options.target_se
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    return table[["target_se", *[c for c in table if c != "target_se"]]]
+    targets, orders = entry.options.target_se, entry.options.orders
+    return stack([budget.needed(levels, templates, se, orders).assign(target_se=se) for se in targets])
 
 
 KINDS = (
     Kind(
         name="stability",
         about="How many of a model's norms would be the same in other wordings.",
-        options=OfNorms,
         function=stability,
         reads="answers",
-        also=("norms", "prompts"),
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
-        columns=(
-            *WHO,
-            Column("flows", "Flows that were asked."),
-            Column("norms", "Flows that hold a norm."),
-            Column(
-                "mean_stability",
-                "Mean over the norms of the probability that they are the same in new wordings.",
-            ),
-            Column(
-                "share_stable",
-                f"Share of the norms for which that probability is at least {STABLE:.0%}.",
-            ),
-            Column("mean_width", "Mean width of the 95% intervals of these flows' means, in levels."),
-            STATUS,
-        ),
+        columns={
+            **WHO,
+            "flows": "Flows that were asked.",
+            "norms": "Flows that hold a norm.",
+            "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
+            "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}.",
+            "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="budget_needed",
         about="Templates and orders needed for a target standard error of a flow's mean.",
-        options=NeededOptions,
         function=budget_needed,
         reads="answers",
-        also=("prompts",),
         decided="pilot",
         report_section="reliability",
         key=("arm", "model", "target_se", "orders", "flows"),
-        columns=(
-            *WHO,
-            Column("target_se", "Target standard error of a flow's mean, in levels."),
-            Column("orders", "Orders in which each template is asked."),
-            Column(
-                "flows", "Which flow: a typical one (root mean square), or one at a percentile of the spread."
-            ),
-            Column(
-                "spread", "Standard deviation over templates of the flow's mean in one template, in levels."
-            ),
-            Column("templates", "Templates with a valid answer that the flow needs."),
-            Column("ask", "Templates to ask so that this many have a valid answer, at the share seen here."),
-            Column("variants", "Templates to ask times orders."),
-            STATUS,
-        ),
+        columns={
+            **WHO,
+            "target_se": "Target standard error of a flow's mean, in levels.",
+            "orders": "Orders in which each template is asked.",
+            "flows": "Which flow: a typical one (root mean square), or one at a percentile of the spread.",
+            "spread": "Standard deviation over templates of the flow's mean in one template, in levels.",
+            "templates": "Templates with a valid answer that the flow needs.",
+            "ask": "Templates to ask so that this many have a valid answer, at the share seen here.",
+            "variants": "Templates to ask times orders.",
+            **usual("status"),
+        },
     ),
 )

@@ -27,6 +27,11 @@ class Selected(NamedTuple):
     model: str
     frame: pd.DataFrame
 
+    @property
+    def pair(self) -> Pair:
+        """The arm and the model."""
+        return self.arm, self.model
+
 
 @dataclass(frozen=True)
 class Entry(Generic[O]):
@@ -72,10 +77,8 @@ class Entry(Generic[O]):
 
     def plain(self) -> dict[str, Any]:
         """Return the entry as plain data, for a parameter of a rule: a change of it makes the entry again."""
-        found = {part.name: getattr(self, part.name) for part in fields(self)}
-        found["options"] = self.options.model_dump(mode="json", by_alias=True, exclude_none=True)
-        plain: dict[str, Any] = _plain(found)
-        return plain
+        options = self.options.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)} | {"options": options}
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Entry[Any]:

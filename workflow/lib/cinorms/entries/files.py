@@ -11,8 +11,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.sealing import read_tidy
-from cinorms.core.tables import REPEATS
-from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Decided
 from cinorms.vignettes.factors import has_levels
 
@@ -22,7 +21,7 @@ _CONTRACTS = {
     "vignettes": tables.VIGNETTES,
     "prompts": tables.PROMPTS,
     "planted": tables.PLANTED,
-    "repeats": REPEATS,
+    "repeats": tables.REPEATS,
 }
 
 
@@ -33,22 +32,22 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
     repeats in that of ``repeated``.
     """
 
-    def per_pair(folder: str, pairs: Sequence[tuple[str, str]], suffix: str) -> list[str]:
+    def per_pair(folder: str, pairs: Sequence[Pair], suffix: str = "parquet") -> list[str]:
         return [f"{results}/{folder}/{arm}/{model}.{suffix}" for arm, model in pairs]
 
     options: Any = entry.options
     known: dict[str, Callable[[], list[str]]] = {
-        "answers": lambda: per_pair("answers", entry.selected, "parquet"),
-        "norms": lambda: per_pair("norms", entry.selected, "parquet"),
+        "answers": lambda: per_pair("answers", entry.selected),
+        "norms": lambda: per_pair("norms", entry.selected),
         "vignettes": lambda: [
             f"{results}/vignettes/{entry.factors_of[a].dataset}.parquet" for a in entry.arms
         ],
         "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry.arms],
-        "planted": lambda: per_pair("planted", entry.respondents, "parquet"),
+        "planted": lambda: per_pair("planted", entry.respondents),
         "coefficients": lambda: per_pair("planted", entry.respondents, "json"),
+        "repeats": lambda: per_pair("repeats", entry.repeated),
         "table": lambda: [f"{results}/tables/{options.table}.parquet"],
         "tables": lambda: [f"{results}/tables/{name}.parquet" for name in options.sources],
-        "repeats": lambda: per_pair("repeats", entry.repeated, "parquet"),
         "registry": list,
         "expected": lambda: [options.expected] if options.expected else [],
     }
@@ -65,23 +64,19 @@ def call(entry: Entry[Any], selected: Sequence[Selected], further: Mapping[str, 
     """Return what an entry's kind makes of tables, with the flows of answers and norms that ``select`` names."""
     kind = entry.declared
     if select := getattr(entry.options, "select", None):
-        flows = {
-            arm: vignettes.loc[has_levels(vignettes, select), "flow"]
-            for arm, vignettes in further["vignettes"].items()
-        }
+        vignettes = further["vignettes"]
+        flows = {arm: table.loc[has_levels(table, select), "flow"] for arm, table in vignettes.items()}
 
         def chosen(tables: Sequence[Selected]) -> list[Selected]:
-            rows = [one.frame["flow"].isin(flows[one.arm]) for one in tables]
-            return [
-                one._replace(frame=one.frame[row].reset_index(drop=True))
-                for one, row in zip(tables, rows, strict=True)
-            ]
+            frames = [one.frame[one.frame["flow"].isin(flows[one.arm])] for one in tables]
+            pairs = zip(tables, frames, strict=True)
+            return [one._replace(frame=frame.reset_index(drop=True)) for one, frame in pairs]
 
-        stages: dict[str, Any] = {
-            name: chosen(further[name]) for name in kind.also if name in ("answers", "norms")
-        }
-        selected, further = chosen(selected), {**further, **stages}
-    return kind.function(selected, entry, **{name: further[name] for name in kind.also})
+        own = [name for name in kind.also if name in ("answers", "norms")]
+        further = {**further, **{name: chosen(further[name]) for name in own}}
+        selected = chosen(selected)
+    made = kind.function(selected, entry, **{name: further[name] for name in kind.also})
+    return kind.arranged(made) if isinstance(made, pd.DataFrame) else made
 
 
 def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
@@ -93,13 +88,8 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
     reads, options = entry.declared.reads, entry.options
     if reads in ("answers", "norms"):
         return _read_pairs(reads, entry, paths)
-    names: dict[str, Callable[[], Sequence[str]]] = {
-        "table": lambda: [options.table],
-        "tables": lambda: options.sources,
-        "registry": list,
-    }
-    found = zip(names[reads](), paths, strict=True)
-    return [Selected("", name, read_tidy(path)) for name, path in found]
+    names = [options.table] if reads == "table" else getattr(options, "sources", ())
+    return [Selected("", name, read_tidy(path)) for name, path in zip(names, paths, strict=True)]
 
 
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -108,27 +98,25 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
     for name in entry.declared.made_from:
         if name in ("answers", "norms"):
             found[name] = _read_pairs(name, entry, paths[name])
+        elif name == "expected":
+            found[name] = Path(paths[name][0]) if paths[name] else None
         elif name in ("vignettes", "prompts"):
             frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
             found[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
-        elif name == "expected":
-            found[name] = Path(paths[name][0]) if paths[name] else None
-        elif name == "repeats":
-            pairs = zip(entry.repeated, paths[name], strict=True)
-            found[name] = {pair: tables.read(path, _CONTRACTS[name]) for pair, path in pairs}
         else:
-            pairs = zip(entry.respondents, paths[name], strict=True)
-            found[name] = {pair: _read_planted(name, path) for pair, path in pairs}
+            pairs = entry.repeated if name == "repeats" else entry.respondents
+            contract = _CONTRACTS.get(name)  # coefficients are JSON
+            found[name] = {
+                pair: tables.read(path, contract) if contract else json.loads(Path(path).read_bytes())
+                for pair, path in zip(pairs, paths[name], strict=True)
+            }
     return found
 
 
 def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
-    contract = _CONTRACTS[stage]
-    pairs = zip(entry.selected, paths, strict=True)
-    part = entry.declared.decided
-    return [
-        Selected(arm, model, part_asked(tables.read(path, contract), part)) for (arm, model), path in pairs
-    ]
+    contract, part = _CONTRACTS[stage], entry.declared.decided
+    frames = [part_asked(tables.read(path, contract), part) for path in paths]
+    return [Selected(*pair, frame) for pair, frame in zip(entry.selected, frames, strict=True)]
 
 
 def part_asked(table: pd.DataFrame, part: Decided) -> pd.DataFrame:
@@ -145,9 +133,3 @@ def part_asked(table: pd.DataFrame, part: Decided) -> pd.DataFrame:
     else:
         chosen = table["status"] != tables.NOT_ASKED
     return table[chosen].drop(columns="part").reset_index(drop=True)
-
-
-def _read_planted(name: str, path: str) -> Any:
-    if name == "planted":
-        return tables.read(path, tables.PLANTED)
-    return json.loads(Path(path).read_text(encoding="utf-8"))

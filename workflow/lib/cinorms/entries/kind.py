@@ -7,8 +7,12 @@ names them. To add a kind is to add a file, and deleting the file removes every 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from typing import Any, Literal, cast, get_args, get_type_hints
+
+import pandas as pd
 
 from cinorms.core.labels import listed
 from cinorms.entries.options import OfFlows, Options
@@ -38,45 +42,54 @@ PART_SHOWN: dict[Decided, str] = {
 }
 
 
-class Column(NamedTuple):
-    """A column of a table: its name, and one sentence on what it holds.
-
-    A name in angle brackets stands for columns whose names come from the data: ``<factor>``.
-    """
-
-    name: str
-    about: str
-
-
 @dataclass(frozen=True)
 class Kind:
-    """One kind. ``function`` is called with the selected tables, the entry, and by name what ``also`` lists.
+    """One kind. ``function`` is called with the selected tables, the entry, and what its further parameters name.
+
+    Its signature states the kind's ``options`` (``entry: Entry[LostOptions]``) and what is read for it (``also``).
 
     Of answers and norms it gets the flows alone that the entry's ``select`` names.
 
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
-    figure: of its data), ``key`` those that tell its rows apart, and ``shown`` those that the LaTeX table and the page
-    show (all where empty). ``report_section``: where the page shows it (``report.sections``). ``decided``: what it
-    takes from an arm that was asked until decided.
+    figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
+    names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
+    table and the page show (all where empty). ``report_section``: where the page shows it (``report.sections``).
+    ``decided``: what it takes from an arm that was asked until decided.
     """
 
     name: str
     about: str
-    options: type[Options]
     function: Callable[..., Any]
     reads: Reads
-    also: tuple[Also, ...] = ()
     report_section: str = ""
     decided: Decided = "verdicts"
-    columns: tuple[Column, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    @cached_property
+    def options(self) -> type[Options]:
+        """The class of the options of its entries: the one that its function takes an entry of."""
+        (options,) = get_args(get_type_hints(self.function)["entry"])
+        return cast(type[Options], options)
+
+    @property
+    def also(self) -> tuple[Also, ...]:
+        """What its function takes besides the selected tables and the entry."""
+        _, _, *names = signature(self.function).parameters
+        return cast(tuple[Also, ...], tuple(names))
 
     @property
     def made_from(self) -> tuple[Also, ...]:
         """What it is made from besides ``reads``: ``also``, and vignettes where its entries can select flows."""
         selects = issubclass(self.options, OfFlows) and "vignettes" not in self.also
         return ("vignettes", *self.also) if selects else self.also
+
+    def arranged(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the table with those of its columns that it has in the declared order."""
+        further = [name for name in table if name not in self.columns]
+        places = [further if name.startswith("<") else [name] for name in self.columns]
+        return table[[name for names in places for name in names if name in table]]
 
     @property
     def sentence(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,17 +16,12 @@ SECTIONS = ("analyses", "figures", "printed")
 @cache
 def kinds(section: str) -> Mapping[str, Kind]:
     """Return the kinds of a section by name, in the order of their modules."""
-    found: dict[str, Kind] = {}
-    for kind in _declared(section):
-        if kind.name in found:
-            raise ValueError(
-                f"{section}: kind {kind.name!r} is declared in two modules: {found[kind.name].module}, {kind.module}"
-            )
-        found[kind.name] = kind
-    return found
-
-
-def _declared(section: str) -> Iterator[Kind]:
     package = import_module(f"cinorms.{section}")
+    found: dict[str, Kind] = {}
     for module in iter_modules(package.__path__):
-        yield from getattr(import_module(f"{package.__name__}.{module.name}"), "KINDS", ())
+        for kind in getattr(import_module(f"{package.__name__}.{module.name}"), "KINDS", ()):
+            if other := found.get(kind.name):
+                modules = f"{other.module}, {kind.module}"
+                raise ValueError(f"{section}: kind {kind.name!r} is declared in two modules: {modules}")
+            found[kind.name] = kind
+    return found

@@ -15,7 +15,7 @@ from cinorms.analyses.comparing import Repeats, between_norms, floor, held_norms
 from cinorms.analyses.shared import held
 from cinorms.core.labels import NO_NORM
 from cinorms.entries.entry import Entry, Pair, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset
@@ -228,38 +228,34 @@ KINDS = (
     Kind(
         name="agreement",
         about="Matrices of the agreement and kappa of each pair of models.",
-        options=MatrixOptions,
         function=draw,
         reads="norms",
-        also=("repeats",),
         report_section="agreement",
         key=("measure", "arm_a", "model_a", "arm_b", "model_b"),
-        columns=(
-            Column("measure", "Which of the two matrices: the share of equal norms, or kappa."),
-            Column("arm_a", "Arm of the row."),
-            Column("model_a", "Model of the row."),
-            Column("arm_b", "Arm of the column."),
-            Column("model_b", "Model of the column."),
-            Column("n_flows", "Flows for which both models hold a norm."),
-            Column("value", "The share or kappa; missing where it is not defined."),
-        ),
+        columns={
+            "measure": "Which of the two matrices: the share of equal norms, or kappa.",
+            "arm_a": "Arm of the row.",
+            "model_a": "Model of the row.",
+            "arm_b": "Arm of the column.",
+            "model_b": "Model of the column.",
+            "n_flows": "Flows for which both models hold a norm.",
+            "value": "The share or kappa; missing where it is not defined.",
+        },
     ),
     Kind(
         name="calibration",
         about="Norms recovered from planted (simulated) respondents, compared with the planted norms.",
-        options=RecoveredOptions,
         function=draw_calibration,
         reads="norms",
-        also=("planted",),
         report_section="calibration",
         key=("arm", "model", "planted", "recovered"),
-        columns=(
-            *WHO,
-            Column("planted", "Level that was planted."),
-            Column("recovered", "Level of the norm that was recovered, or no norm."),
-            Column("flows", "Flows planted at level planted and recovered as recovered."),
-            Column("of", "All flows planted at that level."),
-            Column("share", "flows / of; missing where no flow was planted at the level."),
-        ),
+        columns={
+            **WHO,
+            "planted": "Level that was planted.",
+            "recovered": "Level of the norm that was recovered, or no norm.",
+            "flows": "Flows planted at level planted and recovered as recovered.",
+            "of": "All flows planted at that level.",
+            "share": "flows / of; missing where no flow was planted at the level.",
+        },
     ),
 )

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses import columns
+from cinorms.analyses.columns import usual
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
 from cinorms.figures.theme import INK, TEXT_SIZE, FigureOptions
@@ -212,23 +212,17 @@ KINDS = (
     Kind(
         name="coefficients",
         about="Terms of an ordinal regression with their intervals, models side by side.",
-        options=CoefficientsOptions,
         function=draw,
         reads="table",
         report_section="factors",
         key=("arm", "model", "factor", "level"),
-        columns=(
-            columns.ARM._replace(about="Name of the arm, or pooled for a regression of several."),
-            columns.MODEL._replace(about="Name of the model, or pooled for a regression of several."),
-            columns.FACTOR,
-            columns.LEVEL,
-            columns.BASELINE,
-            columns.ESTIMATE,
-            columns.CONF_LOW,
-            columns.CONF_HIGH,
-            Column("planted", "The planted coefficient; missing where the table has none."),
-            Column("n", "Norms or answers in the fit."),
-            columns.STATUS,
-        ),
+        columns={
+            "arm": "Name of the arm, or pooled for a regression of several.",
+            "model": "Name of the model, or pooled for a regression of several.",
+            **usual("factor", "level", "baseline", "estimate", "conf_low", "conf_high"),
+            "planted": "The planted coefficient; missing where the table has none.",
+            "n": "Norms or answers in the fit.",
+            **usual("status"),
+        },
     ),
 )

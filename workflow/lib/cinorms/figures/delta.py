@@ -18,7 +18,7 @@ from cinorms.analyses.shared import Frames, add_factors
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
@@ -117,7 +117,7 @@ def draw(
     return theme.finish(
         plot,
         entry,
-        data[["arm", "model", "factor", "level", *(column.name for column in spread.BOX)]],
+        data[["arm", "model", "factor", "level", *spread.BOX]],
         size,
         f"Mean delta and flows: {means}. {spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
@@ -136,7 +136,7 @@ def deltas(
 
     With ``by`` each flow comes twice, under "all flows" and under its level of that factor.
     """
-    table = bias_of_flows(selected, entry, vignettes, expected)
+    table = bias_of_flows(selected, entry, vignettes=vignettes, expected=expected)
     frame = table.loc[table["delta_status"] == "ok", ["arm", "model", "flow", "delta"]]
     frame = frame.assign(delta=frame["delta"].astype(np.float64))
     parts = [frame.assign(panel=OVERALL)]
@@ -152,17 +152,15 @@ KINDS = (
     Kind(
         name="delta",
         about="Norm or mean answer minus expected value, per model and by factor.",
-        options=DeltaFigureOptions,
         function=draw,
         reads="norms",
-        also=("vignettes", "expected"),
         report_section="delta",
         key=("arm", "model", "factor", "level"),
-        columns=(
-            *WHO,
-            Column("factor", "The factor in ``by``, or all flows."),
-            Column("level", "Level of the factor, or all flows."),
-            *spread.BOX,
-        ),
+        columns={
+            **WHO,
+            "factor": "The factor in ``by``, or all flows.",
+            "level": "Level of the factor, or all flows.",
+            **spread.BOX,
+        },
     ),
 )

@@ -16,14 +16,14 @@ from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
-COLUMNS = (*ANSWER_COUNTS, Column("segment", "Label of the bar's segment in the legend."))
+COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
 #: Shares below this have no label: it would not fit.
 _LABELLED = 0.04
 
@@ -70,7 +70,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     )
     if len(arms) > 1:
         plot += p9.facet_wrap("arm", ncol=1)
-    data = counts[[column.name for column in COLUMNS]]
+    data = counts[list(COLUMNS)]
     drawn = theme.finish(plot, entry, data, (9.0, 1.9 + len(arms) * (0.3 + 0.42 * len(models))), under)
     text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
@@ -191,7 +191,6 @@ KINDS = (
     Kind(
         name="distribution",
         about="Stacked shares of the answer levels and of the invalid answers per model, before any filtering.",
-        options=DistributionOptions,
         function=draw,
         reads="answers",
         decided="block",
@@ -202,17 +201,16 @@ KINDS = (
     Kind(
         name="norm_distribution",
         about="Stacked shares of the norms at each level and of the flows without a norm, per model.",
-        options=NormDistributionOptions,
         function=draw_norms,
         reads="norms",
         report_section="answers",
         key=("arm", "model", "outcome"),
-        columns=(
-            *WHO,
-            Column("outcome", "The words of the level, or why there is no norm."),
-            Column("flows", "Flows with this outcome."),
-            Column("of", "All flows of the model in the arm."),
-            Column("share", "flows / of."),
-        ),
+        columns={
+            **WHO,
+            "outcome": "The words of the level, or why there is no norm.",
+            "flows": "Flows with this outcome.",
+            "of": "All flows of the model in the arm.",
+            "share": "flows / of.",
+        },
     ),
 )

@@ -16,7 +16,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.layout import AROUND, SHAPES, SPACE, Axis, Layout, centres, corners, geom_cells, lay_out
@@ -374,21 +374,19 @@ KINDS = (
     Kind(
         name="norms",
         about="A heatmap of the norms over the factors of a dataset; one, two or four models in a cell.",
-        options=NormsOptions,
         function=draw,
         reads="norms",
-        also=("vignettes",),
         report_section="answers",
         key=("arm", "model", "flow"),
-        columns=(
-            *WHO,
-            Column("flow", "Number of the flow in its dataset."),
-            Column("<factor>", "Level of each factor of the dataset, in words."),
-            Column("shown", "What the cell shows: the words of the level, or no norm."),
-            Column("level", "Level of the norm on the scale; missing where there is none."),
-            Column("status", "kept, or why there is no norm."),
-            Column("reason", "The status in words; missing where a norm is kept."),
-            Column("tie", "Whether several levels are equally frequent; the cell has a cross."),
-        ),
+        columns={
+            **WHO,
+            "flow": "Number of the flow in its dataset.",
+            "<factor>": "Level of each factor of the dataset, in words.",
+            "shown": "What the cell shows: the words of the level, or no norm.",
+            "level": "Level of the norm on the scale; missing where there is none.",
+            "status": "kept, or why there is no norm.",
+            "reason": "The status in words; missing where a norm is kept.",
+            "tie": "Whether several levels are equally frequent; the cell has a cross.",
+        },
     ),
 )

@@ -10,7 +10,7 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.quality import DependenceOptions, flow_dependence
 from cinorms.analyses.shared import Frames
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.theme import FigureOptions
 from cinorms.stats import reliability
@@ -101,20 +101,16 @@ KINDS = (
     Kind(
         name="profile",
         about="How each model responds: valid answers, choice of the first option, norms, dependence on the flow.",
-        options=ProfileOptions,
         function=draw,
         reads="answers",
-        also=("prompts",),
         decided="pilot",
         report_section="answers",
         key=("arm", "model", "measure"),
-        columns=(
-            *WHO,
-            Column("measure", "Which of the four shares."),
-            Column("value", "The share. That of variance is corrected for chance, so it can be below 0."),
-            Column(
-                "reference", "The share to expect if answers did not depend on the flow, or on the order."
-            ),
-        ),
+        columns={
+            **WHO,
+            "measure": "Which of the four shares.",
+            "value": "The share. That of variance is corrected for chance, so it can be below 0.",
+            "reference": "The share to expect if answers did not depend on the flow, or on the order.",
+        },
     ),
 )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
+from cinorms.analyses.columns import usual
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import theme
 from cinorms.figures.theme import FigureOptions
@@ -92,19 +92,16 @@ KINDS = (
     Kind(
         name="sensitivity",
         about="Share of flows that keep a norm as T_maj and T_val rise, per model.",
-        options=SensitivityOptions,
         function=draw,
         reads="norms",
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),
-        columns=(
-            *WHO,
-            T_VAL,
-            T_MAJ,
-            Column("flows", "Flows that were asked."),
-            Column("kept", "Flows that keep a norm."),
-            Column("share", "kept / flows."),
-        ),
+        columns={
+            **usual("arm", "model", "t_val", "t_maj"),
+            "flows": "Flows that were asked.",
+            "kept": "Flows that keep a norm.",
+            "share": "kept / flows.",
+        },
     ),
 )

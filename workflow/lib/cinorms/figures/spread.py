@@ -18,7 +18,7 @@ from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import Frames
 from cinorms.core.labels import variant_words
 from cinorms.entries.entry import Entry, Pair, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE, FigureOptions
@@ -32,15 +32,15 @@ Floats = npt.NDArray[np.float64]
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}
 #: The numbers of a box, as `summary` names them.
-BOX = (
-    Column("n", "Numbers in the box."),
-    Column("low", "5th percentile."),
-    Column("lower", "Lower quartile."),
-    Column("median", "Median."),
-    Column("upper", "Upper quartile."),
-    Column("high", "95th percentile."),
-    Column("mean", "Mean."),
-)
+BOX = {
+    "n": "Numbers in the box.",
+    "low": "5th percentile.",
+    "lower": "Lower quartile.",
+    "median": "Median.",
+    "upper": "Upper quartile.",
+    "high": "95th percentile.",
+    "mean": "Mean.",
+}
 EXPLAINED = "Boxes: quartiles and median; whiskers: 5th to 95th percentile; diamonds: mean."
 VIOLIN_EXPLAINED = (
     f"Outline: density of the flows (Gaussian kernel, scaled to the same peak width). {EXPLAINED}"
@@ -331,33 +331,30 @@ KINDS = (
     Kind(
         name="minority",
         about="How far minority answers are from the norm, and their variance.",
-        options=MinorityOptions,
         function=draw_minority,
         reads="norms",
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
-        columns=(
-            *WHO,
-            Column("measure", "Which of the two numbers."),
-            Column("kept", "Flows with a norm."),
-            *BOX,
-        ),
+        columns={
+            **WHO,
+            "measure": "Which of the two numbers.",
+            "kept": "Flows with a norm.",
+            **BOX,
+        },
     ),
     Kind(
         name="variance",
         about="Spread of the answers to one flow over prompt variants, per model and arm.",
-        options=VarianceOptions,
         function=draw_variance,
         reads="answers",
-        also=("prompts",),
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
-        columns=(
-            *WHO,
-            Column("group", "Label of the box in the legend: the arm, or its condition."),
-            *BOX,
-        ),
+        columns={
+            **WHO,
+            "group": "Label of the box in the legend: the arm, or its condition.",
+            **BOX,
+        },
     ),
 )

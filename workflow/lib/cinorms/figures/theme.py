@@ -21,7 +21,7 @@ from cinorms.core.labels import model_labels
 from cinorms.core.scales import Scale
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Column, Kind
+from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
 from cinorms.vignettes.factors import nameable_factors
 
@@ -79,10 +79,10 @@ MARGIN = 0.25
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 
 #: What the data of every figure end with.
-ENDING = (
-    Column("figure_status", "ok, or empty where the figure has nothing to show."),
-    Column("figure_reason", "Why the figure has nothing to show; missing where it shows something."),
-)
+ENDING = {
+    "figure_status": "ok, or empty where the figure has nothing to show.",
+    "figure_reason": "Why the figure has nothing to show; missing where it shows something.",
+}
 
 
 class FigureOptions(Options):
@@ -138,20 +138,17 @@ def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
     A figure with nothing to show has one row with the reason and no other values. Raises ``DataError`` where the
     data are not as declared.
     """
-    names = [column.name for column in kind.columns]
     if drawn.nothing:
-        named = [name for name in names if not name.startswith("<")]
+        named = [name for name in kind.columns if not name.startswith("<")]
         blank = pd.DataFrame({name: pd.array([None], dtype="str") for name in named})
         return blank.assign(figure_status="empty", figure_reason=drawn.nothing)
-    further = [str(name) for name in drawn.data if name not in names]
-    order = [each for name in names for each in (further if name.startswith("<") else [name])]
-    if sorted(order) != sorted(map(str, drawn.data.columns)):
+    data = kind.arranged(drawn.data)
+    missing = [name for name in kind.columns if name not in data and not name.startswith("<")]
+    if missing or len(data.columns) < len(drawn.data.columns):
         raise DataError(
-            f"figure of kind {kind.name}: columns {list(drawn.data.columns)} differ from the declared {names}"
+            f"figure of kind {kind.name}: columns {list(drawn.data)} differ from the declared {list(kind.columns)}"
         )
-    return drawn.data[order].assign(
-        figure_status="ok", figure_reason=pd.array([None] * len(drawn.data), "str")
-    )
+    return data.assign(figure_status="ok", figure_reason=pd.array([None] * len(data), "str"))
 
 
 def in_order(values: Iterable[Any], order: Iterable[Any] = ()) -> pd.Categorical[Any]:

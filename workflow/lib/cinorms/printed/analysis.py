@@ -26,7 +26,11 @@ def analysis_table(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequ
     """
     shown = [name for name in columns if name in frame] or list(frame.columns)
     part = frame.head(MOST)
-    constant = _constants(part, shown)
+    # Texts that are the same in all of two or more rows; one column at least stays.
+    texts = [name for name in shown if not _is_number(part[name])] if len(part) > 1 else []
+    constant = {n: part[n].iloc[0] for n in texts if part[n].nunique(dropna=False) == 1}  # noqa: PD101
+    if len(constant) == len(shown):
+        constant = {}
     notes = [*notes, *(f"{name.replace('_', ' ')}: {value}" for name, value in constant.items())]
     if len(frame) > len(part):
         notes = [*notes, f"The first {len(part):,} of {len(frame):,} rows; the CSV file has all."]
@@ -59,15 +63,6 @@ def p_value(log10_p: float) -> Cell:
 
 def _is_number(column: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
-
-
-def _constants(frame: pd.DataFrame, shown: Sequence[str]) -> dict[str, str]:
-    """Return the texts that are the same in all of two or more rows; one column at least stays."""
-    if len(frame) < 2:
-        return {}
-    texts = [name for name in shown if not _is_number(frame[name])]
-    same = {n: str(frame[n].iloc[0]) for n in texts if frame[n].nunique(dropna=False) == 1}  # noqa: PD101
-    return same if len(same) < len(shown) else {}
 
 
 def _cells(frame: pd.DataFrame, name: str) -> list[Cell]:

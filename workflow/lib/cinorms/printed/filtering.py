@@ -42,8 +42,7 @@ class DiscardedOptions(FromAnalyses):
     made_from = ("discarded",)
 
     t_val: LeftOut[_TVals] = Field(
-        None,
-        description="The T_val to print, from those under norms; default: each that keeps a flow.",
+        None, description="The T_val to print, from those under norms; default: each that keeps a flow."
     )
     t_val_for: LeftOut[
         dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
@@ -160,14 +159,12 @@ KINDS = (
     Kind(
         name="discarded",
         about="Flows discarded per model under each T_val and T_maj (PETS Table 2).",
-        options=DiscardedOptions,
         function=discarded,
         reads="tables",
     ),
     Kind(
         name="lost",
         about="Share of norms lost from one T_maj to a higher one (PETS Table 3).",
-        options=LostOptions,
         function=lost,
         reads="tables",
     ),

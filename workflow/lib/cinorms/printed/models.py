@@ -33,7 +33,7 @@ from cinorms.printed.cells import (
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
-_NOT_PUBLISHED, _NOT_STATED = "NA", "unknown"
+_NOT_STATED = "unknown"
 NOTE = "Capacity: parameters in billions; NA: not published. unknown: config/models.yaml does not state it."
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
 _CORRECTIONS = {
@@ -64,20 +64,15 @@ class ModelsOptions(PrintedOptions):
 
 def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed:
     """Return a row per model of ``entry.registry``."""
-    rows = tuple(
-        (
-            Cell(name),
-            Cell(stated["family"] or _NOT_STATED),
-            Cell(_NOT_PUBLISHED if stated["capacity"] is None else f"{stated['capacity']:g}B"),
-            Cell(optimisation(stated["alignment"], stated["quantisation"])),
-            Cell(stated["origin"]),
-        )
-        for name, stated in entry.registry.items()
-    )
+    rows = []
+    for name, stated in entry.registry.items():
+        capacity = "NA" if stated["capacity"] is None else f"{stated['capacity']:g}B"
+        done = optimisation(stated["alignment"], stated["quantisation"])
+        rows.append(heading(name, stated["family"] or _NOT_STATED, capacity, done, stated["origin"]))
     return Printed(
         title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
-        groups=(Group("", rows),),
+        groups=(Group("", tuple(rows)),),
         notes=(NOTE, *marked(entry)),
         texts=range(5),
     )
@@ -142,19 +137,14 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
 
 
 def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tuple[Cell, ...], ...]:
-    p = {
-        frozenset((row["model_a"], row["model_b"])): p_times(row[column]) for row in frame.to_dict("records")
-    }
-    return tuple(
-        (
-            Cell(model),
-            *(
-                Cell("—") if i == j else Cell() if j > i else p.get(frozenset((model, other)), Cell(NONE))
-                for j, other in enumerate(models[:-1])
-            ),
-        )
-        for i, model in enumerate(models)
-    )
+    found = frame[["model_a", "model_b", column]].itertuples(index=False)
+    p = {frozenset((a, b)): p_times(log10_p) for a, b, log10_p in found}
+    columns, rows = models[:-1], []
+    for i, model in enumerate(models):
+        below = [p.get(frozenset((model, other)), Cell(NONE)) for other in columns[:i]]
+        diagonal = [Cell("—") for _ in columns[i : i + 1]]
+        rows.append((Cell(model), *below, *diagonal, *(Cell() for _ in columns[i + 1 :])))
+    return tuple(rows)
 
 
 class CoefficientsOptions(FromAnalyses):
@@ -208,12 +198,9 @@ def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
     for level in sorted(dict.fromkeys(frame["level"]), key=order):
         cells = [Cell(str(level)[:1].upper() + str(level)[1:])]
         for fit in fits:
-            row = rows_of.get((level, fit))
-            if row is None:
-                cells += [Cell(NONE)] * len(_OF_TERM)
-            else:
-                numbers = [decimals(row[name]) for name in ("estimate", "std_err", "statistic")]
-                cells += [*numbers, p_starred(row["log10_p"])]
+            row = rows_of.get((level, fit), {})  # without a number in a fit that lacks the level
+            cells += [decimals(row.get(name)) for name in ("estimate", "std_err", "statistic")]
+            cells.append(p_starred(row.get("log10_p")))
         rows.append(tuple(cells))
     name = str(term).replace("_", " ").capitalize()
     return Group(f"{name} (baseline: {baseline})" if baseline else name, tuple(rows))
@@ -224,21 +211,18 @@ KINDS = (
         name="models",
         about="The models with their family, capacity, optimisation and source from config/models.yaml "
         "(Table 1 of both papers).",
-        options=ModelsOptions,
         function=models,
         reads="registry",
     ),
     Kind(
         name="pairs",
         about="p-values of each pair of models as the lower half of a square, for each arm (LLM-CI Tables 2 to 4).",
-        options=PairsOptions,
         function=pairs,
         reads="tables",
     ),
     Kind(
         name="coefficients",
         about="Terms of ordinal regressions with stars, models side by side (PETS Table 4).",
-        options=CoefficientsOptions,
         function=coefficients,
         reads="tables",
     ),

@@ -6,6 +6,7 @@ In HTML and LaTeX every text is escaped. A LaTeX file is one ``tabular`` (``long
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -55,7 +56,7 @@ def to_csv(table: Printed) -> str:
     spread = [[cell.text for cell in line for _ in range(cell.span)] for line in table.header]
     names = [" ".join(part for part in parts if part) for parts in zip(*spread, strict=True)]
     rows = [
-        [*([group.heading] if grouped else []), *map(str, row)]
+        [group.heading, *map(str, row)] if grouped else [*map(str, row)]
         for group in table.groups
         for row in group.rows
     ]
@@ -106,9 +107,6 @@ def _cell(cell: Cell) -> str:
 
 def _rules(line: tuple[Cell, ...]) -> str:
     r"""Return the ``\cmidrule`` under every heading that spans columns."""
-    found, at = [], 1
-    for cell in line:
-        if cell.span > 1:
-            found.append(rf"\cmidrule(lr){{{at}-{at + cell.span - 1}}}")
-        at += cell.span
-    return "".join(found)
+    ends = accumulate(cell.span for cell in line)
+    spans = [(end - cell.span + 1, end) for cell, end in zip(line, ends, strict=True) if cell.span > 1]
+    return "".join(rf"\cmidrule(lr){{{first}-{last}}}" for first, last in spans)

@@ -44,7 +44,7 @@ def _files() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"csv/{table.name}", {"key": list(table.key), "columns": columns}
     for section in SECTIONS:
         for kind in kinds(section).values():
-            columns = {column.name: {"type": "csv", "about": column.about} for column in kind.columns}
+            columns = {name: {"type": "csv", "about": about} for name, about in kind.columns.items()}
             yield f"{section}/{kind.name}", {"key": list(kind.key), "columns": columns}
 
 

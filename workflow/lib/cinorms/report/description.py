@@ -137,7 +137,7 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
         title=getattr(entry.options, "title", ""),
         about=kind.about,
         sentence=kind.sentence,
-        meanings={column.name: column.about for column in kind.columns},
+        meanings=dict(kind.columns),
         section=kind.report_section,
         arms=tuple(entry.arms),
         models=tuple(dict.fromkeys(model for _, model in entry.selected)),

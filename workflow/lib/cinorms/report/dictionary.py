@@ -18,7 +18,7 @@ from cinorms.study.facts import StudyFacts
 #: A row of the dictionary: file, what it holds, column, what that holds.
 Row = tuple[str, str, str, str]
 
-_SECTIONS = (("tables", "analyses", (ANY_PLANTED,)), ("figures", "figures", ENDING))
+_SECTIONS = (("tables", "analyses", ANY_PLANTED), ("figures", "figures", ENDING))
 _FACTOR = "Level of each factor of the dataset, in words."
 _PRINTED = "A table set out as in print; its headings are those in print."
 
@@ -54,10 +54,10 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         for name, about in {**contract.described(levels), **factors}.items():
             yield file, holds, name, about
     every = kinds("analyses")["flow_norms"]
-    yield from _described("norms.csv", every.sentence, headers, {c.name: c.about for c in every.columns})
+    yield from _described("norms.csv", every.sentence, headers, every.columns)
     for folder, section, ending in _SECTIONS:
         for name, entry in getattr(study, section).items():
-            meanings = {**entry.meanings, **dict(ending)}
+            meanings = {**entry.meanings, **ending}
             yield from _described(f"{folder}/{name}.csv", entry.sentence, headers, meanings)
     for name in study.printed:
         yield f"printed/{name}.csv", _PRINTED, "", ""
