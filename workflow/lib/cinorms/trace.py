@@ -68,20 +68,8 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     sent: dict[Any, Any] = {
         reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()
     }
-    rows: Iterator[Any] = own.itertuples()
-    for answer in rows:
-        yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
-        if answer.variant in sent:
-            reply = sent[answer.variant]
-            parts = [f"{message['role']}: {message['content']}" for message in reply.messages]
-            parts.append("(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}")
-        else:
-            parts = ["The text is not here: these answers were published or imported as levels."]
-        status = answer.status
-        read = f"{answer.answer} ({int(answer.level):+d})" if status == "ok" else f"no answer: {status}"
-        by = f", by rule '{answer.rule}'" if pd.notna(answer.rule) else ""
-        for part in [*parts, f"read as: {read}{by}"]:
-            yield from indent(part, " " * 6).splitlines()
+    for answer in own.itertuples():
+        yield from _read(answer, sent.get(answer.variant))
 
     yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
     given = own["answer"][own["status"] == "ok"].value_counts()
@@ -94,18 +82,37 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
         yield from _pairs(row.drop(["arm", "model", "dataset", "flow", *levels.index]).dropna().to_dict())
 
     yield "\n4. What rests on it: rows of this arm and model that are about this flow or one of its levels"
-    for section, frames in (("tables", results.tables), ("figures", results.figures)):
-        for name in frames:
-            file = f"{results.folder}/{section}/{name}.csv"
-            shown = rows_about(frames[name], arm, model, flow, levels.to_dict())
-            if len(shown):
-                yield f"\n   {file}"
-                yield from indent(shown.to_string(index=False), " " * 6).splitlines()
+    yield from _resting(results, arm, model, flow, levels.to_dict())
     page = results.folder / "report/index.html"
     if page.is_file():
         yield f"\n   {page}#explorer, where this flow can be found by its levels"
     yield "\n   Other tables and figures sum up flows: this one with the others, where they select it and its answers"
     yield "   or norm are valid."
+
+
+def _read(answer: Any, reply: Any) -> Iterator[str]:
+    """Yield one prompt as it was sent, the reply (None where its text is not here), and what was read in it."""
+    yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
+    if reply:
+        parts = [f"{message['role']}: {message['content']}" for message in reply.messages]
+        parts.append("(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}")
+    else:
+        parts = ["The text is not here: these answers were published or imported as levels."]
+    status = answer.status
+    read = f"{answer.answer} ({int(answer.level):+d})" if status == "ok" else f"no answer: {status}"
+    by = f", by rule '{answer.rule}'" if pd.notna(answer.rule) else ""
+    for part in [*parts, f"read as: {read}{by}"]:
+        yield from indent(part, " " * 6).splitlines()
+
+
+def _resting(results: Results, arm: str, model: str, flow: int, levels: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield the rows of tables and figures that are about a flow, below the name of their file."""
+    for section, frames in (("tables", results.tables), ("figures", results.figures)):
+        for name in frames:
+            shown = rows_about(frames[name], arm, model, flow, levels)
+            if len(shown):
+                yield f"\n   {results.folder}/{section}/{name}.csv"
+                yield from indent(shown.to_string(index=False), " " * 6).splitlines()
 
 
 def rows_about(

@@ -101,28 +101,39 @@ def draw(
         plot += p9.facet_wrap("panel", ncol=2)
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
-    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
-    enough = f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers."
-    digits = ".1f" if high - low > FEW_POINTS else ".2f"
-    means = ", ".join(
-        f"{row}{f' ({group})' if len(groups) > 1 else ''} {mean:+{digits}} (n = {n:,})"
-        if n
-        else f"{row} none"
-        for panel, row, group, mean, n in boxes[["panel", "row", "group", "mean", "n"]].to_numpy()
-        if panel == OVERALL
-    )
-    level = boxes["panel"].astype(str)
-    factor = np.where(level == OVERALL, OVERALL, options.by or OVERALL)
-    data = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
+    means = _means(boxes, len(groups) > 1, ".1f" if high - low > FEW_POINTS else ".2f")
     return theme.finish(
         plot,
         entry,
-        data[["arm", "model", "factor", "level", *spread.BOX]],
+        _data(boxes, options.by),
         size,
         f"Mean delta and flows: {means}. {spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
-        theme.thresholds_text(entry) if options.of == "norms" else enough if any(t_vals) else "",
+        theme.thresholds_text(entry) if options.of == "norms" else _enough(entry),
+    )
+
+
+def _enough(entry: Entry[DeltaFigureOptions]) -> str:
+    """Return how many valid answers the means need, in words; nothing where they need none."""
+    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
+    return f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
+
+
+def _data(boxes: pd.DataFrame, by: str | None) -> pd.DataFrame:
+    """Return the boxes under the names that their readers know."""
+    level = boxes["panel"].astype(str)
+    factor = np.where(level == OVERALL, OVERALL, by or OVERALL)
+    named = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
+    return named[["arm", "model", "factor", "level", *spread.BOX]]
+
+
+def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
+    """Return the mean of each box over all flows, in words; with its arm where there are several."""
+    whole = boxes.loc[boxes["panel"] == OVERALL, ["row", "group", "mean", "n"]]
+    return ", ".join(
+        f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
+        for row, group, mean, n in whole.itertuples(index=False)
     )
 
 
