@@ -37,7 +37,7 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
         yield from _with_files("published answers", name, release.origin, release.files)
     surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
     for name, survey in surveys.items():
-        yield from _with_files("ratings by people", name, survey.origin, {"ratings": survey.source})
+        yield from _with_files("ratings by people", name, dict(survey.origin), {"ratings": survey.file})
     people = study.people()
     for model in study.all_models():
         if model in people:

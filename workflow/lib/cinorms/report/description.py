@@ -99,7 +99,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         levels=scale.levels,
         options=scale.options,
         prompts=words.title,
-        prompts_citation=words.origin.get("citation", ""),
+        prompts_citation=dict(words.origin).get("citation", ""),
         people=study.survey(arm).people if people else "",
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
