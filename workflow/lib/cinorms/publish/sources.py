@@ -34,7 +34,7 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
         str(study.arms[arm].frame).partition("/")[0] for arm in study.arms_from("published")
     ):
         release = study.release(name)
-        yield from _with_files("published answers", name, release.origin, release.files)
+        yield from _with_files("published answers", name, dict(release.origin), release.files)
     surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
     for name, survey in surveys.items():
         yield from _with_files("ratings by people", name, dict(survey.origin), {"ratings": survey.file})

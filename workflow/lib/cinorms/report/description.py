@@ -88,8 +88,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     words = study.survey(arm) if people else study.prompt_set(settings.prompts)
     origin = ""
     if settings.source == "published" and settings.frame is not None:
-        release = study.release(settings.frame.partition("/")[0])
-        origin = str(release.origin.get("citation", settings.frame))
+        origin = study.release(settings.frame.partition("/")[0]).origin.citation
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,
