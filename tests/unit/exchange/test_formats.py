@@ -95,9 +95,9 @@ def test_plain_gives_the_answers_of_a_study_that_asked_itself(
         for line in lines_of(folder / "prompts.jsonl")
     ]
     imported = take("plain", write(tmp_path / "received.jsonl", lines[::-1]))
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    assert answers_bytes(imported.responses, tmp_path) == answers_bytes(direct, tmp_path)
 
 
 def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
     ]
     halves = [jsonl(tmp_path / "one.jsonl", lines[:9]), jsonl(tmp_path / "two.jsonl", lines[9:])]
     imported = take("openai_batch", *halves)
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     assert json.loads(imported.facts["elsewhere"])["stated"] == {"model": ["m-2026"]}
-    assert imported.matched.responses["n_prompt_tokens"].tolist() == [90] * 24
+    assert imported.responses["n_prompt_tokens"].tolist() == [90] * 24
     direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    assert answers_bytes(imported.responses, tmp_path) == answers_bytes(direct, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
@@ -134,9 +134,9 @@ def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) 
         imported = take(name, RECORDED / "inspect.eval", converted=RECORDED / "inspect_converted.jsonl")
     else:
         imported = take(name, RECORDED / f"{name}.jsonl")
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    assert answers_bytes(imported.responses, tmp_path) == answers_bytes(direct, tmp_path)
 
 
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(
         ]
     path = jsonl(tmp_path / "r.jsonl", lines)
     if same:
-        assert take(name, path).matched.reasons == {}
+        assert take(name, path).reasons == {}
     else:
         with pytest.raises(DataError, match=r"r\.jsonl: none of the 24 responses .*asked_otherwise 24"):
             take(name, path)
@@ -380,9 +380,9 @@ def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(
     lines = [json.dumps(line)[:-1] + f', "{key}": {odd}}}' for line, odd in planted]
     (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
     found = take("plain", tmp_path / "r.jsonl")
-    assert len(found.matched.responses) == 24
-    tables.write(found.matched.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
-    csv_tables.write(found.matched.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
+    assert len(found.responses) == 24
+    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
     stated = json.loads(found.facts["elsewhere"], parse_constant=pytest.fail)["stated"]
     json.dumps(stated, ensure_ascii=False).encode()  # no half characters
 
@@ -394,7 +394,7 @@ def test_a_number_that_is_none_is_missing_in_a_table_too(
 ) -> None:
     lines = [line | {"temperature": value, "n_output_tokens": value} for line in planted_lines()]
     found = take("plain", write(tmp_path / "r.jsonl", lines))
-    assert found.matched.responses["n_output_tokens"].isna().all()
+    assert found.responses["n_output_tokens"].isna().all()
     stated = json.loads(found.facts["elsewhere"])["stated"]
     assert stated.get("temperature") == ([1e300] if value == 1e300 else None)
     with pytest.raises(DataError, match="flow"):
@@ -434,7 +434,7 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None
 
 def test_half_a_character_in_a_list_can_be_written(tmp_path: Path) -> None:
     line = {"doc": {"id": planted_lines()[0]["id"]}, "resps": [["neutral \ud83d"]]}
-    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).matched.responses["text"][0] == "neutral ?"
+    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).responses["text"][0] == "neutral ?"
 
 
 def test_every_repeat_of_lm_eval_is_a_response(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import hashlib
 
 import pytest
 
-from cinorms.exchange.identity import prompt_hash, prompt_id, prompt_text, read_id, same_prompt
-from cinorms.exchange.way import ways_of
+from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, same_prompt, ways_of
 from cinorms.inference.questions import Questions
 
 from ...exchange_runs import arm

@@ -214,5 +214,5 @@ def read_numbers(release: Release) -> pd.DataFrame:
 
 def analyses_of(release: Release | None) -> list[str]:
     """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
-    named = [] if release is None else read_numbers(release)["analysis"]
-    return list(dict.fromkeys(name for name in named if name))
+    names = [] if release is None else read_numbers(release)["analysis"].tolist()
+    return list(dict.fromkeys(filter(None, names)))
