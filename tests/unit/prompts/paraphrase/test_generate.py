@@ -189,7 +189,7 @@ def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> N
 def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale: str) -> None:
     name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
     original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
-    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).texts
+    every = PlantedParaphraser({"name": "p"}).ask(Ask((original,), 99, scale, 1, seed=3)).texts
     assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
     taken = [original]
     for candidate in every:
@@ -442,8 +442,11 @@ def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen
 
 
 def test_the_seed_decides_the_planted_rewordings() -> None:
-    asked = {seed: PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, seed)) for seed in (1, 2)}
-    assert asked[1] == PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, 1))
+    asked = {
+        seed: PlantedParaphraser({"name": "p"}).ask(Ask((ORIGINAL,), 5, "acceptability", 1, seed))
+        for seed in (1, 2)
+    }
+    assert asked[1] == PlantedParaphraser({"name": "p"}).ask(Ask((ORIGINAL,), 5, "acceptability", 1, 1))
     assert asked[1] != asked[2]
 
 
