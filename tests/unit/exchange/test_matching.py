@@ -43,14 +43,15 @@ def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> Non
     assert rows["text"].isna().all()
 
 
-def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [{"text": "I changed my mind: neutral"}, {"finish_reason": "length"}])
+def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path, change: dict[str, str]) -> None:
     lines = planted_lines()
-    other = {**lines[1], "text": "I changed my mind: neutral"}
+    other = {**lines[1], **change}
     found = imported(tmp_path, [*lines, lines[0], other])
     assert found.reasons == {"contradicting": 2, "not_received": 1, "repeated": 1}
-    responses = found.responses
-    assert len(responses) == 23
-    assert "I changed my mind: neutral" not in set(responses["text"])
+    assert len(found.responses) == 23
+    ((column, value),) = change.items()
+    assert value not in set(found.responses[column])
     listed = found.unmatched.set_index("reason")
     assert listed.loc["repeated", "line"] == 25
     assert sorted(listed.loc["contradicting", "line"]) == [2, 26]
@@ -63,6 +64,8 @@ def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path) -> 
         ({"id": None, "prompt_sha256": "0" * 64}, "unknown_prompt"),
         ({"id": None, "prompt_sha256": "abc"}, "unknown_prompt"),
         ({"id": None, "prompt": "What is the capital of France?"}, "unknown_prompt"),
+        ({"prompt_sha256": "0" * 64}, "other_prompt"),
+        ({"prompt_sha256": "abc"}, "other_prompt"),
     ],
 )
 def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
@@ -71,34 +74,16 @@ def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, An
     assert found.reasons == {"not_received": 1, reason: 1}
 
 
-def test_numbers_with_another_prompts_hash_are_refused(tmp_path: Path) -> None:
-    lines = planted_lines()
-    flow, variant, _ = lines[0]["id"].split(".")
-    wrong = {**lines[0], "id": f"{flow}.{variant}.{'0' * 16}"}
-    assert imported(tmp_path, [wrong, *lines[1:]]).reasons == {"not_received": 1, "other_prompt": 1}
-
-
-def test_one_text_with_two_finish_reasons_is_a_contradiction(tmp_path: Path) -> None:
-    lines = planted_lines()
-    found = imported(tmp_path, [*lines, {**lines[1], "finish_reason": "length"}])
-    assert found.reasons == {"contradicting": 2, "not_received": 1}
-
-
 @pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
 @pytest.mark.parametrize("recorded", ["prompt", "messages"])
 def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
     tmp_path: Path, naming: str, recorded: str
 ) -> None:
-    prompts = list(planted_responses()[0].prompts())
+    keys = {"id": ["id"], "numbers": ["flow", "template", "order"], "prompt_sha256": ["sha256"]}[naming]
     lines = []
-    for prompt in prompts:
-        numbers = {"flow": prompt.flow, "template": prompt.template, "order": prompt.order}
-        named = {
-            "id": {"id": prompt.id},
-            "numbers": numbers,
-            "prompt_sha256": {"prompt_sha256": prompt.sha256},
-        }
-        lines.append({**named[naming], "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
+    for prompt in planted_responses()[0].prompts():
+        named = {naming if key == "sha256" else key: getattr(prompt, key) for key in keys}
+        lines.append({**named, "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
     assert imported(tmp_path, lines).reasons == {}
     # The prompt of the next question: only the scenario or the order of the options differs.
     lines[2][recorded] = lines[3][recorded]
@@ -136,12 +121,8 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path: Path) -> None:
         "temperature": 0,
     }
     lines[1] |= {"id": None, "prompt_sha256": key, "file": f"{key}.jsonl", "text": key}
-    path = tmp_path / "r.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    spec, vignettes, variants = arm()
-    found = import_responses(
-        format_named("plain"), [path], spec, vignettes, variants, None, None, [key, "neut"]
-    )
+    imported(tmp_path, lines)
+    found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, None, [key, "neut"])
     assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == [
         "neutral [key]",
         "stop [key]",
