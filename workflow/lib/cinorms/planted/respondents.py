@@ -242,8 +242,8 @@ def plant(
     flows = vignettes["flow"].to_numpy()
     table = pd.DataFrame({"flow": flows.astype(np.int32)})
     if respondent.control is not None:
-        level = scale.levels[scale.sides.index(1)] if respondent.control == "constant_answer" else pd.NA
-        table["level"] = pd.array([level] * len(table), dtype="Int8")
+        constant = scale.levels[scale.sides.index(1)] if respondent.control == "constant_answer" else pd.NA
+        table["level"] = pd.array([constant] * len(table), dtype="Int8")
         return table.assign(linear=0.0, residual=0.0)
     linear = np.full(len(flows), float(respondent.shift))
     levels = {factor: list(vignettes[factor].cat.categories) for factor in factors}
