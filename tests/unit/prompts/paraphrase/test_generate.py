@@ -616,6 +616,10 @@ def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(serv
     with pytest.raises(ParaphraseError, match=r"Incorrect API key provided: \[key\]") as raised:
         paraphraser.ask(ASK)
     assert "sk-secret" not in str(raised.value)
+    server.fault = lambda *_: Fault(400, message="no such model")
+    with pytest.raises(ParaphraseError, match="no such model"):
+        paraphraser.ask(ASK)
+    assert len(server.bodies) == 2, "only a refused seed is left out and asked again"
     with pytest.raises(ConfigError, match="the variable SOME_KEY is not set"):
         open_paraphraser(openai_entry(server), "SOME_KEY", None)
 
