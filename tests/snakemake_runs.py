@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -19,8 +19,15 @@ def snakemake(
     folder: Path, *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
 ) -> str:
     """Run Snakemake in ``folder`` and return what it printed; ``environment`` is this process's unless it is given."""
+    return run([*COMMAND, *arguments], folder, code, environment)
+
+
+def run(
+    command: Sequence[str | Path], folder: Path, code: int = 0, environment: Mapping[str, str] | None = None
+) -> str:
+    """Run a command, which must end with ``code``, and return what it printed."""
     done = subprocess.run(
-        [*COMMAND, *arguments],
+        command,
         cwd=folder,
         env=dict(os.environ if environment is None else environment),
         text=True,

@@ -56,13 +56,8 @@ def is_reachable(address: str) -> bool:
 def test_mlcroissant_loads_every_table(published: Path) -> None:
     found = json.loads(run(PYTHON, HERE / "check_croissant.py", published, folder=published).splitlines()[-1])
     assert found["errors"] == []
-    tables = {
-        "norms": "norms.csv",
-        "tables/answers": "tables/answers.csv",
-        "tables/regression": "tables/regression.csv",
-    }
-    for records, file in tables.items():
-        assert found["rows"][records] == len(pd.read_csv(published / file))
+    for records in ("norms", "tables/answers", "tables/regression"):
+        assert found["rows"][records] == len(pd.read_csv(published / f"{records}.csv"))
     for records in ("answers", "responses"):
         assert found["rows"][records] == len(pd.read_parquet(published / f"{records}.parquet"))
 
@@ -75,10 +70,8 @@ def test_every_eval_ever_accepts_the_records(published: Path) -> None:
 
 
 def test_the_ro_crate_validator_finds_nothing(published: Path) -> None:
-    copies = [
-        Path(os.environ.get("CINORMS_MIRROR", ""), "ro-crate", f"{name}.jsonld")
-        for name in ("crate", "workflow-run")
-    ]
+    mirror = Path(os.environ.get("CINORMS_MIRROR", ""), "ro-crate")
+    copies = [mirror / f"{name}.jsonld" for name in ("crate", "workflow-run")]
     given: list[Any] = copies if all(path.is_file() for path in copies) else []
     if not given and not is_reachable("https://w3id.org/ro/crate/1.1/context"):
         pytest.skip("the contexts of RO-Crate can neither be downloaded nor found in CINORMS_MIRROR/ro-crate")

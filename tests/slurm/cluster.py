@@ -112,15 +112,9 @@ class Cluster:
         self._configure()
         munge = {name: self.folder / f"munge.{name}" for name in ("socket", "pid", "log", "seed")}
         self._start(
-            *(
-                "munged",
-                "--foreground",
-                "--force",
-                "--num-threads=10",
-                f"--key-file={self.folder / 'munge.key'}",
-            ),
-            *(f"--socket={munge['socket']}", f"--pid-file={munge['pid']}"),
-            *(f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
+            *("munged", "--foreground", "--force", "--num-threads=10"),
+            *(f"--key-file={self.folder / 'munge.key'}", f"--socket={munge['socket']}"),
+            *(f"--pid-file={munge['pid']}", f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
         )
         self._wait("munge", munge["socket"].exists)
         conf = str(self.folder / "slurm.conf")
@@ -182,9 +176,7 @@ class Cluster:
 
         if not self._until(is_over, PATIENCE) or not is_there():
             written = [*self.folder.glob("*.out"), *self.folder.glob("*.log")]
-            ends = "\n".join(
-                f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}" for path in written
-            )
+            ends = "\n".join(f"--- {p.name}\n{p.read_text(errors='replace')[-2000:]}" for p in written)
             raise RuntimeError(f"{what} has not come up in {PATIENCE:.0f} s.\n{ends}")
 
     def _until(self, holds: Callable[[], bool], seconds: float) -> bool:

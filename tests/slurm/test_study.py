@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ..snakemake_runs import write_yaml
+from ..snakemake_runs import run, write_yaml
 from .cluster import Cluster
 from .project import Project
 
@@ -53,23 +52,10 @@ def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> N
         (["status"], "Study trial: 3 done"),
         (["check", "--profile", "profiles/slurm"], "ok       partitions   nothing to look at"),
     ):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                f"cinorms.run.{arguments[0]}",
-                "--configfile",
-                "trial.yaml",
-                *arguments[1:],
-            ],
-            cwd=project.folder,
-            env={**project.environment, "PYTHONPATH": str(project.folder / "workflow/lib")},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        assert done.returncode == 0, done.stdout
-        assert words in done.stdout
+        module, *options = arguments
+        command = [sys.executable, "-m", f"cinorms.run.{module}", "--configfile", "trial.yaml", *options]
+        environment = {**project.environment, "PYTHONPATH": str(project.folder / "workflow/lib")}
+        assert words in run(command, project.folder, environment=environment)
     states = (project.folder / "results/trial/responses").rglob(".progress/*.json")
     assert [json.loads(path.read_text())["phase"] for path in states] == ["done"] * len(MODELS)
 

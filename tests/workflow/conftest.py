@@ -9,21 +9,12 @@ import pytest
 
 from ..snakemake_runs import copy_project, snakemake, write_yaml
 
+SELECT = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]}
+MAIN = {"dataset": "iot", "prompts": "chatgpt", "select": SELECT, "templates": 5, "orders": {"count": 1}}
 SMALL = {
     "study": "tiny",
     "models": ["planted-gpt-4o-mini", "planted-constant-position"],
-    "arms": {
-        "main": {
-            "dataset": "iot",
-            "prompts": "chatgpt",
-            "select": {
-                "sender": ["a fitness tracker"],
-                "recipient": ["its manufacturer", "the local police"],
-            },
-            "templates": 5,
-            "orders": {"count": 1},
-        }
-    },
+    "arms": {"main": MAIN},
     "norms": {"t_val": 3, "grid": {"t_val": [3]}},
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["main"]},

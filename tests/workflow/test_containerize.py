@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from .conftest import SMALL, Project
+from ..snakemake_runs import snakemake
+from .conftest import MAIN, SMALL, Project
 
 #: What Snakemake asks conda for before it looks at a workflow: `conda info --json`, and a setting.
 INFO = {"conda_version": "25.1.1", "platform": "linux-64", "conda_prefix": "/opt/conda", "channels": []}
@@ -31,26 +30,18 @@ esac
     conda.write_text(f"#!/bin/sh{answers}", encoding="utf-8")
     conda.chmod(0o755)
     project.write("study.yaml", study)
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--containerize", "--configfile", "study.yaml"],
-        cwd=project.folder,
-        env={**os.environ, "PATH": f"{conda.parent}:{os.environ['PATH']}"},
-        text=True,
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    environment = {**os.environ, "PATH": f"{conda.parent}:{os.environ['PATH']}"}
+    return snakemake(project.folder, "--containerize", "--configfile", "study.yaml", environment=environment)
 
 
 def test_every_environment_is_in_the_container(project: Project, tmp_path: Path) -> None:
     recipe = containerize(project, SMALL, tmp_path)
     for name in ("core", "openai", "vllm"):
         assert f"COPY envs/{name}.yaml" in recipe
-    declared = yaml.safe_load(
-        (project.folder / "resources/prompts/planted_paraphrases.yaml").read_text(encoding="utf-8")
-    )
+    planted = project.folder / "resources/prompts/planted_paraphrases.yaml"
+    declared = yaml.safe_load(planted.read_text(encoding="utf-8"))
     declared |= {"paraphraser": "pegasus", "checkpoint": {"source": "somebody/pegasus", "revision": None}}
     project.write("resources/prompts/mine.yaml", declared)
-    arm = {**SMALL["arms"]["main"], "prompts": "mine"}
+    arm = {**MAIN, "prompts": "mine"}
     recipe = containerize(project, {**SMALL, "arms": {"main": arm}}, tmp_path)
     assert "COPY envs/paraphrase.yaml" in recipe

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ..snakemake_runs import add_model
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: An engine that takes long to start: it notes every start, and what it is asked.
 SLOW = """
@@ -62,7 +62,7 @@ ENGINE = EngineKind(
 )
 """
 
-ARM = {**SMALL["arms"]["main"], "templates": 2}  # type: ignore[index]
+ARM = {**MAIN, "templates": 2}
 N = 216 * 2
 
 

@@ -7,24 +7,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 
-from .conftest import SMALL, Project
+from ..snakemake_runs import add_model
+from .conftest import MAIN, SMALL, Project
 
 MODEL = "planted-gpt-4o-mini"
-FIGURE: dict[str, Any] = {"figures": {}}
 
 
 def elsewhere(name: str, **arm: Any) -> dict[str, Any]:
     """Return the small study with responses from elsewhere."""
-    main = {
-        **SMALL["arms"]["main"],
-        "source": "responses",
-        "response_format": "plain",
-        "models": [MODEL],
-        **arm,
-    }  # type: ignore[index]
-    return {**SMALL, "study": name, "models": [MODEL], "arms": {"main": main}, **FIGURE}
+    told = {"source": "responses", "response_format": "plain", "models": [MODEL]}
+    main = {**MAIN, **told, **arm}
+    return {**SMALL, "study": name, "models": [MODEL], "arms": {"main": main}, "figures": {}}
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +27,13 @@ def answered(finished: Project) -> Project:
     finished.run("--configfile", "tiny.yaml", "--", "export_prompts_plain")
     exported = finished.folder / "results/tiny/exported/plain/main/prompts.jsonl"
     responses = pd.read_parquet(finished.folder / f"results/tiny/responses/main/{MODEL}/1-of-1.parquet")
-    said = {
-        (flow, variant): text for flow, variant, text in responses[["flow", "variant", "text"]].to_numpy()
-    }
+    said = responses.set_index(["flow", "variant"])["text"]
     received = finished.folder / "received"
     received.mkdir()
     lines = [json.loads(line) for line in exported.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == len(responses)
-    texts = [
-        json.dumps({"id": line["id"], "text": said[line["flow"], f"{line['template']}_{line['order']}"]})
-        for line in lines
-    ]
+    asked = [(line["flow"], f"{line['template']}_{line['order']}") for line in lines]
+    texts = [json.dumps({"id": line["id"], "text": said[at]}) for line, at in zip(lines, asked, strict=True)]
     (received / f"{MODEL}.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
     half = len(texts) // 2
     for number, part in enumerate((texts[half:], texts[:half])):
@@ -61,11 +51,8 @@ def test_the_answers_are_those_of_the_study_that_asked(answered: Project, files:
         assert (there / path).read_bytes() == (here / path).read_bytes()
     (received,) = json.loads((there / "provenance.json").read_text(encoding="utf-8"))["received"]
     assert (received["origin"], received["unmatched"]) == ("a test", {})
-    assert (
-        received["used"]
-        == received["received"]
-        == len(pd.read_parquet(there / f"answers/main/{MODEL}.parquet"))
-    )
+    answers = pd.read_parquet(there / f"answers/main/{MODEL}.parquet")
+    assert received["used"] == received["received"] == len(answers)
     page = (there / "report/index.html").read_text(encoding="utf-8")
     assert "another tool" in page
     assert "a test" in page
@@ -109,26 +96,10 @@ def test_a_published_folder_has_no_key_no_folder_and_no_host_of_a_local_network(
 ) -> None:
     key = "sk-of-a-test-0123456789"
     monkeypatch.setenv("KEY_OF_A_TEST", key)
-    registry = answered.folder / "config/models.yaml"
-    entry = {
-        "engine": "openai",
-        "family": "f",
-        "source": "m",
-        "key_variable": "KEY_OF_A_TEST",
-        "wrap": "none",
-    }
-    entry |= {
-        "base_url": "http://gpu17:8000/v1",
-        "capacity": None,
-        "alignment": "none",
-        "quantisation": "none",
-    }
-    registry.write_text(
-        registry.read_text(encoding="utf-8") + yaml.safe_dump({"remote": entry}), encoding="utf-8"
-    )
-    lines = [
-        json.loads(line) for line in (answered.folder / f"received/{MODEL}.jsonl").read_text().splitlines()
-    ]
+    entry = {"engine": "openai", "family": "f", "source": "m", "base_url": "http://gpu17:8000/v1"}
+    add_model(answered.folder, remote={**entry, "key_variable": "KEY_OF_A_TEST"})
+    texts = (answered.folder / f"received/{MODEL}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = list(map(json.loads, texts))
     for line in lines[:9]:
         line |= {"text": f"{line['text']} (asked with {key})", "model": f"m of {key}"}
     received = answered.folder / "received/remote.jsonl"

@@ -41,9 +41,8 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_a_run_writes_the_same_bytes_with_forks_and_without(project: Project, without: Project) -> None:
     append(project.folder / SCRIPT, PARENT)
     project.run("--configfile", "tiny.yaml")
-    (parent,) = [
-        line for line in (project.folder / LOG).read_text().splitlines() if line.startswith("parent:")
-    ]
+    lines = (project.folder / LOG).read_text().splitlines()
+    (parent,) = (line for line in lines if line.startswith("parent:"))
     assert "forkserver" in parent
     assert len(parent) < 2000, "it fills the screen of ps"
     assert "forkserver" not in (without.folder / LOG).read_text()

@@ -7,29 +7,18 @@ from typing import Any
 
 import pytest
 
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: The same planted norms asked with other seeds are two models with the same norms.
 STUDY: dict[str, Any] = {
     **SMALL,
     "study": "gated",
-    "arms": {
-        name: {**SMALL["arms"]["main"], "temperature": temperature}  # type: ignore[index]
-        for name, temperature in (("main", 0), ("hot", 0.7))
-    },
+    "arms": {name: {**MAIN, "temperature": temperature} for name, temperature in (("main", 0), ("hot", 0.7))},
     "analyses": {},
     "figures": {},
     "gates": {
-        "arms": {
-            "base": "gated/main/planted-gpt-4o-mini",
-            "new": "gated/hot/planted-gpt-4o-mini",
-            "policy": "wide.yaml",
-        },
-        "models": {
-            "base": "gated/main/planted-gpt-4o-mini",
-            "new": "gated/main/planted-constant-position",
-            "policy": "wide.yaml",
-        },
+        name: {"base": "gated/main/planted-gpt-4o-mini", "new": f"gated/{new}", "policy": "wide.yaml"}
+        for name, new in (("arms", "hot/planted-gpt-4o-mini"), ("models", "main/planted-constant-position"))
     },
 }
 POLICY = {"claims": {"overall": {"kind": "shift", "margin": 0.5}, "norms": {"kind": "flips", "at_most": 0.2}}}
@@ -61,17 +50,13 @@ def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated: Project
         "--configfile", "gated.yaml", "-n", "--", "gate", ok=False
     )
     gated.write("wide.yaml", POLICY)
-    gates = {"a": {"base": "elsewhere/main/m", "new": "gated/warm", "policy": "wide.yaml"}}
-    for key, message in (
-        ("base", "gated.yaml: gates.a.base: 'elsewhere/main/m': there are no results of a study here"),
-        ("new", "gated.yaml: gates.a.new: 'gated/warm': the study has no arm 'warm'; allowed: hot, main"),
+    gate = STUDY["gates"]["models"]
+    for key, given, message in (
+        ("base", "elsewhere/main/m", "'elsewhere/main/m': there are no results of a study here"),
+        ("new", "gated/warm", "'gated/warm': the study has no arm 'warm'; allowed: hot, main"),
+        ("policy", "none.yaml", "there is no file 'none.yaml'"),
     ):
-        one = {**gates["a"], "base": "gated/hot/planted-gpt-4o-mini"} if key == "new" else gates["a"]
-        gated.write("gated.yaml", {**STUDY, "gates": {"a": one}})
+        gated.write("gated.yaml", {**STUDY, "gates": {"a": {**gate, key: given}}})
         printed = gated.run("--configfile", "gated.yaml", "-n", "--", "gate", ok=False)
-        assert message in printed
+        assert f"gated.yaml: gates.a.{key}: {message}" in printed
         assert "Traceback" not in printed
-    gated.write("gated.yaml", {**STUDY, "gates": {"a": {**gates["a"], "policy": "none.yaml"}}})
-    assert "gated.yaml: gates.a.policy: there is no file 'none.yaml'" in gated.run(
-        "--configfile", "gated.yaml", "-n", ok=False
-    )

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from ..snakemake_runs import ROOT, snakemake
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 #: What snakedeploy writes, with a name for the rules and the caller's own default target.
 CALLER = """
@@ -163,11 +163,10 @@ def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller: Caller) -> No
 def test_two_modules_have_two_studies(caller: Caller) -> None:
     caller.write({"one": {**SMALL, "study": "one"}, "two": {**SMALL, "study": "two"}}, config='config["one"]')
     text = (caller.folder / "Snakefile").read_text(encoding="utf-8")
-    second = text[text.index("module cinorms") : text.index("rule mine")]
-    second = (
-        second.replace("cinorms:", "second:").replace('"one"', '"two"').replace("from cinorms", "from second")
-    )
-    text = text.replace("rule mine", second.replace("as cinorms_", "as second_") + "\nrule mine")
+    second = text[text.index("module cinorms") : text.index("rule mine")].replace('"one"', '"two"')
+    for words in ("cinorms:", "from cinorms", "as cinorms_"):
+        second = second.replace(words, words.replace("cinorms", "second"))
+    text = text.replace("rule mine", f"{second}\nrule mine")
     (caller.folder / "Snakefile").write_text(text, encoding="utf-8")
     printed = caller.run("-n", "--", "cinorms_all", "second_all")
     for study in ("one", "two"):
@@ -218,7 +217,7 @@ def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, reposit
 
 
 def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, repository: Path) -> None:
-    arm = {**SMALL["arms"]["main"], "prompts": "planted_paraphrases"}
+    arm = {**MAIN, "prompts": "planted_paraphrases"}
     clone = repr(f"git+file://{repository}/workflow/Snakefile@v7")
     caller.write({**SMALL, "arms": {"main": arm}}, clone)
     printed = caller.run("-n", ok=False)
@@ -243,8 +242,7 @@ def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> Non
     hiding = tmp_path / "hiding"
     hiding.mkdir()
     (hiding / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(hiding)}
-    printed = snakemake(caller.folder, "-n", code=1, environment=environment)
+    printed = snakemake(caller.folder, "-n", code=1, environment={**os.environ, "PYTHONPATH": str(hiding)})
     assert "The package 'pyarrow' is not installed" in printed
     assert "-m pip install -r" in printed
     assert "Traceback" not in printed

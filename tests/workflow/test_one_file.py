@@ -6,11 +6,11 @@ Deleting the file removes every trace of the kind.
 from __future__ import annotations
 
 import copy
-import subprocess
 import sys
 
 import pandas as pd
 
+from ..snakemake_runs import run
 from .conftest import SMALL, Project
 
 ANALYSIS = '''"""Kind ``loudest``: the flow that most variants agree on."""
@@ -100,8 +100,7 @@ KINDS = (
 def reference(project: Project) -> dict[str, str]:
     """Return the reference that the project's library writes."""
     command = [sys.executable, "-m", "cinorms.reference", "docs"]
-    environment = {"PYTHONPATH": str(project.folder / "workflow/lib")}
-    subprocess.run(command, cwd=project.folder, env=environment, check=True)
+    run(command, project.folder, environment={"PYTHONPATH": str(project.folder / "workflow/lib")})
     return {path.name: path.read_text(encoding="utf-8") for path in project.folder.glob("docs/reference/*")}
 
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from base64 import b64encode
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +19,7 @@ from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, as_csv
 from .conftest import PROMPTS, Project
 from .identifiers import files_naming, originals
 
+TEMPLATE_INTERCEPT = {"factors": ["sender"], "errors": "template_intercept"}
 STUDY = {
     "study": "doors",
     "resources": ["../mine"],
@@ -32,12 +34,7 @@ STUDY = {
         "answers": {"kind": "answer_counts", "arms": ["main", "people", "own"]},
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
         "stability": {"kind": "stability", "arms": ["people"]},
-        "raters": {
-            "kind": "response_regression",
-            "arms": ["people"],
-            "factors": ["sender"],
-            "errors": "template_intercept",
-        },
+        "raters": {"kind": "response_regression", "arms": ["people"], **TEMPLATE_INTERCEPT},
         "weights": {"kind": "linear_regression", "arms": ["main", "people"]},
         "differences": {"kind": "people_differences", "arms": ["main", "people"], "people": "people"},
         "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"},
@@ -67,10 +64,8 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
 
 def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
     project, printed = rated
-    found = [
-        path for name in ("results", "logs", ".snakemake") for path in (project.folder / name).rglob("*")
-    ]
-    files = [path for path in found if path.is_file()]
+    made = [project.folder / name for name in ("results", "logs", ".snakemake")]
+    files = [path for folder in made for path in folder.rglob("*") if path.is_file()]
     assert {".parquet", ".html", ".log", ".csv", ".json", ".svg"} <= {path.suffix for path in files}
     assert files_naming(files, [text.encode() for text in (*IDS, COMMENT)]) == []
     assert not any(text in printed for text in IDS)
@@ -102,17 +97,17 @@ def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
     page = (results / "report/index.html").read_text(encoding="utf-8")
     assert mark in page
     assert "rated by people, not by models: nine neighbours gave 54 ratings" in page
-    for figure in ("distribution", "spread", "weights"):
-        assert mark in " ".join((results / f"figures/{figure}.txt").read_text(encoding="utf-8").split()), (
-            figure
-        )
-    assert "people 6 flows in 9 raters" in " ".join((results / "figures/spread.txt").read_text().split())
+    names = ("distribution", "spread", "weights")
+    captions = {
+        name: " ".join((results / f"figures/{name}.txt").read_text("utf-8").split()) for name in names
+    }
+    assert all(mark in caption for caption in captions.values()), captions
+    assert "people 6 flows in 9 raters" in captions["spread"]
     card = (results / "cards/people.md").read_text(encoding="utf-8")
     assert "Ratings by people: no model gave these answers." in card
     assert "6 flows, each rated by up to 10 people" in card
     assert "people" in (results / "printed/models.csv").read_text(encoding="utf-8")
-    planted = pd.read_csv(results / "tables/raters.csv")["any_planted"]
-    assert not planted.any()
+    assert not pd.read_csv(results / "tables/raters.csv")["any_planted"].any()
 
 
 def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
@@ -121,17 +116,13 @@ def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
     measures = pd.read_csv(tables / "reliability.csv").set_index(["arm", "model", "measure"])
     assert {"icc_1", "icc_k", "alpha"} <= set(measures.loc[("people", "people")].index)
     assert "icc_k" not in measures.loc[("main", "planted-uniform")].index
-    weights = pd.read_csv(tables / "weights.csv")
-    of_people = weights[weights["arm"] == "people"]
-    assert set(of_people["n_templates"]) == {9}
-    assert set(of_people["n"]) == {54}
-    raters = pd.read_csv(tables / "raters.csv")
-    assert set(raters["n_templates"].dropna()) == {9}
+    weights = pd.read_csv(tables / "weights.csv").query("arm == 'people'")
+    assert set(zip(weights["n_templates"], weights["n"], strict=True)) == {(9, 54)}
+    assert set(pd.read_csv(tables / "raters.csv")["n_templates"].dropna()) == {9}
     differences = pd.read_csv(tables / "differences.csv")
     assert set(differences["model"]) == {"planted-uniform", "planted-gpt-4o-mini"}
-    assert (
-        differences["estimate"] - (differences["model_estimate"] - differences["people_estimate"])
-    ).abs().max() < 1e-9
+    expected = differences["model_estimate"] - differences["people_estimate"]
+    assert differences["estimate"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-9)
     assert set(pd.read_csv(tables / "factors.csv")["factor"]) == {"sender", "recipient"}
 
 
@@ -155,34 +146,22 @@ RATED = {
     "purpose": ["fighting terrorism"],
     "role": ["a hospital", "an insurance company", "a government agency"],
 }
+VARIED = {"factors": ["role", "consent", "privacy"]}
+CHATBOT = {"dataset": "chatbot", "select": RATED}
 LINE_STUDY = {
     "study": "line",
     "resources": ["../mine"],
     "models": ["planted-chatbot"],
     "arms": {
-        "main": {"dataset": "chatbot", "prompts": "chatbot", "orders": {"count": 1}, "select": RATED},
-        "people": {"dataset": "chatbot", "source": "human", "ratings": "made", "select": RATED},
-        "people-concern": {
-            "dataset": "chatbot",
-            "source": "human",
-            "ratings": "made/concern",
-            "select": RATED,
-        },
+        "main": {**CHATBOT, "prompts": "chatbot", "orders": {"count": 1}},
+        "people": {**CHATBOT, "source": "human", "ratings": "made"},
+        "people-concern": {**CHATBOT, "source": "human", "ratings": "made/concern"},
     },
     "norms": {"t_val": 2, "grid": {"t_val": [2]}},
     "analyses": {
-        "table9": {
-            "kind": "linear_regression",
-            "arms": ["people", "people-concern"],
-            "factors": ["role", "consent", "privacy"],
-            "errors": "raters",
-        },
-        "factors": {
-            "kind": "people_factors",
-            "arms": ["main", "people"],
-            "people": "people",
-            "factors": ["role", "consent", "privacy"],
-        },
+        "table9": {"kind": "linear_regression", "arms": ["people", "people-concern"], "errors": "raters"}
+        | VARIED,
+        "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"} | VARIED,
         "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
         "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
     },
@@ -204,12 +183,7 @@ def rated_line(survey: dict[str, object]) -> str:
     text = io.StringIO()
     out = csv.writer(text)
     out.writerow(["ParticipantId", "Usage", *RATED, "appropriate_score", "concern_score"])
-    flows = [
-        (role, consent, privacy)
-        for role in RATED["role"]
-        for consent in RATED["consent"]
-        for privacy in RATED["privacy"]
-    ]
+    flows = list(product(*(RATED[factor] for factor in VARIED["factors"])))
     for number in range(PEOPLE * len(flows)):
         person = number % PEOPLE
         role, consent, privacy = flows[(number // PEOPLE + person) % len(flows)]
@@ -244,12 +218,8 @@ def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_people_and_models_on_a_number_line(on_a_line: Path) -> None:
     table9 = pd.read_csv(on_a_line / "tables/table9.csv").set_index(["arm", "factor", "level"])
-    assert table9.loc[("people", "consent", "not informed"), "estimate"] == pytest.approx(
-        WITHOUT_CONSENT, abs=1
-    )
-    assert table9.loc[("people-concern", "consent", "not informed"), "estimate"] == pytest.approx(
-        -WITHOUT_CONSENT, abs=1
-    )
+    for arm, effect in (("people", WITHOUT_CONSENT), ("people-concern", -WITHOUT_CONSENT)):
+        assert table9.loc[(arm, "consent", "not informed"), "estimate"] == pytest.approx(effect, abs=1)
     assert set(table9["n_templates"]) == {PEOPLE}
     factors = pd.read_csv(on_a_line / "tables/factors.csv").set_index("factor")
     assert factors.loc["role", "people_range"] < 5
@@ -283,7 +253,6 @@ def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line: Path
     assert "| norms | approved of | disapproved of |" in card
     assert "higher (more appropriate)" in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
-    captions = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.txt")]
-    drawn = [path.read_text(encoding="utf-8") for path in (on_a_line / "figures").glob("*.svg")]
-    for text in (page, card, *captions, *drawn):
+    figures = [*on_a_line.glob("figures/*.txt"), *on_a_line.glob("figures/*.svg")]
+    for text in (page, card, *(path.read_text(encoding="utf-8") for path in figures)):
         assert "accept" not in text.lower()

@@ -10,19 +10,19 @@ import pytest
 from cinorms import open_results
 from cinorms.core import tables
 
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 ARMS = {
     "off": {"effort": "none"},
     "short": {"effort": "low", "budget": 200},
     "long": {"effort": "high", "budget": 4000},
 }
-MAIN = {**SMALL["arms"]["main"], "orders": {"count": 5}, "templates": 3}
+ARM = {**MAIN, "orders": {"count": 5}, "templates": 3}
 STUDY = {
     **SMALL,
     "study": "thinking",
     "models": ["planted-reasoner"],
-    "arms": {"plain": MAIN, **{name: {**MAIN, "reasoning": stated} for name, stated in ARMS.items()}},
+    "arms": {"plain": ARM, **{name: {**ARM, "reasoning": stated} for name, stated in ARMS.items()}},
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["plain", *ARMS]},
         "traces": {"kind": "trace_bias", "arms": ["plain", *ARMS], "unit": "template"},

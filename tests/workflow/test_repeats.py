@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import SMALL, Project
+from .conftest import MAIN, SMALL, Project
 
 SHARE = 0.1
 RESPONDENT = {
@@ -24,8 +24,8 @@ STUDY: dict[str, Any] = {
     "resources": ["own"],
     "models": ["wavering", "planted-gpt-4o-mini"],
     "arms": {
-        "main": {**SMALL["arms"]["main"], "repeat": 3},
-        "hot": {**SMALL["arms"]["main"], "temperature": 0.05},
+        "main": {**MAIN, "repeat": 3},
+        "hot": {**MAIN, "temperature": 0.05},
     },
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["main"]},
@@ -71,9 +71,7 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     project.write("tiny.yaml", STUDY)
     output = project.run("--configfile", "tiny.yaml")
     assert bytes_of(project, *kept) == before
-    files = sorted(
-        path.name for path in (project.folder / "results/tiny/responses/main/wavering").glob("*.parquet")
-    )
+    files = sorted(path.name for path in responses(project) if path.parts[-3:-1] == ("main", "wavering"))
     assert files == ["1-of-1-repeat-2.parquet", "1-of-1-repeat-3.parquet", "1-of-1.parquet"], output
 
     rows = {(row["arm"], row["model"]): row for row in table(project, "again")}
@@ -82,12 +80,7 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     assert float(wavering["conf_low"]) < SHARE < float(wavering["conf_high"])
     assert abs(float(wavering["answers_differ"]) - SHARE) < 0.02
     assert float(wavering["statuses_differ"]) == 0
-    assert (
-        float(steady["answers_differ"])
-        == float(steady["replies_differ"])
-        == float(steady["norms_differ"])
-        == 0
-    )
+    assert {float(steady[f"{what}_differ"]) for what in ("answers", "replies", "norms")} == {0}
     assert rows["hot", "wavering"]["status"] == "not_repeated"
 
     contrasts = {row["model_a"]: row for row in table(project, "contrasts")}
@@ -97,8 +90,8 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
 
     provenance = json.loads((project.folder / "results/tiny/provenance.json").read_text(encoding="utf-8"))
     listed = {
-        (one["arm"], one["model"]): [each["shard"] for each in one.get("repeats", [])]
-        for one in provenance["asked"]
+        (asked["arm"], asked["model"]): [again["shard"] for again in asked.get("repeats", [])]
+        for asked in provenance["asked"]
     }
     assert listed["main", "wavering"] == ["1-of-1-repeat-2", "1-of-1-repeat-3"]
     assert listed["hot", "wavering"] == []

@@ -8,8 +8,6 @@ import lzma
 import os
 import pickle
 import re
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from cinorms.published.releases import COLUMNS, load_release, read_numbers
 from cinorms.replication.comparison import compare
 
 from ..printed_numbers import differences, other_stars
-from ..snakemake_runs import ROOT
+from ..snakemake_runs import ROOT, snakemake
 from .conftest import Project
 
 MODELS = {"tulu-2-7b": "tulu-2-7b", "gpt-4o-mini": "gpt-4o-mini-8B"}
@@ -35,20 +33,12 @@ SCHOOL = {
     "template": "{{ sender }} tells {{ recipient }}",
 }
 FLOWS = [f"{sender} tells {recipient}" for sender in SENDERS for recipient in RECIPIENTS]
+PUBLISHED = {"dataset": "school", "prompts": "chatgpt", "source": "published", "frame": "school/whole"}
 STUDY = {
     "study": "printed",
     "compare": "school",
     "models": list(MODELS),
-    "arms": {
-        "main": {
-            "dataset": "school",
-            "prompts": "chatgpt",
-            "source": "published",
-            "frame": "school/whole",
-            "templates": 2,
-            "orders": {"count": 2},
-        }
-    },
+    "arms": {"main": {**PUBLISHED, "templates": 2, "orders": {"count": 2}}},
     "norms": {
         "consensus": "papers",
         "t_val": 3,
@@ -71,13 +61,12 @@ def frame() -> pd.DataFrame:
         "p#1_0": [2.0, 1.0, 0.0, 2.0],
         "p#1_1": [2.0, -1.0, 0.0, -2.0],
     }
+    texts = ("Scenario", "dataset", "model")
     parts = [
         pd.DataFrame({"Scenario": FLOWS[::-1], "dataset": "school", "model": name} | scores)
         for name in MODELS.values()
     ]
-    whole = pd.concat(parts, ignore_index=True).astype(
-        dict.fromkeys(("Scenario", "dataset", "model"), object)
-    )
+    whole = pd.concat(parts, ignore_index=True).astype(dict.fromkeys(texts, object))
     whole.columns = pd.Index(list(whole.columns), dtype=object)
     return whole
 
@@ -158,14 +147,8 @@ def test_a_number_that_does_not_match_fails_and_everything_else_is_there(
     assert "3 of 4" in printed
     assert "Traceback" not in printed
     results = school.folder / "results/printed"
-    for name in (
-        "comparison.csv",
-        "index.html",
-        "report/index.html",
-        "tables/counts.csv",
-        "figures/answers.png",
-    ):
-        assert (results / name).exists()
+    made = ("comparison.csv", "index.html", "report/index.html", "tables/counts.csv", "figures/answers.png")
+    assert all((results / name).exists() for name in made)
     assert not (results / "comparison.txt").exists()
     assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
 
@@ -214,21 +197,11 @@ def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
 
 @pytest.mark.slow
 def test_every_printed_number_of_the_paper_is_found_again(project: Project, mirror: Path) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--configfile", "config/replication.yaml"]
     printed = {n: f"results/replication/printed/table{n}.csv" for n in (2, 3, 4)}
-    environment = {**os.environ, "CINORMS_MIRROR": str(mirror)}
-    done = subprocess.run(
-        [*command, "--", "results/replication/comparison.csv", *printed.values()],
-        cwd=project.folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-    comparison = pd.read_csv(
-        project.folder / "results/replication/comparison.csv", dtype=str, keep_default_na=False
-    )
+    comparison_file = "results/replication/comparison.csv"
+    targets = ("--configfile", "config/replication.yaml", "--", comparison_file, *printed.values())
+    snakemake(project.folder, *targets, environment={**os.environ, "CINORMS_MIRROR": str(mirror)})
+    comparison = pd.read_csv(project.folder / comparison_file, dtype=str, keep_default_na=False)
     assert comparison[comparison["match"] == "no"].empty
     near = set(comparison.loc[comparison["match"] == "within reach", "cell"])
     counted = comparison[comparison["match"].isin(["yes", "within reach"])].groupby("item").size()

@@ -129,18 +129,9 @@ ASSESSED = {"assess_norms": 2, **JUDGED}
 ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
-    "ask_planted": 1,
-    "describe_planted": 1,
-    "preview_prompts": 1,
-    "gather_provenance": 1,
-    "read_answers": 1,
-    "check_overrides": 1,
-    "assess_norms": 1,
-    "list_norms": 1,
-    "describe_study": 1,
-    "describe_tables": 1,
-    "write_card": 1,
-    "write_report": 1,
+    **dict.fromkeys(("ask_planted", "describe_planted", "preview_prompts", "gather_provenance"), 1),
+    **dict.fromkeys(("read_answers", "check_overrides", "assess_norms", "list_norms"), 1),
+    **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a figure's title": (
@@ -152,20 +143,10 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a model added": (
         value("models", to=[*STUDY["models"], "planted-constant-position"]),
         {
-            "ask_planted": 2,
-            "describe_planted": 2,
-            "gather_provenance": 1,
-            "read_answers": 2,
-            "check_overrides": 1,
-            "assess_norms": 2,
-            "list_norms": 1,
-            "describe_study": 1,
-            "describe_tables": 1,
-            "make_table": 2,
-            "draw_figure": 2,
-            "print_table": 1,
+            **dict.fromkeys(("ask_planted", "describe_planted", "read_answers"), 2),
+            **dict.fromkeys(("gather_provenance", "check_overrides", "print_table"), 1),
+            **ANSWERED,
             "write_card": 2,
-            "write_report": 1,
         },
     ),
     "an arm added": (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from cinorms.results import Results
 from cinorms.trace import trace
 
 from ..scales import ACCEPTABILITY
-from ..snakemake_runs import ROOT
+from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
@@ -76,13 +75,9 @@ def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, resu
     words = ACCEPTABILITY.options
     for model, part in norms.groupby("model"):
         shown = figure[figure["model"] == model].set_index("outcome")["flows"]
-        assert (
-            part["norm"].value_counts().reindex(words, fill_value=0).tolist() == shown[list(words)].tolist()
-        )
-        reasons = list(NORM_LABELS.values())
-        assert (
-            part["reason"].value_counts().reindex(reasons, fill_value=0).tolist() == shown[reasons].tolist()
-        )
+        for column, names in (("norm", list(words)), ("reason", list(NORM_LABELS.values()))):
+            counts = part[column].value_counts().reindex(names, fill_value=0)
+            assert counts.tolist() == shown[names].tolist()
         assert shown.sum() == len(part)
     card = json.loads((demo / "results/demo/cards/planted-gpt-4o-mini.json").read_text(encoding="utf-8"))
     first = norms[norms["model"] == "planted-gpt-4o-mini"]
@@ -93,11 +88,8 @@ def test_the_dictionary_has_every_column_of_every_file(demo: Path, results: Resu
     folder, dictionary = demo / "results/demo", results.dictionary
     assert dictionary.columns.tolist() == ["file", "holds", "column", "description"]
     described = dictionary.groupby("file")["column"].apply(list)
-    made = [
-        path
-        for path in folder.rglob("*")
-        if path.suffix in (".csv", ".parquet") and ".journal" not in str(path)
-    ]
+    files = [path for path in folder.rglob("*") if ".journal" not in str(path)]
+    made = [path for path in files if path.suffix in (".csv", ".parquet")]
     assert len(made) > 20
     for path in made:
         place = path.relative_to(folder)
@@ -166,16 +158,15 @@ def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(result
 
 
 def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no table 'answer'; .* did you mean 'answers'"):
-        results.tables["answer"]
-    with pytest.raises(DataError, match="no model 'gpt' in this study"):
-        results.answers(model="gpt")
-    with pytest.raises(DataError, match="there is no file 'tables/x'"):
-        results.describe("tables/x")
-    with pytest.raises(DataError, match="no such folder; run the study first"):
-        cinorms.open_results(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"has no study.json, .*; run it again"):
-        cinorms.open_results(tmp_path)  # as the results of earlier versions
+    for ask, message in (
+        (lambda: results.tables["answer"], r"no table 'answer'; .* did you mean 'answers'"),
+        (lambda: results.answers(model="gpt"), "no model 'gpt' in this study"),
+        (lambda: results.describe("tables/x"), "there is no file 'tables/x'"),
+        (lambda: cinorms.open_results(tmp_path / "nowhere"), "no such folder; run the study first"),
+        (lambda: cinorms.open_results(tmp_path), r"has no study.json, .*; run it again"),
+    ):
+        with pytest.raises(DataError, match=message):
+            ask()
 
 
 def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(
@@ -223,19 +214,15 @@ def test_a_way_that_cannot_be_told_says_what_there_is(
 
 
 def test_make_trace_without_a_flow_says_what_it_needs() -> None:
-    done = subprocess.run(
-        ["make", "trace", "STUDY=demo", "MODEL=m"], cwd=ROOT, text=True, capture_output=True
-    )
-    assert done.returncode == 2
-    assert "make trace STUDY=demo FLOW=12 MODEL=" in done.stderr
-    assert "Traceback" not in done.stderr
+    printed = run(["make", "trace", "STUDY=demo", "MODEL=m"], ROOT, 2)
+    assert "make trace STUDY=demo FLOW=12 MODEL=" in printed
+    assert "Traceback" not in printed
 
 
 def test_importing_the_package_needs_no_other() -> None:
     code = "import sys; before = set(sys.modules); import cinorms; print(*sorted(set(sys.modules) - before))"
-    path = {"PYTHONPATH": str(ROOT / "workflow/lib")}
-    done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True)
-    assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(done.stdout.split())
+    printed = run([sys.executable, "-c", code], ROOT, environment={"PYTHONPATH": str(ROOT / "workflow/lib")})
+    assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(printed.split())
 
 
 def test_the_notebook_runs(demo: Path) -> None:
@@ -245,7 +232,5 @@ def test_the_notebook_runs(demo: Path) -> None:
     assert len(sources) >= 8
     script = demo / "notebook.py"
     script.write_text("\n\n".join(sources), encoding="utf-8")
-    path = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
-    done = subprocess.run([sys.executable, script], cwd=demo, env=path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "One row per arm, model and flow." in done.stdout
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
+    assert "One row per arm, model and flow." in run([sys.executable, script], demo, environment=environment)

@@ -60,8 +60,9 @@ def test_a_line_per_job_and_no_long_one(ran: tuple[Project, str]) -> None:
 
 def test_the_closing_words_name_the_files(ran: tuple[Project, str]) -> None:
     project, printed = ran
+    closing = printed[printed.rindex("Report") :]
     for file in ("report/index.html", "norms.csv", "tables/answers.csv", "figures/distribution.png"):
-        assert f"results/tiny/{file}" in printed.rpartition("Report")[1] + printed.rpartition("Report")[2]
+        assert f"results/tiny/{file}" in closing
         assert (project.folder / "results/tiny" / file).is_file()
     assert "Comparison" not in printed
 
@@ -88,19 +89,14 @@ def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
     at = printed.index("jobs failed")
     assert printed.index(message) > at > printed.rindex("] ")
     assert "read_answers main planted-gpt-4o-mini" in printed[at:]
-    assert "Traceback" not in printed
-    assert "CalledProcessError" not in printed
-    assert "WorkflowError" not in printed
+    assert not re.search("Traceback|CalledProcessError|WorkflowError", printed)
 
 
-def test_what_is_wrong_before_any_job_is_shown(project: Project) -> None:
+def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(project: Project) -> None:
     code, printed = short(project, "--", "results/tiny/nosuch.csv")
     assert code != 0
     assert "MissingRuleException" in printed
     assert "nosuch.csv" in printed
-
-
-def test_a_dry_run_shows_the_jobs(project: Project) -> None:
     code, printed = short(project, "-n", "--", "figures")
     assert code == 0
     assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)

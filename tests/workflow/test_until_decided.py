@@ -30,12 +30,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made.write("whole.yaml", whole)
     decided = {"study": "decided", "arms": {"main": {**ARM, "asking": asking}}, "plan": {"pilot": "whole"}}
     made.write("decided.yaml", {**whole, **decided})
-    made.run(
-        "--configfile", "whole.yaml", "--", *(f"results/whole/norms/main/{model}.parquet" for model in MODELS)
-    )
-    (made.folder / "plan.txt").write_text(
-        made.run("--configfile", "decided.yaml", "--", "plan"), encoding="utf-8"
-    )
+    norms = [f"results/whole/norms/main/{model}.parquet" for model in MODELS]
+    made.run("--configfile", "whole.yaml", "--", *norms)
+    plan = made.run("--configfile", "decided.yaml", "--", "plan")
+    (made.folder / "plan.txt").write_text(plan, encoding="utf-8")
     made.run("--configfile", "decided.yaml")
     return made
 
@@ -67,9 +65,8 @@ def test_prompts_are_saved_and_verdicts_kept(project: Project, model: str) -> No
 def test_the_plan_had_told_what_would_be_asked(project: Project) -> None:
     told = (project.folder / "plan.txt").read_text(encoding="utf-8")
     for model in MODELS:
-        line = re.search(
-            rf"main, {model}: .* prompts at most; ([\d,]+) expected after its answers in the pilot", told
-        )
+        most = rf"main, {model}: .* prompts at most; ([\d,]+) expected after its answers in the pilot"
+        line = re.search(most, told)
         assert line, told
         expected = int(line[1].replace(",", "")) / (N_FLOWS * N_VARIANTS)
         assert expected == pytest.approx(asked(project, model), abs=0.02)
@@ -78,15 +75,8 @@ def test_the_plan_had_told_what_would_be_asked(project: Project) -> None:
 def test_every_table_figure_and_the_report_are_made(project: Project) -> None:
     folder = project.folder / "results/decided"
     names = {path.stem for path in (folder / "tables").glob("*.parquet")}
-    assert {
-        "responses",
-        "marginal-means",
-        "positions",
-        "stability",
-        "dependence",
-        "capacity",
-        "norms",
-    } <= names
+    wanted = {"responses", "marginal-means", "positions", "stability", "dependence", "capacity", "norms"}
+    assert wanted <= names
     assert len(list((folder / "figures").glob("*.pdf"))) == 10
     assert (folder / "report/index.html").stat().st_size > 100_000
 

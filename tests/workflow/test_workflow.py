@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+import zipfile
+from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from ..snakemake_runs import ROOT
+from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
 TINY = ("--configfile", "tiny.yaml")
@@ -30,12 +33,8 @@ def test_the_page_on_size_states_the_jobs_of_a_dry_run(project: Project, study: 
     stated = [[int(number) for number in re.findall(r"\d+", cell)] for cell in row[0].split("|")[3:-1]]
     planned = planned_rules(project.run("-n", "--quiet", "rules", "--configfile", f"config/{study}.yaml"))
     by_gpu, by_api, planted = (planned.get(f"ask_{name}", 0) for name in ("vllm", "openai", "planted"))
-    asked, fetched, total = (
-        by_gpu + by_api + planted,
-        planned.get("fetch_checkpoint_vllm", 0),
-        sum(planned.values()),
-    )
-    parts = [by_gpu, by_api] if by_gpu else []
+    asked, fetched = by_gpu + by_api + planted, planned.get("fetch_checkpoint_vllm", 0)
+    parts, total = [by_gpu, by_api] if by_gpu else [], sum(planned.values())
     assert stated == [[total], [asked, *parts], [fetched], [total - asked - fetched]]
 
 
@@ -65,18 +64,13 @@ def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(fi
     assert (kept["value"] == kept["level"]).mean() > 0.9
     flat = pd.read_parquet(results / "norms/main/planted-constant-position.parquet")
     assert (flat[["n_m2", "n_m1", "n_0", "n_p1", "n_p2"]] == 1).all(axis=None)
-
-
-def test_what_was_planted_stands_beside_the_responses(finished: Project) -> None:
-    path = finished.folder / "results/tiny/planted/main/planted-gpt-4o-mini.json"
-    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts = json.loads((results / "planted/main/planted-gpt-4o-mini.json").read_text(encoding="utf-8"))
     held = {(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]}
     assert held["transmission_principle", "if owner has given consent"] == 12.43
 
 
 def test_shards_change_nothing_in_the_answers(project: Project, finished: Project) -> None:
-    path = project.folder / "config/models.yaml"
-    registry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    registry = yaml.safe_load((project.folder / "config/models.yaml").read_text(encoding="utf-8"))
     registry["planted-gpt-4o-mini"]["shards"] = 3
     project.write("config/models.yaml", registry)
     answers = "results/tiny/answers/main/planted-gpt-4o-mini.parquet"
@@ -102,16 +96,11 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     (project.folder / "mine.csv").write_text(f"sha256,level\n{row['sha256']},-2\n", encoding="utf-8")
     law = "recipient,expected,note\nthe local police,-2,warrant\n"
     (project.folder / "law.csv").write_text(law, encoding="utf-8")
+    expected = {"arms": ["main"], "of": "means", "expected": "law.csv"}
     analyses = {
         **SMALL["analyses"],
-        "law": {"kind": "privacy_bias", "arms": ["main"], "of": "means", "expected": "law.csv"},
-        "distance": {
-            "kind": "delta",
-            "arms": ["main"],
-            "of": "means",
-            "expected": "law.csv",
-            "by": ["recipient"],
-        },
+        "law": {"kind": "privacy_bias", **expected},
+        "distance": {"kind": "delta", **expected, "by": ["recipient"]},
     }
     study = {**SMALL, "models": models, "figures": {}, "overrides": "mine.csv", "analyses": analyses}
     project.write("tiny.yaml", study)
@@ -172,3 +161,29 @@ def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> No
     assert {path.stem for path in results.glob("figures/*.pdf")} == set(settings["figures"])
     for name in ("table1", "table2", "table3", "table4"):
         assert "Planted respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
+    """The page, the cards, figures and tables, each with its caption, category and label."""
+    finished.run("--configfile", "tiny.yaml", "--report", "report.zip")
+    with zipfile.ZipFile(finished.folder / "report.zip") as archive:
+        text = archive.read("report/report.html").decode("utf-8")
+        kept = {name.rpartition("/")[2] for name in archive.namelist()}
+    assert {"index.html", "distribution.png", "answers.csv", "planted-gpt-4o-mini.md"} <= kept
+    categories = ("Report", "Norm cards", "Figures", "Tables")
+    for quoted in (*categories, "the whole report", "for people", "planted-gpt-4o-mini"):
+        assert f'"{quoted}"' in text, quoted
+    mark = "Planted respondents: no model gave their answers."
+    captions = ("for readers who do not run Python", "Norm card of", "Nothing is filtered", "answer_counts")
+    for caption in (*captions, mark):
+        assert caption in text, caption
+
+
+def test_the_picture_of_the_data_flow_in_the_architecture_is_that_of_the_rules(tmp_path: Path) -> None:
+    drawn = tmp_path / "data-flow.svg"
+    run([sys.executable, ROOT / "docs/tools/data_flow.py", drawn], tmp_path)
+    kept = (ROOT / "docs/images/data-flow.svg").read_text(encoding="utf-8")
+    message = "run `make reference` and commit docs/images/data-flow.svg"
+    assert drawn.read_text(encoding="utf-8") == kept, message
+    assert kept.count('class="rule"') > 20

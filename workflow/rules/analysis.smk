@@ -33,7 +33,7 @@ rule assess_norms:
 
 rule list_norms:
     input:
-        unpack(of(VALUES.norms_inputs)),
+        unpack(of(VALUES.entry_inputs)),
     output:
         parquet="results/{study}/norms.parquet",
         csv="results/{study}/norms.csv",
@@ -47,7 +47,7 @@ rule list_norms:
     resources:
         mem_mb=4000,
     params:
-        entry=of(VALUES.norms_value),
+        entry=of(VALUES.entry_value),
         code=code_of("list_norms", "cinorms.analyses.flow_norms"),
     script:
         "../scripts/list_norms.py"

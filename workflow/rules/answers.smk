@@ -161,7 +161,7 @@ rule read_repeats:
 
 rule check_overrides:
     input:
-        responses=VALUES.read_here(),
+        responses=[path for *_, path in VALUES.published("responses")],
         overrides=OVERRIDES,
     output:
         settled="results/{study}/answers/overrides.csv",

@@ -10,7 +10,7 @@ from cinorms.inference.spec import PATTERN as SHARD_PATTERN
 from cinorms.report.words import closing_words
 from cinorms.rules.crews import Crews
 from cinorms.rules.values import CONTROL_SEED, StudyValues, pattern
-from cinorms.study.spec import all_shards_of, paraphraser_environment
+from cinorms.study.spec import all_shards_of, paraphraser_environment, spending_folder
 from cinorms.study.study import READ_HERE
 
 SCRIPTS = LIBRARY.parent / "scripts"
@@ -25,13 +25,7 @@ def of(method):
     names = signature(method).parameters
 
     def get(wildcards):
-        return method(
-            **{
-                name: getattr(wildcards, name)
-                for name in names
-                if hasattr(wildcards, name)
-            }
-        )
+        return method(**{k: v for k, v in wildcards.items() if k in names})
 
     return get
 

@@ -28,16 +28,7 @@ def get_ask_command(kind):
     )
 
 
-def get_fetch_command():
-    """Return the command that fetches a checkpoint."""
-    lock = INSIDE.placed(
-        "results/{wildcards.study}/.checkpoints/{wildcards.model}.json"
-    )
-    return (
-        "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
-        f" --revision={{params.checkpoint[revision]:q}} --lock {lock}"
-        " --out {output.record:q} --log {log:q}"
-    )
+LOCK = INSIDE.placed("results/{wildcards.study}/.checkpoints/{wildcards.model}.json")
 
 
 def define_fetch(kind):
@@ -61,7 +52,9 @@ def define_fetch(kind):
             python=get_python_in(kind.virtual_environment),
             checkpoint=of(VALUES.checkpoint_source),
         shell:
-            get_fetch_command()
+            "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+            f" --revision={{params.checkpoint[revision]:q}} --lock {LOCK}"
+            " --out {output.record:q} --log {log:q}"
 
 
 for kind in engine_kinds():

@@ -15,8 +15,7 @@ except CinormsError as error:
 
 rule judge_gate:
     input:
-        made=of(VALUES.gate_made),
-        found=of(VALUES.gate_found),
+        unpack(of(VALUES.gate_inputs)),
         template=str(LIBRARY / "cinorms" / "gate" / "templates" / "gate.html"),
     output:
         json="results/{study}/gate/{gate}/gate.json",

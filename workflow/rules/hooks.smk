@@ -5,7 +5,7 @@ from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
-from cinorms.inference.preflight import Surroundings
+from cinorms.inference.engine_kind import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.values import SECTIONS
@@ -41,7 +41,10 @@ def start_run():
     if not jobs:
         return
     if accepted_unread():
-        confirm_unread()
+        for prompt_set in map(STUDY.prompt_set, STUDY.worded()):
+            # The frozen file then records that nobody has read it.
+            if prompt_set.waits:
+                confirm(Path(prompt_set.file), read=False)
     asked = dict.fromkeys((j.wildcards.arm, j.wildcards.model) for j in asking)
     case = Case(
         STUDY,
@@ -94,13 +97,6 @@ def start_forks(jobs):
     needed = [name for name in named if name.split(".")[0] in LIBRARIES]
     # What a script is given is made of Snakemake's own classes.
     fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"], benchmarked)
-
-
-def confirm_unread():
-    """Record in the frozen files of this study that nobody has read them."""
-    for name in STUDY.worded():
-        if STUDY.prompt_set(name).waits:
-            confirm(Path(STUDY.prompt_set(name).file), read=False)
 
 
 def end_run():

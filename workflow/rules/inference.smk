@@ -33,7 +33,7 @@ rule gather_provenance:
     input:
         responses=of(VALUES.asked),
         coded=VALUES.coder_replies(),
-        received=of(VALUES.received),
+        received=[path for *_, path in VALUES.responses_from("responses")],
     output:
         provenance="results/{study}/provenance.json",
     log:
@@ -45,7 +45,7 @@ rule gather_provenance:
         asked=of(VALUES.provenance),
         coded=of(VALUES.coder_provenance),
         received=of(VALUES.received_from),
-        spending=VALUES.spending,
+        spending=spending_folder(VALUES.placed_responses),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

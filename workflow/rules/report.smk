@@ -138,8 +138,7 @@ rule plan:
 
 rule write_people_page:
     input:
-        tables=VALUES.people_tables(),
-        vignettes=VALUES.people_vignettes(),
+        unpack(of(VALUES.people_inputs)),
         template=str(REPORT_TEMPLATES / "people.html"),
     output:
         page=report(

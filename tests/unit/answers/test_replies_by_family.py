@@ -1,5 +1,7 @@
 """The reader on 2,583 replies by families of what misleads it, most by eight writers who had not seen its rules.
 
+The second reader learnt from these texts too: what they show is that nothing was lost, not how well new texts are read.
+
 ``by`` says who: writers a to h had not seen the rules (docs/method/answers/reading.md); ``m`` and ``n`` are those who
 mended them; ``issue`` are those that an independent check had found.
 """
@@ -15,7 +17,7 @@ from .tables_of_texts import ACCEPT, coded
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TABLE = DATA / "replies_by_family.csv"
-#: A ninth writer's texts. Make no rule for them: they are the only estimate.
+#: A ninth writer's texts. Make no rule for them and learn nothing from them: they are the only estimate.
 HELD_OUT = DATA / "replies_held_out.csv"
 
 
@@ -46,6 +48,6 @@ def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(found) == 200
     assert wrong["natural"] == 0
-    assert wrong["misleading"] <= 5
-    assert missed["natural"] <= 3
-    assert missed["misleading"] <= 18
+    assert wrong["misleading"] <= 1
+    assert missed["natural"] <= 5
+    assert missed["misleading"] <= 15

@@ -46,18 +46,10 @@ def read(row: dict[str, str]) -> str:
     return found if found in scale.options else "none"
 
 
-#: Read wrong on the papers' scales too (docs/method/answers/reading.md).
-KNOWN = {
-    "A slightly acceptable flow would need the consent of the guests.",
-    "If consent was given, 80; otherwise, 10.",
-}
-
-
 def test_replies_on_other_scales_get_no_level_that_they_do_not_give() -> None:
     rows = replies()
     assert Counter(row["draw"] for row in rows) == {"1": 364, "2": 105}
-    wrong = {row["text"] for row in rows if read(row) not in ("none", row["expected"])}
-    assert wrong == KNOWN
+    assert not [row["text"] for row in rows if read(row) not in ("none", row["expected"])]
 
 
 def test_levels_that_are_given_on_other_scales_are_read() -> None:

@@ -104,9 +104,5 @@ def planted(
 ) -> Floats:
     """Return levels of a respondent whose norms are the same for every seed, moved by ``shift``."""
     lean = np.random.default_rng(0).normal(0, 1.2, n_flows)
-    x = (
-        lean[:, None, None]
-        + shift
-        + np.random.default_rng(seed).normal(0, noise, (n_flows, n_templates, n_orders))
-    )
-    return np.clip(np.round(x), -2, 2)
+    chance = np.random.default_rng(seed).normal(0, noise, (n_flows, n_templates, n_orders))
+    return np.clip(np.round(lean[:, None, None] + shift + chance), -2, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.gate import verdicts
-from cinorms.gate.files import as_document
+from cinorms.gate.files import as_document, as_junit
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate
@@ -93,10 +94,14 @@ def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type
     assert as_document(gate)["claims"][0]["needs"] == {"templates": need.more}
 
 
-@pytest.mark.parametrize(("undecided", "code"), [("report", 3), ("fail", 1), ("pass", 0)])
-def test_the_policy_says_what_undecided_claims_end_with(run, undecided: str, code: int) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    ("undecided", "code", "tag"), [("report", 3, "skipped"), ("fail", 1, "failure"), ("pass", 0, "skipped")]
+)
+def test_the_policy_says_what_undecided_claims_end_with(run, undecided: str, code: int, tag: str) -> None:  # type: ignore[no-untyped-def]
     gate = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT}, undecided=undecided)
     assert (gate.verdict, gate.exit_code) == ("undecided", code)
+    (outcome,) = ElementTree.fromstring(as_junit(gate).encode()).findall("testsuite/testcase/*")
+    assert outcome.tag == tag
 
 
 def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run) -> None:  # type: ignore[no-untyped-def]

@@ -65,11 +65,7 @@ ABOUT = {
         ("http://[fd00::1]:80/v1", "http://internal.invalid/v1"),
         ("503 of https://me:pw@llm.lab.internal/v1, again", "503 of https://internal.invalid/v1, again"),
         ("https://me:pw@api.example.org:8443/v1", "https://api.example.org:8443/v1"),
-        (
-            "http://localhost:8000/v1 or http://127.0.0.1:80",
-            "http://localhost:8000/v1 or http://127.0.0.1:80",
-        ),
-        ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
+        *((own, own) for own in ("http://localhost:8000/v1 or http://127.0.0.1", "https://openrouter.ai/v1")),
     ],
 )
 def test_a_path_of_a_machine_becomes_its_last_part(given: Any, expected: Any) -> None:
@@ -97,14 +93,13 @@ def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(
 ) -> None:
     (tmp_path / "a.json").write_text('{"x": "fine"}', encoding="utf-8")
     insist_on_nothing_personal(tmp_path, [KEY])
-    (tmp_path / "b.json").write_text('{"host": "gpu-node-17"}', encoding="utf-8")
-    with pytest.raises(DataError, match=r"b\.json: contains 'gpu-node-17', which is only of this machine"):
-        insist_on_nothing_personal(tmp_path)
-    (tmp_path / "b.json").write_text(f"before a {KEY}", encoding="utf-8")
-    with pytest.raises(DataError, match=r"b\.json: contains a key") as caught:
-        insist_on_nothing_personal(tmp_path, [KEY])
-    assert KEY not in str(caught.value)
-    assert str(caught.value).count("\n") <= 1
+    for text, shown in ('{"host": "gpu-node-17"}', "'gpu-node-17'"), (f"before a {KEY}", "a key"):
+        (tmp_path / "b.json").write_text(text, encoding="utf-8")
+        message = rf"b\.json: contains {shown}, which is only of this machine"
+        with pytest.raises(DataError, match=message) as caught:
+            insist_on_nothing_personal(tmp_path, [KEY])
+        assert KEY not in str(caught.value)
+        assert str(caught.value).count("\n") <= 1
 
 
 @pytest.mark.parametrize(
@@ -175,9 +170,10 @@ def test_names_that_every_machine_has_are_no_reason_to_refuse(
         insist_on_nothing_personal(tmp_path)
 
 
-def parquet(column: pa.Array, **metadata: str) -> bytes:
+def parquet(column: pa.Array, of_column: dict[str, str] | None = None, **metadata: str) -> bytes:
     out = pa.BufferOutputStream()
-    table = pa.table({"n": pa.array(range(len(column))), "x": column}).replace_schema_metadata(metadata)
+    fields = [pa.field("n", pa.int64()), pa.field("x", column.type, metadata=of_column)]
+    table = pa.table([pa.array(range(len(column))), column], pa.schema(fields, metadata))
     pq.write_table(table, out, compression="zstd", row_group_size=2)
     return bytes(out.getvalue())
 
@@ -191,32 +187,25 @@ def zipped(name: str, data: bytes) -> bytes:
 
 FINE = ["fine", None, "neutral " * 50]
 BAD = [*FINE, f"see {CWD}/a " * 3]
-FIELD = pa.field("x", pa.string(), metadata={"where": CWD})
+BAD_TABLE = parquet(pa.array(BAD))
 
 
 @pytest.mark.parametrize(
     ("name", "data", "where"),
     [
-        ("r.parquet", parquet(pa.array(BAD)), "column 'x'"),
+        ("r.parquet", BAD_TABLE, "column 'x'"),
         ("r.parquet", parquet(pa.array(BAD).dictionary_encode()), "column 'x'"),
         ("r.parquet", parquet(pa.array(BAD, pa.large_string())), "column 'x'"),
         ("r.parquet", parquet(pa.array([[x] for x in BAD])), "column 'x'"),
         ("r.parquet", parquet(pa.array([{"y": x} for x in BAD])), "column 'x'"),
         ("r.parquet", parquet(pa.array([(x or "").encode() for x in BAD])), "column 'x'"),
-        (
-            "r.parquet",
-            parquet(pa.array([json.dumps({"y": x}).replace("/", "\\/") for x in BAD])),
-            "column 'x'",
-        ),
+        ("r.parquet", parquet(pa.array([json.dumps(x).replace("/", "\\/") for x in BAD])), "column 'x'"),
         ("r.parquet", parquet(pa.array(FINE), spec=json.dumps({"at": CWD})), "metadata"),
+        ("r.parquet", parquet(pa.array(FINE), {"where": CWD}), "metadata"),
         ("r.zip", zipped("a.txt", CWD.encode()), "a.txt"),
         ("r.zip", zipped(f"{CWD}/a.txt", b""), "contains"),
         ("r.gz", gzip.compress(CWD.encode(), mtime=0), "unpacked"),
-        (
-            "r.zip",
-            zipped("b.gz", gzip.compress(zipped("r.parquet", parquet(pa.array(BAD))), mtime=0)),
-            "column 'x'",
-        ),
+        ("r.zip", zipped("b.gz", gzip.compress(zipped("r.parquet", BAD_TABLE), mtime=0)), "column 'x'"),
         (f"{NODE}.txt", b"", "contains"),
     ],
 )
@@ -227,12 +216,6 @@ def test_tables_and_archives_are_searched_unpacked(
     with pytest.raises(DataError, match=f"^{re.escape(name)}.*{where}") as caught:
         insist_on_nothing_personal(tmp_path)
     assert "which is only of this machine" in str(caught.value)
-
-
-def test_the_metadata_of_a_column_is_searched(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
-    pq.write_table(pa.table([pa.array(["a"])], pa.schema([FIELD])), tmp_path / "r.parquet")
-    with pytest.raises(DataError, match=r"r\.parquet, metadata: contains"):
-        insist_on_nothing_personal(tmp_path)
 
 
 def test_a_file_that_nobody_can_search_is_refused(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
@@ -264,14 +247,10 @@ def test_a_refused_folder_is_not_left_behind(tmp_path: Path, machine: pytest.Mon
 
 
 def joined(tmp_path: Path) -> Item:
+    flow, p_options = pa.array([0, 1], pa.int32()), pa.array([[0.5, 0.5], None], pa.list_(pa.float32()))
     for number, model in enumerate(("a", "b")):
-        table = pa.table(
-            {
-                "flow": pa.array([0, 1], pa.int32()),
-                "text": pa.array([f"x{number}", None]).dictionary_encode(),
-                "p_options": pa.array([[0.5, 0.5], None], pa.list_(pa.float32())),
-            }
-        )
+        text = pa.array([f"x{number}", None]).dictionary_encode()
+        table = pa.table({"flow": flow, "text": text, "p_options": p_options})
         pq.write_table(table, tmp_path / f"{model}.parquet")
     members = [Member("main", model, str(tmp_path / f"{model}.parquet")) for model in ("a", "b")]
     about = {"flow": "The flow.", "text": "The text.", "p_options": "Probabilities."}
@@ -293,16 +272,10 @@ def test_croissant_describes_every_column_with_its_type(tmp_path: Path) -> None:
     made = croissant(ABOUT, [item, table, Item("a.parquet", "No table.")], tmp_path)
     kinds = {field["@id"]: field["dataType"] for records in made["recordSet"] for field in records["field"]}
     assert kinds == {
-        "responses/arm": "sc:Text",
-        "responses/model": "sc:Text",
-        "responses/flow": "sc:Integer",
-        "responses/text": "sc:Text",
-        "responses/p_options": "sc:Float",
-        "n/who": "sc:Text",
-        "n/n": "sc:Integer",
-        "n/share": "sc:Float",
+        **dict.fromkeys(("responses/arm", "responses/model", "responses/text", "n/who", "n/none"), "sc:Text"),
+        **dict.fromkeys(("responses/flow", "n/n"), "sc:Integer"),
+        **dict.fromkeys(("responses/p_options", "n/share"), "sc:Float"),
         "n/held": "sc:Boolean",
-        "n/none": "sc:Text",
     }
     assert [file["sha256"] for file in made["distribution"]] == [
         contents.digest(tmp_path / name) for name in ("responses.parquet", "n.csv", "a.parquet")
@@ -321,12 +294,8 @@ def test_the_crate_names_the_run_and_what_it_made(tmp_path: Path) -> None:
 
 def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
     levels = {("0_0", 0): 2, ("1_0", 0): 1, ("0_0", 1): 0, ("1_0", 1): -1}
-    answers = pd.DataFrame(
-        [
-            {"flow": flow, "variant": variant, "level": level, "status": "ok"}
-            for (variant, flow), level in levels.items()
-        ]
-    ).astype({"level": "Int8"})
+    rows = [(flow, variant, level, "ok") for (variant, flow), level in levels.items()]
+    answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
     prompts = pd.DataFrame({"variant": ["0_0", "1_0"], "template_no": [0, 1]})
     norms = pd.DataFrame({"arm": "main", "model": ["m", "m", "n"], "status": ["kept", "tie", "kept"]})
     model = facts(ModelFacts, family="f", engine="vllm", source="org/m")

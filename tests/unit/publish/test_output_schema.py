@@ -42,15 +42,9 @@ def test_what_breaks_the_promise_is_named() -> None:
     promised["answers"]["columns"]["level"]["about"] = "Something else."
     promised["answers"]["key"] = ["flow"]
     promised["lost"] = {"key": [], "columns": {}}
-    assert [line.split(":")[0] for line in broken(promised, now)] == [
-        "answers",
-        "answers",
-        "norms",
-        "norms",
-        "lost",
-    ]
-    assert "norms: column 'gone' is gone" in broken(promised, now)
-    assert "norms: column 'n_valid' was string, it is int32" in broken(promised, now)
+    found = broken(promised, now)
+    assert [line.split(":")[0] for line in found] == ["answers", "answers", "norms", "norms", "lost"]
+    assert {"norms: column 'gone' is gone", "norms: column 'n_valid' was string, it is int32"} < set(found)
 
 
 def test_a_new_column_breaks_nothing_and_new_words_can_be_accepted(tmp_path: Path) -> None:

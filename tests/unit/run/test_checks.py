@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.inference.preflight import Surroundings
+from cinorms.inference.engine_kind import Finding, Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
@@ -50,29 +51,29 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | None = None) -> Root:
     """Return a project with these models and prompt sets on top of its own."""
-    for name in ("workflow", "resources"):
-        (folder / name).mkdir(exist_ok=True)
-    for path in (PROJECT / "resources").iterdir():
+    for name in ("workflow", "resources/prompts", "config"):
+        (folder / name).mkdir(parents=True)
+    resources = PROJECT / "resources"
+    for path in (*resources.iterdir(), *(resources / "prompts").glob("*.yaml")):
         if path.name != "prompts":
-            (folder / "resources" / path.name).symlink_to(path)
-    (folder / "resources/prompts").mkdir()
-    for path in (PROJECT / "resources/prompts").glob("*.yaml"):
-        (folder / "resources/prompts" / path.name).symlink_to(path)
+            (folder / path.relative_to(PROJECT)).symlink_to(path)
     for name, document in (prompts or {}).items():
-        path = folder / "resources/prompts" / f"{name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(document))
-    (folder / "config").mkdir()
+        (folder / f"resources/prompts/{name}.yaml").write_text(yaml.safe_dump(document))
     (folder / "config/config.yaml").symlink_to(PROJECT / "config/config.yaml")
     registry = yaml.safe_load((PROJECT / "config/models.yaml").read_text())
     (folder / "config/models.yaml").write_text(yaml.safe_dump({**registry, **entries}))
     return Root(folder)
 
 
-def study_of(root: Root, models: list[str], **arm: Any) -> Study:
-    answers = {"answers": {"kind": "answer_counts", "arms": ["main"]}}
-    made = {"study": "s", "models": models, "arms": {"main": {**ARM, **arm}}}
-    return load(root, {**made, "analyses": answers, "figures": {}, "printed": {}})
+def study_of(root: Root, models: list[str], analyses: dict[str, Any] | None = None, **arm: Any) -> Study:
+    made = {"study": "s", "models": models, "arms": {"main": {**ARM, **arm}}, "figures": {}, "printed": {}}
+    return load(
+        root, made | {"analyses": analyses or {"answers": {"kind": "answer_counts", "arms": ["main"]}}}
+    )
+
+
+def told(findings: Iterable[Finding] | None) -> list[tuple[str, str]]:
+    return [(finding.severity, finding.text) for finding in findings or ()]
 
 
 def case(study: Study, cluster: bool = False, partitions: Any = None, **environment: str) -> Case:
@@ -147,27 +148,19 @@ def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere: P
 
 
 def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere: Path) -> None:
-    def look(text: str) -> list[str]:
+    entry = {"kind": "delta", "arms": ["main"], "expected": "expected.csv"}
+
+    def look(text: str) -> list[tuple[str, str]]:
         (elsewhere / "expected.csv").write_text(text)
-        entry = {"kind": "delta", "arms": ["main"], "expected": "expected.csv"}
-        study = load(
-            Root(PROJECT),
-            {
-                "study": "s",
-                "models": ["gpt-4o-mini"],
-                "arms": {"main": ARM},
-                "analyses": {"distance": entry, "again": entry},
-                "figures": {},
-                "printed": {},
-            },
-        )
-        return [f"{found.severity} {found.text}" for found in look_at_expectations(case(study)) or []]
+        study = study_of(Root(PROJECT), ["gpt-4o-mini"], {"distance": entry, "again": entry})
+        return told(look_at_expectations(case(study)))
 
     assert look("recipient,expected\nowner's doctor,1\n") == []
-    (fault,) = look("recipent,expected\nowner's doctor,1\n")
-    assert fault.startswith("error analyses.again.expected: expected.csv: line 1: 'recipent'")
+    ((severity, fault),) = look("recipent,expected\nowner's doctor,1\n")
+    assert severity == "error"
+    assert fault.startswith("analyses.again.expected: expected.csv: line 1: 'recipent'")
     assert "did you mean 'recipient'" in fault
-    (fault,) = look("recipient,expected\nowner's docter,1\n")
+    ((_, fault),) = look("recipient,expected\nowner's docter,1\n")
     assert "did you mean 'owner's doctor'" in fault
     assert look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
@@ -180,12 +173,12 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere: Path) -> None:
     declared |= {"original": ORIGINAL, "count": 3, "tries": 1, "temperature": 1, "seed": 1}
     root = project(elsewhere, {}, {"mine": declared})
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
-    (finding,) = look_at_keys(case(study)) or []
-    assert finding.text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
+    ((_, text),) = told(look_at_keys(case(study)))
+    assert text.startswith("OPENAI_API_KEY is not set; gpt-4o-mini needs it")
     assert look_at_keys(case(study, OPENAI_API_KEY="x")) == []
-    (finding,) = look_at_paraphrases(case(study))
-    assert finding.severity == "warning"
-    assert "then stops so that you can read" in finding.text
+    ((severity, text),) = told(look_at_paraphrases(case(study)))
+    assert severity == "warning"
+    assert "then stops so that you can read" in text
 
 
 def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,13 +194,11 @@ def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest
     }
     root = project(elsewhere, {}, sets)
 
-    def found(name: str) -> list[str]:
-        study = study_of(root, ["planted-gpt-4o-mini"], prompts=name)
-        return [finding.severity for finding in look_at_paraphrases(case(study))]
-
-    assert [found(name) for name in sets] == [[], ["error"]]
+    read, unread = (case(study_of(root, ["planted-gpt-4o-mini"], prompts=name)) for name in sets)
+    assert told(look_at_paraphrases(read)) == []
+    assert [severity for severity, _ in told(look_at_paraphrases(unread))] == ["error"]
     monkeypatch.setenv("CINORMS_YES", "1")
-    assert found("unread") == []
+    assert told(look_at_paraphrases(unread)) == []
 
 
 # --- Sentences
@@ -215,27 +206,21 @@ def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest
 
 def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere: Path) -> None:
     mine = {"title": "Mine", "paraphraser": "me", "origin": {"citation": "c", "licence": "l"}}
-    acceptable = [
-        ORIGINAL,
-        "Judge this: {scenario} Answer with one of: {options}",
-        "Judge {scenario} {options}",
-    ]
-    agreed = ["Do people agree with this? {scenario} Answer with one of: {options}"]
+    judge = "Judge this: {scenario} Answer with one of: {options}"
+    acceptable = [ORIGINAL, judge, "Judge {scenario} {options}"]
     sets = {
         "mine": {**mine, "scale": "acceptability", "templates": acceptable},
-        "agreed": {**mine, "scale": "agreement", "templates": agreed},
+        "agreed": {**mine, "scale": "agreement", "templates": [judge]},
     }
     root = project(elsewhere, {}, sets)
-    found = list(look_at_sentences(case(study_of(root, ["planted-gpt-4o-mini"], prompts="mine"))))
-    assert [finding.severity for finding in found] == ["warning", "warning"]
-    assert (
-        "mine.yaml: templates[1]: the vignette runs into the next sentence ('{scenario} Answer')"
-        in found[0].text
-    )
-    assert "('{scenario} {options}')" in found[1].text
+    study = study_of(root, ["planted-gpt-4o-mini"], prompts="mine")
+    (first, text), (second, other) = told(look_at_sentences(case(study)))
+    assert (first, second) == ("warning", "warning")
+    assert "mine.yaml: templates[1]: the vignette runs into the next sentence ('{scenario} Answer')" in text
+    assert "('{scenario} {options}')" in other
     # ConfAIde's vignettes end with a full stop, and are in a file that is not here.
     study = study_of(root, ["planted-gpt-4o-mini"], prompts="agreed", dataset="confaide_2a")
-    assert list(look_at_sentences(case(study))) == []
+    assert told(look_at_sentences(case(study))) == []
 
 
 @pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus"])
@@ -262,8 +247,7 @@ def checkpoint(folder: Path) -> Path:
 
 
 def look(root: Root, **environment: str) -> list[tuple[str, str]]:
-    found = look_at_checkpoints(case(study_of(root, ["m"]), **environment))
-    return [(finding.severity, finding.text) for finding in found or []]
+    return told(look_at_checkpoints(case(study_of(root, ["m"]), **environment)))
 
 
 def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
@@ -315,7 +299,7 @@ def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(
 
 
 def test_the_control_model_is_trained_by_its_own_run(elsewhere: Path) -> None:
-    assert list(look_at_checkpoints(case(study_of(Root(PROJECT), ["control"]))) or []) == []
+    assert told(look_at_checkpoints(case(study_of(Root(PROJECT), ["control"])))) == []
     assert look_at_checkpoints(case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]))) is None
 
 
@@ -333,26 +317,21 @@ def sinfo(folder: Path, script: str) -> dict[str, str]:
 
 def partitions(environment: dict[str, str], **named: str | None) -> list[tuple[str, str]]:
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
-    found = look_at_partitions(case(study, cluster=True, partitions=named, **environment))
-    return [(finding.severity, finding.text) for finding in found]
+    return told(look_at_partitions(case(study, cluster=True, partitions=named, **environment)))
 
 
 def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere: Path) -> None:
     here = sinfo(elsewhere, "printf 'cpu*\\ngpu\\nlong\\n'")
     assert partitions(here, ask_vllm="gpu", ask_openai=None) == []
     assert partitions(here, ask_vllm="gpu,long") == []
-    ((severity, text),) = partitions(here, ask_vllm="gpus", ask_openai="cpu")
-    assert severity == "error"
-    assert text == (
-        "ask_vllm: slurm_partition 'gpus' does not exist; allowed: cpu, gpu, long; did you mean 'gpu'?"
-    )
+    text = "ask_vllm: slurm_partition 'gpus' does not exist; allowed: cpu, gpu, long; did you mean 'gpu'?"
+    assert partitions(here, ask_vllm="gpus", ask_openai="cpu") == [("error", text)]
 
 
 def test_what_slurm_may_not_tell(elsewhere: Path) -> None:
     assert [s for s, _ in partitions(sinfo(elsewhere, "echo gpu"), ask_vllm=None)] == ["warning"]
-    ((severity, text),) = partitions(
-        sinfo(elsewhere, "echo slurm_load: no controller >&2; exit 1"), ask_vllm="gpu"
-    )
+    failing = sinfo(elsewhere, "echo slurm_load: no controller >&2; exit 1")
+    ((severity, text),) = partitions(failing, ask_vllm="gpu")
     assert severity == "error"
     assert "sinfo fails (slurm_load: no controller)" in text
     ((severity, text),) = partitions({"PATH": str(elsewhere / "nothing")}, ask_vllm="gpu")

@@ -53,12 +53,8 @@ def test_only_a_yes_confirms(tmp_path: Path, answer: str, confirmed: bool) -> No
     declared = write_declared(tmp_path / "resources/prompts")
     frozen = tmp_path / "resources/prompts/frozen/mine.yaml"
     freeze(request_for(declared), Scripted(GOOD), frozen)
-    study = {
-        "study": "s",
-        "arms": {"main": {"dataset": "iot", "prompts": "mine"}},
-        "analyses": {},
-        "figures": {},
-    }
+    arms = {"main": {"dataset": "iot", "prompts": "mine"}}
+    study = {"study": "s", "arms": arms, "analyses": {}, "figures": {}}
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
 
     code, printed = confirm(tmp_path, answer)

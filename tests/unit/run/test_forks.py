@@ -162,23 +162,18 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(
     ran: list[str], tmp_path: Path
 ) -> None:
     own = str(tmp_path / "rules" / ".." / "draw.py")
-    run = PythonScript.execute_script
-    run(Script(own), "a.py")
-    run(Script(own, resources={"tmpdir": "/scratch"}), "b.py")
-    run(Script(str(tmp_path / "elsewhere" / "draw.py")), "c.py")
-    run(Script(own, conda_env="env"), "d.py")
-    run(Script(own, container_img="image"), "e.py")
-    run(Script(own, threads=4), "f.py")
-    run(Script(own), "refused.py")
-    assert ran == [
-        "fork a.py -",
-        "fork b.py /scratch",
-        "new c.py",
-        "new d.py",
-        "new e.py",
-        "new f.py",
-        "new refused.py",
-    ]
+    scripts = {
+        "fork a.py -": Script(own),
+        "fork b.py /scratch": Script(own, resources={"tmpdir": "/scratch"}),
+        "new c.py": Script(str(tmp_path / "elsewhere" / "draw.py")),
+        "new d.py": Script(own, conda_env="env"),
+        "new e.py": Script(own, container_img="image"),
+        "new f.py": Script(own, threads=4),
+        "new refused.py": Script(own),
+    }
+    for way, script in scripts.items():
+        PythonScript.execute_script(script, way.split()[1])
+    assert ran == list(scripts)
 
 
 def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
@@ -192,13 +187,10 @@ def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
     commands = [["snakemake"], ["mine.py"], ["-c", shown], ["-m", "snakemake"]]
     folders = [tmp_path, tmp_path, tmp_path, tmp_path / "inside"]
     library = {"PYTHONPATH": str(Path(forks.__file__).parents[2])}
-    found = [
-        subprocess.run(
-            [sys.executable, *command], cwd=folder, env=library, capture_output=True, text=True
-        ).stdout
-        for command, folder in zip(commands, folders, strict=True)
-    ]
-    assert found == ["True\n", "False\n", "False\n", "True\n"]
+    for command, folder, is_main in zip(commands, folders, (True, False, False, True), strict=True):
+        words = [sys.executable, *command]
+        done = subprocess.run(words, cwd=folder, env=library, capture_output=True, text=True)
+        assert done.stdout == f"{is_main}\n", command
 
 
 def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:

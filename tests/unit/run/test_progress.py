@@ -110,20 +110,7 @@ def test_a_job_that_does_not_ask_yet_says_what_it_does() -> None:
     assert progress([State("main", "m", "1-of-1")], NOW) == "starting"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.4, "0 s"),
-        (8, "8 s"),
-        (92, "1 min 32 s"),
-        (1500, "25 min"),
-        (7500, "2 h 5 min"),
-        (100_000, "1 d 3 h"),
-    ],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_amounts() -> None:
+def test_durations_and_amounts() -> None:
+    words = ["0 s", "8 s", "1 min 32 s", "25 min", "2 h 5 min", "1 d 3 h"]
+    assert [duration(seconds) for seconds in (0.4, 8, 92, 1500, 7500, 100_000)] == words
     assert [dollars(usd) for usd in (0, 0.01234, 1, 1234.5)] == ["$0", "$0.0123", "$1.00", "$1,234.50"]

@@ -26,17 +26,13 @@ from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
 
+from ...specs import make_flows
 from ...studies import ARM, PROJECT
 from .test_checks import project, study_of
 
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
-ENTRY = {
-    "engine": "openai",
-    "source": "x",
-    "family": "f",
-    "base_url": "http://127.0.0.1:9/v1",
-    "rates": RATES,
-}
+SOURCE = {"source": "x", "base_url": "http://127.0.0.1:9/v1"}
+ENTRY = {"engine": "openai", "family": "f", "rates": RATES, **SOURCE}
 SELECT = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]}
 N = 9 * 12 * 4
 
@@ -208,33 +204,17 @@ def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
     path.write_text(json.dumps(asdict(State("main", "m", "2-of-2", **stated, **here))))
     found = row(study, now)
-    assert (found.state, found.answered, found.left, found.time) == (
-        "running",
-        N // 2 + 16,
-        N // 2 - 16,
-        "20 s",
-    )
-    assert found.usd == 9.0
-    assert found.note == "busy, next attempt in 8 s"
+    assert (found.state, found.answered, found.left) == ("running", N // 2 + 16, N // 2 - 16)
+    assert (found.time, found.usd, found.note) == ("20 s", 9.0, "busy, next attempt in 8 s")
     assert row(study, now + 1000).state == "stopped"
 
 
-def test_gpu_minutes_where_nothing_is_priced() -> None:
-    stated = {
-        "arm": "a",
-        "model": "m",
-        "state": "done",
-        "answered": 1,
-        "questions": 1,
-        "left": 0,
-        "up_to": False,
-        "time": "",
-        "note": "",
-    }
-    assert status._cost(Row(**stated, usd=None, minutes=10.0, gpus=2)) == "20 GPU-min"
-    assert status._cost(Row(**stated, usd=None, minutes=10.0, gpus=0)) == "10 min"
-    assert status._cost(Row(**stated, usd=None, minutes=None, gpus=0)) == "-"
-    assert status._cost(Row(**stated, usd=0.0, minutes=None, gpus=0)) == "$0"
+@pytest.mark.parametrize(
+    ("usd", "minutes", "gpus", "shown"),
+    [(None, 10.0, 2, "20 GPU-min"), (None, 10.0, 0, "10 min"), (None, None, 0, "-"), (0.0, None, 0, "$0")],
+)
+def test_gpu_minutes_where_nothing_is_priced(usd: Any, minutes: Any, gpus: int, shown: str) -> None:
+    assert status._cost(Row("a", "m", "done", 1, 1, 0, False, "", usd, minutes, gpus, "")) == shown
 
 
 def test_the_command_needs_no_network_and_no_results(
@@ -258,8 +238,6 @@ def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], **{**ARM, "dataset": "published_iot"})
     assert row(study).questions is None
     assert "    0          ?     ?  " in as_text(study, [row(study)])
-    frame = pd.DataFrame(
-        {"flow": pd.array([0, 1], dtype="int32"), "vignette": ["a", "b"], "expected": [1.0, 2.0]}
-    )
-    tables.write(frame, tmp_path / "results/s/vignettes/published_iot.parquet", tables.VIGNETTES)
+    flows = make_flows(["a", "b"])
+    tables.write(flows, tmp_path / "results/s/vignettes/published_iot.parquet", tables.VIGNETTES)
     assert row(study).questions == 2 * 33

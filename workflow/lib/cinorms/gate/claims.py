@@ -64,7 +64,7 @@ class ByFactor(OfFlows):
 
 
 class Shift(ByFactor):
-    """The mean level moves less than a margin."""
+    """The mean level of the flows moves by less than a margin."""
 
     margin: Number = Field(
         gt=0, le=100, description="The mean level may move by less than this, up or down, in levels."
@@ -75,7 +75,7 @@ class Shift(ByFactor):
 
 
 class Side(OfFlows):
-    """Flows stay on one side of the scale."""
+    """The flows stay on one side of the scale."""
 
     stays: Literal["unacceptable", "acceptable"] = Field(
         description="unacceptable: the flow's mean level is below the middle of the scale; acceptable: above it."
@@ -89,7 +89,7 @@ class Side(OfFlows):
 
 
 class Flips(ByFactor):
-    """Norms stay what they are."""
+    """At most a share of the norms changes more than other wordings change norms."""
 
     at_most: Number = Field(
         gt=0, lt=1, description="Share of the norms that may change more than other wordings change them."
@@ -100,7 +100,7 @@ class Flips(ByFactor):
 
 
 class Status(ByFactor):
-    """Answers without a level do not become more frequent."""
+    """The share of answers with a status, such as refusal, does not rise by more than a limit."""
 
     statuses: Annotated[Distinct[StatusName], Field(min_length=1)] = Field(
         ("refusal",),
@@ -193,13 +193,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class ClaimKind:
-    """A kind of claim: what it states (``about``), its keys, what finds whether it is true, and the flows it shows."""
+    """A kind of claim: its keys, what finds whether it is true, and the flows it shows."""
 
     name: str
-    about: str
     options: type[OfFlows]
     find: Callable[[Group, Any], Finding]
     shows: str
+
+    @property
+    def about(self) -> str:
+        """What a claim of this kind states."""
+        return str(self.options.__doc__)
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -209,11 +213,13 @@ class ClaimKind:
 
 def _shift(group: Group, options: Shift) -> Finding:
     margin = float((options.margin_for or {}).get(group.level, options.margin))
-    found = group.matched.shift(group.rows, group.fixed_flows)
+    moved = group.matched.shift(group.rows, group.fixed_flows)
     says = f"The mean level of {group.words} moves by less than {margin:g} levels."
-    direction = 0 if math.isnan(found.value) else int(np.sign(found.value))
-    flows = moved(group.matched, group.rows, direction)
-    return _difference(group, found, Limits(-margin, margin), says, "levels", flows)
+    frame = _frame(group.matched, group.rows)
+    # In the direction of the mean; in either where it has none.
+    direction = np.nan_to_num(np.sign(moved.value))
+    flows = _first(frame, frame["shift"] * direction if direction else frame["shift"].abs())
+    return _difference(group, moved, Limits(-margin, margin), says, "levels", flows)
 
 
 def _side(group: Group, options: Side) -> Finding:
@@ -236,6 +242,7 @@ def _side(group: Group, options: Side) -> Finding:
     held = ", as far as the base has them there," if options.held_by_base else ""
     other = "acceptable" if wrong > 0 else "unacceptable"
     on_wrong = int((found.mean > 0).sum())
+    frame = _frame(matched, rows)
     return Finding(
         name=group.name,
         kind=group.claim.kind,
@@ -256,7 +263,7 @@ def _side(group: Group, options: Side) -> Finding:
             "of these beyond chance, each alone": int((found.p_wrong <= group.alpha).sum()),
             "flows on this side beyond chance": int((found.p_right <= group.alpha).sum()),
         },
-        flows=on_a_side(matched, rows, wrong),
+        flows=_first(frame, frame["new_mean"] * wrong),
     )
 
 
@@ -270,11 +277,20 @@ def _flips(group: Group, options: Flips) -> Finding:
         f"Of the norms in {group.words}, less than {100 * float(options.at_most):g}% change {what}, "
         "beyond what other wordings change."
     )
-    flows, n_changed, both = changed(matched, rows, options.change)
+    (norm_of_base, held_by_base), (norm_of_new, held_by_new) = (
+        norms(counts.sum(axis=2), rule, counts.shape[2])
+        for counts, rule in zip((base, new), rules, strict=True)
+    )
+    both = held_by_base & held_by_new
+    flipped = both & differ(norm_of_base, norm_of_new, rules[1])
+    frame = _frame(matched, rows)[flipped]
     limits = Limits(-math.inf, float(options.at_most))
-    facts: dict[str, int | float] = {"norms in both": both, "of these changed": n_changed}
-    facts |= {"between halves of both": found.between, "between halves of one": found.within}
-    return replace(_difference(group, found.excess, limits, says, "share", flows), facts=facts)
+    finding = _difference(group, found.excess, limits, says, "share", _first(frame, frame["shift"].abs()))
+    facts = {"norms in both": int(both.sum()), "of these changed": int(flipped.sum())}
+    return replace(
+        finding,
+        facts=facts | {"between halves of both": found.between, "between halves of one": found.within},
+    )
 
 
 def _status(group: Group, options: Status) -> Finding:
@@ -284,10 +300,16 @@ def _status(group: Group, options: Status) -> Finding:
     found = matched.rise(rows, statuses, group.fixed_flows)
     which = "without a level" if any_status else f"with status {' or '.join(statuses)}"
     says = f"In {group.words}, the share of answers {which} rises by less than {100 * limit:g}%."
-    flows, before, after = risen(matched, rows, statuses)
+    base, new = (
+        mean_over(has_status(answers, statuses)[rows], axis=(1, 2))
+        for answers in (matched.of_base, matched.of_new)
+    )
+    frame = _frame(matched, rows).assign(base_share=base, new_share=new)
     limits = Limits(-math.inf, limit, dissent=2 * limit)
-    finding = _difference(group, found, limits, says, "share", flows)
-    return replace(finding, facts={"share in base": before, "share in new": after})
+    finding = _difference(
+        group, found, limits, says, "share", _first(frame, frame["new_share"] - frame["base_share"])
+    )
+    return replace(finding, facts={"share in base": _mean(base), "share in new": _mean(new)})
 
 
 def _difference(
@@ -344,41 +366,6 @@ def counts_of(matched: Matched) -> tuple[Floats, Floats]:
     )
 
 
-def moved(matched: Matched, rows: Bools, direction: int) -> pd.DataFrame:
-    """Return the flows that moved most in ``direction``, or in either for 0."""
-    frame = _frame(matched, rows)
-    size = frame["shift"] * direction if direction else frame["shift"].abs()
-    return _first(frame, size)
-
-
-def on_a_side(matched: Matched, rows: Bools, wrong: int) -> pd.DataFrame:
-    """Return the flows that are farthest on the wrong side in new, or nearest to it."""
-    frame = _frame(matched, rows)
-    return _first(frame, frame["new_mean"] * wrong)
-
-
-def risen(matched: Matched, rows: Bools, statuses: list[str]) -> tuple[pd.DataFrame, float, float]:
-    """Return the flows where the share of answers with these statuses rose most, and the share on each side."""
-    base, new = (
-        mean_over(has_status(each, statuses)[rows], axis=(1, 2)) for each in (matched.of_base, matched.of_new)
-    )
-    frame = _frame(matched, rows).assign(base_share=base, new_share=new)
-    return _first(frame, frame["new_share"] - frame["base_share"]), _mean(base), _mean(new)
-
-
-def changed(matched: Matched, rows: Bools, change: Change) -> tuple[pd.DataFrame, int, int]:
-    """Return the flows whose norm in all answers changed, those first that moved most; how many, and of how many."""
-    rules = rules_of(matched, change)
-    (base, held_base), (new, held_new) = (
-        norms(counts[:, rows].sum(axis=2), rule, counts.shape[2])
-        for counts, rule in zip(counts_of(matched), rules, strict=True)
-    )
-    both = held_base & held_new
-    flipped = both & differ(base, new, rules[1])
-    frame = _frame(matched, rows)[flipped]
-    return _first(frame, frame["shift"].abs()), int(flipped.sum()), int(both.sum())
-
-
 def _frame(matched: Matched, rows: Bools) -> pd.DataFrame:
     """Return flow, vignette, mean levels, shift, and the norm in words of the flows ``rows``."""
     frame = matched.flows.loc[rows, ["flow", "vignette"]].reset_index(drop=True)
@@ -409,33 +396,9 @@ def _mean(x: Floats) -> float:
 KINDS = {
     kind.name: kind
     for kind in (
-        ClaimKind(
-            "shift",
-            "The mean level of the flows moves by less than a margin.",
-            Shift,
-            _shift,
-            shows="The flows that moved most in the direction of the mean",
-        ),
-        ClaimKind(
-            "side",
-            "The flows stay on one side of the scale.",
-            Side,
-            _side,
-            shows="The flows farthest on the other side, or nearest to it",
-        ),
-        ClaimKind(
-            "flips",
-            "At most a share of the norms changes more than other wordings change norms.",
-            Flips,
-            _flips,
-            shows="The flows whose norm changed, those first that moved most",
-        ),
-        ClaimKind(
-            "status",
-            "The share of answers with a status, such as refusal, does not rise by more than a limit.",
-            Status,
-            _status,
-            shows="The flows in which the share rose most",
-        ),
+        ClaimKind("shift", Shift, _shift, "The flows that moved most in the direction of the mean"),
+        ClaimKind("side", Side, _side, "The flows farthest on the other side, or nearest to it"),
+        ClaimKind("flips", Flips, _flips, "The flows whose norm changed, those first that moved most"),
+        ClaimKind("status", Status, _status, "The flows in which the share rose most"),
     )
 }

@@ -60,10 +60,7 @@ def as_document(gate: Gate) -> dict[str, Any]:
         "policy": {
             "name": policy.name,
             "file": policy.file,
-            "about": policy.settings.about,
-            "confidence": policy.settings.confidence,
-            "flows": policy.settings.flows,
-            "undecided": policy.settings.undecided,
+            **policy.settings.model_dump(include={"about", "confidence", "flows", "undecided"}),
         },
         "base": _side(matched.base, matched.of_base.units),
         "new": _side(matched.new, matched.of_new.units),
@@ -138,8 +135,9 @@ def _plain(value: Any) -> Any:
 def as_junit(gate: Gate) -> str:
     """Return the XML. A failed claim is a failure; an undecided one is skipped, or a failure if the policy says so."""
     strict = gate.policy.settings.undecided == "fail"
-    failures = sum(c.verdict == "fail" or (strict and c.verdict == "undecided") for c in gate.claims)
-    skipped = sum(c.verdict == "undecided" and not strict for c in gate.claims)
+    tags = {"pass": None, "fail": "failure", "undecided": "failure" if strict else "skipped"}
+    outcomes = [tags[claim.verdict] for claim in gate.claims]
+    failures, skipped = outcomes.count("failure"), outcomes.count("skipped")
     counts = {"tests": len(gate.claims), "failures": failures, "errors": 0, "skipped": skipped}
     shown = {key: str(value) for key, value in counts.items()}
     root = ElementTree.Element("testsuites", {"name": "cinorms gate", **shown, "time": "0"})
@@ -151,31 +149,26 @@ def as_junit(gate: Gate) -> str:
         ("verdict", gate.verdict),
     ):
         ElementTree.SubElement(properties, "property", {"name": name, "value": _text(value)})
-    for claim in gate.claims:
-        _case(suite, gate, claim, strict)
+    for claim, tag in zip(gate.claims, outcomes, strict=True):
+        found = claim.finding
+        named = {
+            "name": _text(found.name),
+            "classname": _text(f"{gate.policy.name}.{found.kind}"),
+            "time": "0",
+        }
+        case = ElementTree.SubElement(suite, "testcase", named)
+        if tag:
+            outcome = ElementTree.SubElement(case, tag)
+            outcome.set("message", _text(f"{found.says} {claim.verdict}: {claim.why}"))
+        if tag == "failure":
+            outcome.set("type", claim.verdict)
+            flows = (
+                f"{row.base_mean:+.2f} -> {row.new_mean:+.2f}  {row.vignette}"
+                for row in found.flows.itertuples()
+            )
+            outcome.text = _text("\n".join(flows))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _case(suite: ElementTree.Element, gate: Gate, claim: Judged, strict: bool) -> None:
-    classname = _text(f"{gate.policy.name}.{claim.finding.kind}")
-    case = ElementTree.SubElement(
-        suite, "testcase", {"name": _text(claim.finding.name), "classname": classname, "time": "0"}
-    )
-    message = _text(f"{claim.finding.says} {claim.verdict}: {claim.why}")
-    if claim.verdict == "fail" or (strict and claim.verdict == "undecided"):
-        failure = ElementTree.SubElement(case, "failure", {"message": message, "type": claim.verdict})
-        failure.text = _text(_flows(claim))
-    elif claim.verdict == "undecided":
-        ElementTree.SubElement(case, "skipped", {"message": message})
-
-
-def _flows(claim: Judged) -> str:
-    """Return the flows behind a verdict, one a line."""
-    return "\n".join(
-        f"{row.base_mean:+.2f} -> {row.new_mean:+.2f}  {row.vignette}"
-        for row in claim.finding.flows.itertuples()
-    )
 
 
 def _text(value: str) -> str:
@@ -231,7 +224,7 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
         "why": claim.why,
         "numbers": _numbers(found),
         "drawn": drawn,
-        "facts": [(name, _fact(value)) for name, value in found.facts.items()],
+        "facts": [(name, _share(n) if isinstance(n, float) else f"{n:,}") for name, n in found.facts.items()],
         "rows": found.flows.to_dict("records"),
         "shares": "base_share" in found.flows,
         "heading": KINDS[found.kind].shows,
@@ -255,20 +248,11 @@ def _share(value: float) -> str:
     return "none" if math.isnan(value) else f"{100 * value:.1f}%"
 
 
-def _fact(value: int | float) -> str:
-    return _share(value) if isinstance(value, float) else f"{value:,}"
-
-
 def _interval(found: Finding, others: Sequence[Finding]) -> dict[str, Any]:
     """Return where limits, interval and estimate are drawn; all claims of a kind have one scale."""
-    alike = [each for each in others if each.kind == found.kind]
-    values = [0.0]
-    for each in alike:
-        values += [
-            v
-            for v in (each.low, each.high, each.estimate, *each.limits)
-            if v is not None and math.isfinite(v)
-        ]
+    alike = [other for other in others if other.kind == found.kind]
+    numbers = [v for other in alike for v in (other.low, other.high, other.estimate, *other.limits)]
+    values = [0.0, *(v for v in numbers if v is not None and math.isfinite(v))]
     low, high = min(values), max(values)
     step = (WIDTH - 2 * FREE) / ((high - low) or 1.0)
 

@@ -29,8 +29,6 @@ from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
 
 #: Where studies put their results.
 RESULTS = Path("results")
-#: Columns of the vignettes that are not factors.
-_NO_FACTORS = ("flow", "vignette", "expected")
 
 
 class Address(NamedTuple):
@@ -59,6 +57,12 @@ class Answers:
     status: Ints
     order: Ints
     units: tuple[str, ...]
+
+    def part(self, rows: Any = slice(None), units: Any = slice(None)) -> Answers:
+        """Return the answers to some of the flows, in some of the units."""
+        names = np.array(self.units, dtype=object)[units]
+        level, status, order = (x[rows][:, units] for x in (self.level, self.status, self.order))
+        return Answers(level, status, order, tuple(names))
 
 
 @dataclass(frozen=True)
@@ -167,12 +171,7 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
     status[at] = pd.Index(tables.ANSWER_STATUSES).get_indexer(pd.Index(answers["status"].astype(str)))
     order[at] = _order_numbers(answers["order"])
     used = np.asarray((status >= 0).any(axis=(0, 2)))
-    return Answers(
-        level[:, used],
-        status[:, used],
-        order[:, used],
-        tuple(np.array(units, dtype=object)[used]),
-    )
+    return Answers(level, status, order, tuple(units)).part(units=used)
 
 
 def address_in(
@@ -210,12 +209,8 @@ def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     study = StudyFacts.read(address.folder)
     name = study.arms[address.arm].dataset
     flows = tables.read(_file(address.folder, f"vignettes/{name}.parquet"), tables.VIGNETTES)
-    return DatasetFactors(name, factors_in(flows), flows_of=study.datasets[name].flows_of), flows
-
-
-def factors_in(vignettes: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors of the flows."""
-    return tuple(str(name) for name in vignettes if name not in _NO_FACTORS)
+    factors = tuple(str(column) for column in flows if column not in ("flow", "vignette", "expected"))
+    return DatasetFactors(name, factors, flows_of=study.datasets[name].flows_of), flows
 
 
 def _order_numbers(orders: pd.Series[Any]) -> Ints:
@@ -297,7 +292,7 @@ def match(base: Side, new: Side) -> Matched:
     if both.empty:
         raise DataError(f"gate: {base.address.name} and {new.address.name} have no flow in common")
     rows = [side.vignettes["flow"].isin(both["flow"]).to_numpy() for side in (base, new)]
-    of_base, of_new = _rows(base.answers, rows[0]), _rows(new.answers, rows[1])
+    of_base, of_new = base.answers.part(rows[0]), new.answers.part(rows[1])
     left_out = {
         f"flows only in {name}": int((~each).sum()) for name, each in zip(("base", "new"), rows, strict=True)
     }
@@ -307,7 +302,7 @@ def match(base: Side, new: Side) -> Matched:
     if same:
         for name, each in (("base", of_base), ("new", of_new)):
             left_out[f"templates only in {name}"] = len(each.units) - len(shared)
-        of_base, of_new = _units(of_base, shared), _units(of_new, shared)
+        of_base, of_new = (a.part(units=list(map(a.units.index, shared))) for a in (of_base, of_new))
     return Matched(
         base,
         new,
@@ -342,15 +337,6 @@ def _other_texts(base: Side, new: Side, differ: pd.DataFrame) -> str:
         f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"
         f"and {first['vignette_new']!r} in {new.address.name}; run both with the same dataset {base.dataset!r}"
     )
-
-
-def _rows(answers: Answers, rows: Bools) -> Answers:
-    return Answers(answers.level[rows], answers.status[rows], answers.order[rows], answers.units)
-
-
-def _units(answers: Answers, names: Sequence[str]) -> Answers:
-    at = [answers.units.index(name) for name in names]
-    return Answers(answers.level[:, at], answers.status[:, at], answers.order[:, at], tuple(names))
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:

@@ -119,22 +119,17 @@ def judge(findings: Sequence[Finding], alpha: float) -> tuple[Judged, ...]:
     with np.errstate(divide="ignore"):
         log = np.log10(np.array([finding.p_fail for finding in findings]))
     corrected = tails.to_p(pvalues.adjust(log, "holm"))
-    return tuple(_judge(one, float(p), alpha) for one, p in zip(findings, corrected, strict=True))
-
-
-def _judge(finding: Finding, p_fail_holm: float, alpha: float) -> Judged:
-    if p_fail_holm <= alpha:
-        return Judged(
-            finding,
-            "fail",
-            p_fail_holm,
-            f"outside the limit beyond chance (p {_p(p_fail_holm)} over all claims)",
-        )
-    if finding.p_pass <= alpha:
-        return Judged(
-            finding, "pass", p_fail_holm, f"within the limit beyond chance (p {_p(finding.p_pass)})"
-        )
-    return Judged(finding, "undecided", p_fail_holm, _why_undecided(finding))
+    judged = []
+    for finding, p in zip(findings, map(float, corrected), strict=True):
+        verdict: Verdict = "undecided"
+        if p <= alpha:
+            verdict, why = "fail", f"outside the limit beyond chance (p {_p(p)} over all claims)"
+        elif finding.p_pass <= alpha:
+            verdict, why = "pass", f"within the limit beyond chance (p {_p(finding.p_pass)})"
+        else:
+            why = _why_undecided(finding)
+        judged.append(Judged(finding, verdict, p, why))
+    return tuple(judged)
 
 
 def _why_undecided(finding: Finding) -> str:

@@ -34,20 +34,9 @@ WHO = {"arm": "Name of the arm.", "model": "Name of the model."}
 SHORTEST_NAME = 4
 #: Names of users and machines that are on every other machine too.
 _GENERIC = {
-    *(
-        "localhost",
-        "host",
-        "node",
-        "server",
-        "container",
-        "docker",
-        "vagrant",
-        "codespace",
-        "debian",
-        "ubuntu",
-    ),
+    *("localhost", "host", "node", "server", "container", "docker", "vagrant", "codespace", "debian"),
     *("root", "admin", "user", "users", "guest", "student", "nobody", "test", "runner", "builder", "jovyan"),
-    *("ec2-user", "home", "work", "data", "main", "app"),
+    *("ubuntu", "ec2-user", "home", "work", "data", "main", "app"),
 }
 # A name with a digit, a hyphen or a dot is looked for as a word. One of letters alone may be a word of any text (mark,
 # grace, atlas): it counts only as a part of an absolute path or after ~ or // or next to @.

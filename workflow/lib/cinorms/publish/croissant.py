@@ -12,44 +12,28 @@ import pyarrow.parquet as pq
 
 from cinorms.publish.contents import Item, digest
 
+
+def _own(terms: str) -> dict[str, str]:
+    return {term: f"cr:{term}" for term in terms.split()}
+
+
 #: The terms of Croissant that the metadata uses, as its specification states them.
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
+    **_own("citeAs column"),
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
-    "equivalentProperty": "cr:equivalentProperty",
+    **_own("equivalentProperty"),
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
+    **_own("extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key md5"),
+    **_own("parentField path recordSet references regex repeated replace samplingRate"),
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **_own("separator source subField transform"),
 }
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 

@@ -93,29 +93,18 @@ def _results(
     cells = template_means(level_matrix(answers), template_numbers(prompts))
     if np.isfinite(cells).any():
         mean, std_err, low, high = mean_interval(cells, fixed_flows=True)
-        uncertainty = (
-            {
-                "standard_error": {"value": std_err, "method": "analytic, over templates"},
-                "confidence_interval": {
-                    "lower": low,
-                    "upper": high,
-                    "confidence_level": CONFIDENCE,
-                    "method": "Student's t over templates, flows fixed",
-                },
-                "num_samples": n_flows,
+        uncertainty: dict[str, Any] = {}
+        if np.isfinite(std_err):
+            uncertainty["standard_error"] = {"value": std_err, "method": "analytic, over templates"}
+            uncertainty["confidence_interval"] = {
+                "lower": low,
+                "upper": high,
+                "confidence_level": CONFIDENCE,
+                "method": "Student's t over templates, flows fixed",
             }
-            if np.isfinite(std_err)
-            else {"num_samples": n_flows}
-        )
-        yield _result(
-            evaluation,
-            arm,
-            "mean_level",
-            f"Mean {arm.scale.measured} of the flows, in levels",
-            "levels",
-            mean,
-            uncertainty,
-        )
+        uncertainty["num_samples"] = n_flows
+        about = f"Mean {arm.scale.measured} of the flows, in levels"
+        yield _result(evaluation, arm, "mean_level", about, "levels", mean, uncertainty)
     kept, valid = (norms["status"] == "kept").mean(), (answers["status"] == "ok").mean()
     for name, about, score, n in (
         ("norms_held", "Share of the flows for which the model holds a norm", kept, n_flows),

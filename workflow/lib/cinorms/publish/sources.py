@@ -30,9 +30,8 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
         yield from _with_files("dataset", name, dataset.origin, dataset.files or {})
     for name in study.worded():
         yield from _with_files("prompt set", name, study.prompt_set(name).origin, {})
-    for name in dict.fromkeys(
-        str(study.arms[arm].frame).partition("/")[0] for arm in study.arms_from("published")
-    ):
+    frames = [str(study.arms[arm].frame) for arm in study.arms_from("published")]
+    for name in dict.fromkeys(frame.partition("/")[0] for frame in frames):
         release = study.release(name)
         yield from _with_files("published answers", name, dict(release.origin), release.files)
     surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
@@ -44,14 +43,10 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
             continue
         stated = study.registry_entry(model).stated
         address = "@".join(str(stated[key]) for key in ("source", "revision") if stated.get(key))
-        yield (
-            {"what": "model", "name": model, "address": address, "licence": "see the model's own page"}
-            if address
-            else {
-                "what": "planted respondent",
-                "name": model,
-            }
-        )
+        if address:
+            yield {"what": "model", "name": model, "address": address, "licence": "see the model's own page"}
+        else:
+            yield {"what": "planted respondent", "name": model}
 
 
 def _with_files(

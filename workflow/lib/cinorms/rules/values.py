@@ -40,7 +40,6 @@ from cinorms.study.spec import (
     make_tuning,
     repeated_shards_of,
     shards_of,
-    spending_folder,
 )
 from cinorms.study.study import READ_HERE, Study
 
@@ -190,22 +189,14 @@ class StudyValues:
         """Return every file of responses that a model of the study gave, repeats included."""
         return [path for pair in self.asked_pairs() for path in self.shards(*pair) + self.repeats(*pair)]
 
-    def responses_of(self, arms: Iterable[str]) -> list[tuple[str, str, str]]:
-        """Return arm, model and path of every file of responses of ``arms``."""
+    def responses_from(self, *sources: str) -> list[tuple[str, str, str]]:
+        """Return arm, model and path of every file of responses in arms of these ``sources``."""
         return [
             (arm, model, path)
-            for arm in arms
+            for arm in self.study.arms_from(*sources)
             for model in self.study.models(arm)
             for path in self.shards(arm, model)
         ]
-
-    def read_here(self) -> list[str]:
-        """Return the files of responses of every model in every arm whose answers are read here."""
-        return [path for *_, path in self.responses_of(self.study.arms_from(*READ_HERE))]
-
-    def received(self) -> list[str]:
-        """Return every file of responses that another tool collected."""
-        return [path for *_, path in self.responses_of(self.study.arms_from("responses"))]
 
     def response_files(self, arm: str, model: str) -> list[str]:
         """Return the files of another tool with the responses of a model in an arm."""
@@ -220,16 +211,10 @@ class StudyValues:
 
     def unmatched(self) -> list[str]:
         """Return the files that list responses without a prompt or prompts without a response, where there are any."""
-        files = [
-            f"{self.responses}/{arm}/{model}/unmatched.{shard}.csv"
-            for arm in self.study.arms_from("responses")
-            for model in self.study.models(arm)
-            for shard in shards_of(self.study, arm, model)
-        ]
+        responses = [Path(path) for *_, path in self.responses_from("responses")]
+        files = [path.with_name(f"unmatched.{path.stem}.csv") for path in responses]
         # More than a header.
-        return [
-            file for file in files if Path(file).exists() and len(Path(file).read_bytes().splitlines()) > 1
-        ]
+        return [str(f) for f in files if f.exists() and len(f.read_bytes().splitlines()) > 1]
 
     def raw_file(self, arm: str, model: str) -> str:
         """Return the raw CSV file of a model in an arm that takes its responses from there."""
@@ -320,20 +305,22 @@ class StudyValues:
 
     def provenance(self) -> list[dict[str, Any]]:
         """Return which models were asked in which arms, with their files of responses and their journals."""
-        return [self._provenance_of(arm, model) for arm, model in self.asked_pairs()]
-
-    def _provenance_of(self, arm: str, model: str) -> dict[str, Any]:
-        kind = self.study.registry_entry(model).kind
-        journal = journal_of(self.study, arm, model, self.placed_responses)
-        repeats = self._placed(self.repeats(arm, model))
-        return {
-            "arm": arm,
-            "model": model,
-            "planted": kind.planted,
-            "responses": self._placed(self.shards(arm, model)),
-            **({"repeats": repeats} if repeats else {}),
-            "journal": journal if kind.journalled else None,
-        }
+        asked = []
+        for arm, model in self.asked_pairs():
+            kind = self.study.registry_entry(model).kind
+            journal = journal_of(self.study, arm, model, self.placed_responses)
+            repeats = self._placed(self.repeats(arm, model))
+            asked.append(
+                {
+                    "arm": arm,
+                    "model": model,
+                    "planted": kind.planted,
+                    "responses": self._placed(self.shards(arm, model)),
+                    **({"repeats": repeats} if repeats else {}),
+                    "journal": journal if kind.journalled else None,
+                }
+            )
+        return asked
 
     def arms_in(self, format_name: str) -> list[str]:
         """Return the arms whose responses come in a format."""
@@ -344,13 +331,8 @@ class StudyValues:
         """Return which responses another tool collected: arm, model and file."""
         return [
             {"arm": arm, "model": model, "responses": self.placed(path)}
-            for arm, model, path in self.responses_of(self.study.arms_from("responses"))
+            for arm, model, path in self.responses_from("responses")
         ]
-
-    @cached_property
-    def spending(self) -> str:
-        """The folder in which the jobs of the study count what they spend."""
-        return spending_folder(self.placed_responses)
 
     # --- The coder
 
@@ -444,10 +426,11 @@ class StudyValues:
     # --- Entries, pages, cards, the plan
 
     def entry(self, analysis: str = "", figure: str = "", printed: str = "") -> Entry[Any]:
-        """Return the analysis, figure or printed table that the one wildcard names."""
-        wanted = {"analysis": analysis, "figure": figure, "printed": printed}
-        wildcard, name = next((wildcard, name) for wildcard, name in wanted.items() if name)
-        return make_entry(self.study, SECTIONS[wildcard], name)
+        """Return the analysis, figure or printed table that the one wildcard names; without any, that of all norms."""
+        for wildcard, name in {"analysis": analysis, "figure": figure, "printed": printed}.items():
+            if name:
+                return make_entry(self.study, SECTIONS[wildcard], name)
+        return norms_entry(self.study)
 
     def entry_inputs(self, analysis: str = "", figure: str = "", printed: str = "") -> Inputs:
         """Return what an analysis, figure or printed table is made from, by name."""
@@ -456,10 +439,6 @@ class StudyValues:
             name: list(map(self.local, paths)) if name == "expected" else paths
             for name, paths in inputs.items()
         }
-
-    def norms_inputs(self) -> Inputs:
-        """Return what the table of all norms is made from, by name."""
-        return inputs_of(norms_entry(self.study), self.results)
 
     @cached_property
     def described(self) -> StudyFacts:
@@ -494,19 +473,20 @@ class StudyValues:
         """Return the tables and figures whose columns the study's dictionary describes."""
         return [f"{self.results}/{name}" for name in described_files(self.described)]
 
-    def people_tables(self) -> list[str]:
-        """Return the tables that the page on people is made from."""
-        return [f"{self.results}/tables/{name}.parquet" for name in tables_of(self.study.settings.analyses)]
-
-    def people_vignettes(self) -> list[str]:
-        """Return the vignettes that the page on people is made from."""
-        datasets = self.people_facts()["datasets"]
-        return [f"{self.results}/vignettes/{dataset}.parquet" for dataset in datasets]
+    def people_inputs(self) -> Inputs:
+        """Return what the page on people is made from, by name."""
+        tables = tables_of(self.study.settings.analyses)
+        return {
+            "tables": [f"{self.results}/tables/{name}.parquet" for name in tables],
+            "vignettes": [
+                f"{self.results}/vignettes/{name}.parquet" for name in self.people_facts()["datasets"]
+            ],
+        }
 
     def published(self, table: str) -> list[tuple[str, str, str]]:
         """Return arm, model and file of every table of responses, of answers, or of repeats."""
         if table == "responses":
-            return self.responses_of(self.study.arms_from(*READ_HERE))
+            return self.responses_from(*READ_HERE)
         arms = self.study.repeated_arms() if table == "repeats" else self.study.arms
         return [
             (arm, model, f"{self.results}/{table}/{arm}/{model}.parquet")
@@ -517,10 +497,6 @@ class StudyValues:
     def entry_value(self, analysis: str = "", figure: str = "", printed: str = "") -> dict[str, Any]:
         """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
         return self.entry(analysis, figure, printed).plain()
-
-    def norms_value(self) -> dict[str, Any]:
-        """Return everything of the study that the table of all norms depends on, as one value."""
-        return norms_entry(self.study).plain()
 
     def norm_warnings(self) -> list[str]:
         """Return the plan's warnings where too little is asked to hold norms."""
@@ -549,13 +525,10 @@ class StudyValues:
         """The gates of the study by name."""
         return gates_of(self.study)
 
-    def gate_made(self, gate: str) -> tuple[str, ...]:
-        """Return what a gate reads of this study."""
-        return self.gates[gate].made
-
-    def gate_found(self, gate: str) -> list[str]:
-        """Return what a gate reads of other studies, and its policy."""
-        return list(map(self.local, self.gates[gate].found))
+    def gate_inputs(self, gate: str) -> Inputs:
+        """Return what a gate reads of this study, and of other studies with its policy."""
+        stated = self.gates[gate]
+        return {"made": list(stated.made), "found": list(map(self.local, stated.found))}
 
     def gate_sides(self, gate: str) -> dict[str, Any]:
         """Return base, new and the policy of a gate as plain values."""

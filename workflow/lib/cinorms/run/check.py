@@ -17,9 +17,16 @@ from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
 from cinorms.inference import checkpoints
-from cinorms.inference.engine_kind import EngineKind, engine_kinds
+from cinorms.inference.engine_kind import (
+    EngineKind,
+    Finding,
+    ModelCheck,
+    Surroundings,
+    engine_kinds,
+    error,
+    warning,
+)
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.preflight import Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
@@ -251,8 +258,12 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_partitions(case: Case) -> Iterator[Finding]:
+def look_at_partitions(case: Case) -> Iterator[Finding] | None:
     """Ask SLURM for its partitions and look for those that the jobs will name."""
+    return _partitions(case) if case.surroundings.cluster and case.partitions else None
+
+
+def _partitions(case: Case) -> Iterator[Finding]:
     program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
     if program is None:
         yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
@@ -285,10 +296,6 @@ def look_at_partitions(case: Case) -> Iterator[Finding]:
                 yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")
 
 
-def _if_cluster(case: Case) -> Iterator[Finding] | None:
-    return look_at_partitions(case) if case.surroundings.cluster and case.partitions else None
-
-
 def _of_engine(kind: EngineKind, check: ModelCheck) -> Check:
     def look(case: Case) -> list[Finding] | None:
         entries = [entry for entry in case.entries() if entry.kind is kind]
@@ -309,7 +316,7 @@ def checks() -> tuple[Check, ...]:
         Check("keys", "the keys of all endpoints are set", look_at_keys),
         *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
         Check("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
-        Check("partitions", "every SLURM partition that jobs name exists", _if_cluster),
+        Check("partitions", "every SLURM partition that jobs name exists", look_at_partitions),
     )
 
 

@@ -11,7 +11,6 @@ from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in, run_on_fault
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
 from cinorms.run.study_file import parser, read_study
-from cinorms.study.study import Study
 
 WHAT_TO_LOOK_AT = """\
 Check each one: does it ask the same as template 0, as strictly? Is every sentence complete? Does it hint at an answer?
@@ -25,24 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--yes", action="store_true", help="do not ask")
     given, _ = options.parse_known_args(arguments)
     study = read_study(given)
-    waiting = list(_waiting(study))
+    waiting = [prompt_set for prompt_set in map(study.prompt_set, study.worded()) if prompt_set.waits]
     if not waiting:
-        print(_nothing(study))
+        awaited = ", ".join(study.awaited())
+        print(
+            f"{awaited}: there are no paraphrases yet; `make run` makes them and stops."
+            if awaited
+            else f"Study {study.name}: no paraphrases wait for you."
+        )
     confirmed = [_confirm(prompt_set, given.yes) for prompt_set in waiting]
     return 0 if all(confirmed) else 1
-
-
-def _waiting(study: Study) -> Iterator[PromptSet]:
-    for name in study.worded():
-        if study.prompt_set(name).waits:
-            yield study.prompt_set(name)
-
-
-def _nothing(study: Study) -> str:
-    awaited = study.awaited()
-    if awaited:
-        return f"{', '.join(awaited)}: there are no paraphrases yet; `make run` makes them and stops."
-    return f"Study {study.name}: no paraphrases wait for you."
 
 
 def _confirm(prompt_set: PromptSet, yes: bool) -> bool:

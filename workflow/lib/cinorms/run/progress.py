@@ -38,12 +38,10 @@ class Follower:
         shards: Shards,
         say: Callable[[str], None] | None = None,
         pause: float | None = None,
-        patience: float = PATIENCE,
     ) -> None:
         self._responses, self._shards = responses, shards
         self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
         self._pause = pause if pause is not None else PAUSES[not sys.stderr.isatty()]
-        self._patience = patience
         self._last: dict[tuple[str, str], tuple[float, str]] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -72,7 +70,7 @@ class Follower:
         wrong = next((state.trouble for state in alive if state.trouble), "")
         if wrong and not any((state.next_attempt or now) - now >= WORTH for state in alive):
             wrong = wrong_before  # over before anybody has read it
-        young = now - min(state.started for state in alive) < self._patience
+        young = now - min(state.started for state in alive) < PATIENCE
         changed = wrong != wrong_before
         if now - before < (GAP if changed else self._pause) or (young and not changed):
             return

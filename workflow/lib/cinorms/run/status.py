@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,10 +80,7 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
     ]
     shown = _aligned([[*COLUMNS], *cells])
     notes = [f"{row.arm} / {row.model}: {row.note}" for row in rows if row.note]
-    states = {
-        state: sum(row.state == state for row in rows) for state in dict.fromkeys(row.state for row in rows)
-    }
-    counts = ", ".join(f"{number} {state}" for state, number in states.items())
+    counts = ", ".join(f"{number} {state}" for state, number in Counter(row.state for row in rows).items())
     usd = [row.usd for row in rows if row.usd]
     spent = f"; {dollars(sum(usd))} spent" if usd else ""
     try:
@@ -116,7 +114,7 @@ def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, 
     answered = sum(max(told.get(shard, 0), shards[shard].answered if shards else 0) for shard in states)
     questions = left = None
     if shards is not None:
-        questions = sum(each.questions for each in shards.values())
+        questions = sum(shard.questions for shard in shards.values())
         left = sum(
             each.left if shard not in told else min(each.left, each.questions - told[shard])
             for shard, each in shards.items()
@@ -127,11 +125,7 @@ def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, 
     spec = asked_spec(study, arm, model, "1-of-1")
     journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
     # A job's spending is in its state at once, in its journal a little later.
-    known = [
-        usd
-        for usd in (journal.usd() if journal else None, *[s.usd for s in alive.values()])
-        if usd is not None
-    ]
+    spent = [state.usd for state in alive.values()] + ([journal.usd()] if journal else [])
     minutes, gpus = _minutes(journal) if journal else (None, 0)
     return Row(
         arm,
@@ -142,7 +136,7 @@ def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, 
         left,
         study.asking_rule(arm, model) is not None,
         duration(left / pace) if pace and left is not None else "",
-        0.0 if kind.planted else max(known, default=None),
+        0.0 if kind.planted else max((usd for usd in spent if usd is not None), default=None),
         minutes,
         gpus,
         note,

@@ -19,6 +19,7 @@ from cinorms.answers.reading.normalise import (
 from cinorms.answers.reading.numbers import without_scale
 from cinorms.answers.reading.patterns import any_of, word_set
 from cinorms.answers.reading.scale_words import is_numeric, option_words, per_scale
+from cinorms.answers.reading.second_reader import Second, read_again
 from cinorms.answers.reading.words import OFF, OPEN, Mention, Token, mark_unclear, tokens
 from cinorms.core.scales import Scale
 
@@ -30,7 +31,7 @@ _INTRODUCTION = word_set(
     "answer answers response rating rate rated option output result verdict conclusion choice selected",
     "selection final my the is it this that scenario situation flow statement as be would will i choose",
     "select pick say therefore thus so hence sure certainly okay ok here here's acceptability agreement",
-    "likert scale level of assistant model best correct appropriate most people am find think consider",
+    "likert scale level of assistant model best correct appropriate am find think consider",
     "considered it's i'd i'm based on value label text boxed response's and with according me an a yes",
     "s d m ll",
 )
@@ -140,6 +141,11 @@ class AskedText:
     def candidates(self) -> list[Mention]:
         """The mentions that can be the answer."""
         return [m for m in self.mentions if m.candidate]
+
+    @cached_property
+    def second(self) -> Second:
+        """What the second reader makes of the text."""
+        return read_again(self.body, self.mentions)
 
     @cached_property
     def rest(self) -> list[str]:

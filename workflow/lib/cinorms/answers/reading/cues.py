@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cinorms.answers.reading.corrections import moves_on, replaces
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
 from cinorms.answers.reading.ruled_out import NEGATION_NEAR, concludes
 
@@ -171,7 +170,7 @@ def cue_before(before: str, right_free: bool, n_options: int) -> str:
         return "final"
     if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN)):
         return "strong"
-    if replaces(before) or moves_on(before) or concludes(before):
+    if concludes(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"

@@ -6,8 +6,6 @@ import bisect
 import re
 from dataclasses import dataclass
 
-from cinorms.answers.reading.cases import said_of_another_case
-from cinorms.answers.reading.corrections import SECOND_THOUGHT, changed, held_once, replaces, taken_back
 from cinorms.answers.reading.cues import (
     CALLED_AFTER,
     POSSIBLY,
@@ -19,9 +17,8 @@ from cinorms.answers.reading.cues import (
     only_numbering,
     without_tag,
 )
-from cinorms.answers.reading.languages import FOREIGN, Lexicon, is_foreign, own_words
+from cinorms.answers.reading.languages import OwnWords, own_words
 from cinorms.answers.reading.named import LIST_WORDS, find_options
-from cinorms.answers.reading.parties import said_by_others
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
 from cinorms.answers.reading.ruled_out import AFFIRMED, NEITHER, is_ruled_out
 from cinorms.answers.reading.scale_words import (
@@ -59,21 +56,18 @@ def find_mentions(words: list[Token], text: str, scale: Scale, cut_short: bool) 
     found = find_options(words, text, scale, cut_short)
     if not found:
         return []
-    foreign = scale.language != "English" or is_foreign(text, (w.text for w in words))
     passage = _Passage(
         text,
         plain=_without_denials(text, found, scale) if denying_words(scale) else text,
         scale=scale,
-        lexicons=(FOREIGN, own_words(scale)) if foreign else (own_words(scale),),
+        own=own_words(scale),
         ends=[m.end() for m in _SENTENCE_END.finditer(text)],
         only=len({m.option for m in found}) == 1,
     )
-    return passage.voiced(
-        [
-            passage.in_context(m, found[i - 1].end if i else 0)
-            for i, m in enumerate(_mark_lists(found, text, scale))
-        ]
-    )
+    return [
+        passage.in_context(m, found[i - 1].end if i else 0)
+        for i, m in enumerate(_mark_lists(found, text, scale))
+    ]
 
 
 def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
@@ -122,10 +116,6 @@ def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
         if len({found[i].option for i in run}) == 1:
             continue
         before = text[max(0, found[run[0]].start - WINDOW) : found[run[0]].start]
-        if len(run) == 2 and changed(before, text[found[run[0]].end : found[run[1]].start]):
-            marked[run[0]] = found[run[0]]._replace(elsewhere="back")
-            marked[run[1]] = found[run[1]]._replace(cue="strong")
-            continue
         if not NEITHER.search(before):
             for i in run:
                 marked[i] = found[i]._replace(listed=True)
@@ -187,59 +177,6 @@ def column_of(text: str, start: int) -> str:
     return "answer" if ours else "others"
 
 
-#: "Guest: X", "| Guest | X": a label of a few words, unless it speaks of the model, the flow or the whole.
-_LABEL = re.compile(
-    r"[^\w\n]*((?:[\w'-]+ ){0,4}[\w'-]+)[\"'*_)]*\s*(?::|\||\s-+\s)[\s\"'*_]*(?:\w+ly )?[\"'*_]*"
-)
-#: "For an adult it is X": the preposition that opens the statement.
-_FRONTED = re.compile(r"\W*(?:and |but |while )?(for|to|in|under|with|as|if|when|assuming|by|at) ")
-#: What is said of the model, the flow or the whole is no row of parties.
-_OF_THE_FLOW = re.compile(
-    r"\b(?:me|my|mine|myself|i|this|here|overall|total|verdict|conclusion|rating|answer|final|response|result|verdict"
-    r"|assessment|summary|so|edit|update|scenario|flow|your|you (?:describe|ask|mention|give|gave|present)\w*"
-    r"|stated|given|described)\b"
-)
-
-
-def frame(before: str) -> str:
-    """Return the form of the statement that ends in an option, "" for none; ``before`` is its sentence up to there.
-
-    Statements of one form are a row: "Owner: X. Guest: Y", "for an adult it is X; for a minor it is Y". Where one of
-    them is what others think, or another case, the rest of the row is that too.
-    """
-    statement = re.split(r"[;\n]|,\s*(?=(?:for|to|in|under|with|if|when|assuming|by|at)\b)", before)[-1]
-    if re.search(r"\bi\b", statement) or _OF_THE_FLOW.search(
-        re.split(r",|\b(?:it|this|that|i)(?:'d|'s)? (?:is|would|will)\b", statement)[0]
-    ):
-        return ""
-    if _LABEL.fullmatch(statement):
-        return ":"
-    found = _FRONTED.match(statement)
-    return found.group(1) if found else ""
-
-
-#: How far after an option it can be denied or taken back, in characters.
-REACH = 260
-
-
-def where_said(sentence: str, rest: str, following: str) -> str:
-    """Return ``aside`` for an option said by others or of another case, ``back`` for one taken back.
-
-    Neither is an answer. In doubt an option is none: that costs a valid answer, the other mistake would invent one.
-    "" for one that is said of the flow, by the model itself, and for good. ``sentence`` is what stands before the
-    option in its sentence, ``rest`` what follows it there, ``following`` all that follows as far as the next option
-    that can be an answer.
-    """
-    near = without_tag(following[:REACH])
-    if (
-        said_by_others(sentence, near)
-        or held_once(sentence, rest, following)
-        or said_of_another_case(sentence, rest, near)
-    ):
-        return "aside"
-    return "back" if taken_back(sentence, rest, near) else ""
-
-
 @dataclass(frozen=True)
 class _Passage:
     """A text that names options, and what the context of each is read with."""
@@ -247,7 +184,7 @@ class _Passage:
     text: str
     plain: str  # the text without the denials that options are made of
     scale: Scale
-    lexicons: tuple[Lexicon, ...]  # of the languages that it may be in, beside English
+    own: OwnWords  # of the scale's file
     ends: list[int]  # where its sentences end
     only: bool  # whether it names one option only
 
@@ -255,42 +192,6 @@ class _Passage:
         """Return where a sentence begins and ends."""
         begin = self.ends[sentence - 1] if sentence else 0
         return begin, self.ends[sentence] if sentence < len(self.ends) else len(self.text)
-
-    def voiced(self, found: list[Mention]) -> list[Mention]:
-        """Mark the options that are said by others, of another case, or taken back; the last first.
-
-        What stands in a row with one that others say, or that is said of another case, is no answer either.
-        """
-        text = self.text
-        marked: list[Mention] = []
-        aside: set[str] = set()
-        later: Mention | None = None  # the next option that nothing sets aside
-        for mention in reversed(found):
-            if mention.candidate:
-                begin, stop = self.bounds(mention.sentence)
-                if mention.opens and text[begin - 1 : begin] == "?":  # the question that it answers
-                    begin = self.bounds(mention.sentence - 1)[0]
-                before = text[max(begin, mention.start - WINDOW) : mention.start]
-                until = later.start if later else len(text)
-                rest, following = text[mention.end : min(stop, until)], text[mention.end : until]
-                voice = where_said(before, rest[:WINDOW], following[: 2 * WINDOW])
-                if not voice and any(words.sets_aside(before) for words in self.lexicons):
-                    voice = "aside"
-                replaced = later is not None and (
-                    replaces(following[-WINDOW:])
-                    or (
-                        (later.standing or later.cue == "strong")
-                        and SECOND_THOUGHT.search(following[: 2 * WINDOW])
-                    )
-                )
-                mention = mention._replace(elsewhere=voice or ("back" if replaced else ""))
-                later = later if mention.elsewhere else mention
-                aside |= {mention.frame} if mention.elsewhere == "aside" else set()
-            marked.append(mention)
-        return [
-            m._replace(elsewhere="aside") if m.candidate and m.frame and m.frame in aside else m
-            for m in marked[::-1]
-        ]
 
     def in_context(self, m: Mention, previous: int) -> Mention:
         """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
@@ -310,17 +211,17 @@ class _Passage:
         cue = "strong" if affirmed else self._cue(m, before, after, right_free, everyday)
         after = "" if affirmed else after
         wide = self.plain[max(0, m.start - WINDOW) : m.start]
+        near = text[max(begin, m.start - WINDOW) : m.start]
         disapproves = self.only and named and self.scale.sides[m.option] < 0
         column = column_of(text, m.start)
         asked = text[stop - 1 : stop] == "?" and not affirmed
         return m._replace(
             ruled_out=m.ruled_out
             or is_ruled_out(wide, after, self.scale, disapproves)
-            or any(words.denies(wide, after) for words in self.lexicons),
-            elsewhere=m.elsewhere or ("aside" if column == "others" else "question" if asked else ""),
-            counts=not one_word
-            or any(words.follows.match(after) for words in self.lexicons)
-            or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
+            or self.own.denies(wide, after),
+            elsewhere=m.elsewhere
+            or ("aside" if column == "others" or self.own.sets_aside(near) else "question" if asked else ""),
+            counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
             standing=column == "answer"
             or _is_cell(text, m)
             or (
@@ -330,14 +231,13 @@ class _Passage:
             ),
             cue=cue,
             sentence=sentence,
-            frame=frame(text[max(begin, previous) : m.start]),
             opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
             topic=not cue and PREDICATE.match(after) is not None,
         )
 
     def _cue(self, m: Mention, before: str, after: str, right_free: bool, everyday: bool) -> str:
         """Return how firmly the words around an option call it the answer."""
-        if any(words.calls_answer(before, after) for words in self.lexicons):
+        if self.own.leads.search(before):
             return "strong"
         cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
         if cue not in ("final", "strong") and CALLED_AFTER.match(after):

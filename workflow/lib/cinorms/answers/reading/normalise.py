@@ -118,6 +118,8 @@ def own_turn(text: str) -> str:
     if _ANY_MARK.search(text) is None:
         return text.strip()
     pieces = _TURN_END.split(text)
+    while len(pieces) > 1 and not pieces[-1].strip():
+        pieces.pop()
     if len(pieces) > 1 and _OWN_QUESTION.match(text) and _UNANSWERED.search(pieces[-1]):
         pieces = pieces[-1:]  # a transcript of other questions, which ends before the answer to the one asked
     for piece in pieces:

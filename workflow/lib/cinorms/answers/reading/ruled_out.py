@@ -33,8 +33,8 @@ _NEGATION = lazy(
         r"other than|\w+thing but|all (?:\w+ )?but|far from|short of|fails?|wrong|incorrect|false|untrue"
         r"|inappropriate",
         r"mistaken?|avoid|exclud\w+|rul(?:e|ed|ing) out|opposite|reverse|difficult to|hard to|hesitat\w+",
-        r"disagree\w*|somewhat agree|reject\w*|isnt|dont|doesnt|wouldnt|cant|wasnt|arent|aint",
-        r"some (?:people|users|individuals|may|might|would|could)|others|used to|(?:would|could|might) have",
+        r"disagree\w*(?! to\b)|somewhat agree|reject\w*|isnt|dont|doesnt|wouldnt|cant|wasnt|arent|aint",
+        r"some (?:people|users|individuals|may|might|would|could)|others|used to|(?:would|could|might) have(?! to\b)",
         r"unless|only if|lying|as if|were to|pretend\w*|(?<!i )suppose|supposing",
     )
     + r"\b|n't\b"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
-from cinorms.answers.reading.forms import chosen_by_value, own_symbols, ticked_options
 from cinorms.answers.reading.languages import own_words
+from cinorms.answers.reading.marked import marked_options
 from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS, decorated
 from cinorms.answers.reading.normalise import normalise
 from cinorms.answers.reading.numbers import lone_number
@@ -165,13 +165,11 @@ _CORRECTION = lazy(
     r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed my mind"
     r"|on reflection|let me re\w+|sorry,? i|no[,:])(?!\w)"
 )
-#: Cases set side by side: "If this is for care, .. . If it is for advertising, .."
-_CASES = lazy(r"(?:^|[.!?;\n])\W*if\b[^.!?\n]*\bthen\b")
 
 
 def ticked(asked: AskedText) -> Verdict | None:
-    """Take the only option of a list that is ticked or answered with yes: "[x] neutral", "neutral: yes"."""
-    chosen = ticked_options(asked) or chosen_by_value(asked)
+    """Take the only option that is ticked or marked in words: "[x] neutral", "neutral: yes", "neutral <- my choice"."""
+    chosen = marked_options(asked)
     if len(chosen) != 1:
         return "ambiguous" if chosen else None
     stated = {m.option for m in asked.candidates if m.cue in ("final", "strong")}
@@ -185,9 +183,7 @@ def final_answer(asked: AskedText) -> Verdict | None:
     if len({m.option for m in final}) != 1:
         return None
     after = [m for m in asked.candidates if m.start > final[-1].start]
-    return (
-        None if final[-1].cut or _contradicted(asked, final[-1], after) else asked.verdict(final[-1].option)
-    )
+    return None if final[-1].cut or _contradicted(asked, final[-1], after) else _agreed(asked, final[-1])
 
 
 def leading_answer(asked: AskedText) -> Verdict | None:
@@ -199,7 +195,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
     in_list = any(m.listed and m.sentence == first.sentence for m in asked.mentions)
     if len(before) > 8 or not introduces(before, len(asked.scale.options)) or first.cut or in_list:
         return None
-    return None if _contradicted(asked, first, asked.candidates) else asked.verdict(first.option)
+    return None if _contradicted(asked, first, asked.candidates) else _agreed(asked, first)
 
 
 def stated_answer(asked: AskedText) -> Verdict | None:
@@ -209,34 +205,30 @@ def stated_answer(asked: AskedText) -> Verdict | None:
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
     rivals = [m for m in asked.candidates if m not in earlier or m.sentence == stated[0].sentence]
-    return None if _contradicted(asked, stated[0], rivals) else asked.verdict(stated[0].option)
+    return None if _contradicted(asked, stated[0], rivals) else _agreed(asked, stated[0])
 
 
-def _begun(mention: Mention) -> bool:
-    """Whether the length limit left open which option this is."""
-    return mention.cut and mention.option == OPEN
+def _agreed(asked: AskedText, answer: Mention) -> Verdict | None:
+    """Return the option of ``answer`` where the second reader takes it for the verdict too.
+
+    A scale in another language brings words that the second reader has not learnt: what they call the answer is one.
+    """
+    agreed = asked.second.option == answer.option or (asked.scale.words and answer.cue == "strong")
+    return asked.verdict(answer.option) if agreed else None
+
+
+def second_reader(asked: AskedText) -> Verdict | None:
+    """Take an option that the rules admit and the second reader is sure of."""
+    option, sure = asked.second
+    if option is None or not sure:
+        return None
+    admitted = any(m.option == option and not (m.cut or m.set_aside) for m in asked.mentions)
+    return asked.verdict(option) if admitted else None
 
 
 def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
-    """Whether the answer is denied elsewhere, taken back, one of several cases, or not the only one given."""
-    if len(_CASES.findall(asked.body)) > 1:
-        return True
-    # What is said last and taken back leaves nothing; and what others say, or holds elsewhere, in the same sentence as
-    # an option that nothing calls the answer.
-    firm = answer.cue in ("final", "strong")
-    beside = [
-        m
-        for m in asked.mentions
-        if (m.elsewhere == "back" and m.start > answer.start)
-        or (
-            m.elsewhere
-            and m.sentence == answer.sentence
-            and not firm
-            and m.elsewhere != "back"
-            and not answer.opens
-        )
-    ]
-    others = [m for m in (*rivals, *beside) if m.option != answer.option]
+    """Whether the answer is denied elsewhere, taken back, or not the only one given."""
+    others = [m for m in rivals if m.option != answer.option]
     denied = any(
         m.ruled_out and m.option == answer.option and m.elsewhere != "question" for m in asked.mentions
     )
@@ -251,8 +243,6 @@ def _rivals(other: Mention, answer: Mention) -> bool:
         return False
     if other.sentence == answer.sentence or other.opens or other.standing or other.option == OPEN:
         return True
-    if other.frame and not other.cue:
-        return True  # "X for the doctor; for the insurer Y"
     # Reasons that only name an option ("the step to X would be small") say nothing against a plain answer.
     plainly = firm or answer.standing or answer.opens
     return other.cue not in (("", "maybe") if plainly else ("maybe",))
@@ -261,21 +251,15 @@ def _rivals(other: Mention, answer: Mention) -> bool:
 # --- texts that decline or ask ----------------------------------------------------------------------------
 
 
-def _answers_last(asked: AskedText) -> bool:
-    """Whether the text ends with an option that it says the flow is: what was said before is no refusal then."""
-    if not asked.candidates or asked.cut or len({m.option for m in asked.candidates}) > 1:
-        return False
-    last = asked.candidates[-1]
-    return (
-        bool(last.cue in ("strong", "final", "weak"))
-        and len(re.findall(r"[.!?]\s+\w", asked.body[last.end :])) == 0
-    )
+def _answers(asked: AskedText) -> bool:
+    """Whether both readers find an answer: what was said before it is no refusal then."""
+    return any(m.option == asked.second.option and (m.cue or m.standing) for m in asked.candidates)
 
 
 def declines(asked: AskedText) -> Verdict | None:
     """Call it a refusal where one is stated: no opinions, cannot help, declines."""
     says = DECLINES.search(edges(asked.body)) or own_words(asked.scale).refusals.search(asked.body)
-    return "refusal" if says and not _answers_last(asked) else None
+    return "refusal" if says and not _answers(asked) else None
 
 
 def asks_for_context(asked: AskedText) -> Verdict | None:
@@ -286,7 +270,7 @@ def asks_for_context(asked: AskedText) -> Verdict | None:
         or (not asked.mentions and ASKS_BACK.match(text))
         or own_words(asked.scale).hedges.search(asked.body)
     )
-    return "needs_context" if asks and not _answers_last(asked) else None
+    return "needs_context" if asks and not _answers(asked) else None
 
 
 def disclaims(asked: AskedText) -> Verdict | None:
@@ -294,7 +278,7 @@ def disclaims(asked: AskedText) -> Verdict | None:
     said = any(m.cue or m.standing for m in asked.candidates)
     text = edges(asked.body)
     speaks = MACHINE.search(text) or (not said and SORRY.search(text))
-    return "refusal" if speaks and not _answers_last(asked) else None
+    return "refusal" if speaks and not _answers(asked) else None
 
 
 # --- unclear ----------------------------------------------------------------------------------------------
@@ -302,7 +286,7 @@ def disclaims(asked: AskedText) -> Verdict | None:
 
 def begun_option(asked: AskedText) -> Verdict | None:
     """Call it truncated where the length limit fell inside an option and left open which."""
-    return "truncated" if any(_begun(m) for m in asked.mentions) else None
+    return "truncated" if any(m.cut and m.option == OPEN for m in asked.mentions) else None
 
 
 def whole_scale(asked: AskedText) -> Verdict | None:
@@ -313,8 +297,7 @@ def whole_scale(asked: AskedText) -> Verdict | None:
 
 def several_options(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where two or more options are given, or one is given and denied."""
-    last = asked.candidates[-1].start if asked.candidates else -1
-    chosen = {m.option for m in asked.mentions if m.candidate or (m.elsewhere == "back" and m.start > last)}
+    chosen = {m.option for m in asked.candidates}
     denied = {m.option for m in asked.mentions if m.ruled_out and m.counts and m.elsewhere != "question"}
     listed = {m.option for m in asked.mentions if m.listed}
     part_of_scale = 0 < len(listed) < len(asked.scale.options) or OPEN in listed
@@ -349,7 +332,7 @@ def verbose(asked: AskedText) -> Verdict | None:
     said = [m for m in asked.candidates if m.cue or m.standing]
     if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
         return "ambiguous"
-    return asked.verdict(said[0].option) if said else None
+    return _agreed(asked, said[0]) if said else None
 
 
 def unstated(asked: AskedText) -> Verdict | None:
@@ -437,7 +420,7 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation),
     *(label, misspelt, repeated),
-    *(own_symbols, ticked, final_answer, leading_answer, stated_answer),
+    *(ticked, final_answer, leading_answer, stated_answer, second_reader),
     *(declines, asks_for_context, disclaims),
     *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),

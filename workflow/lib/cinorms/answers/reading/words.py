@@ -50,21 +50,24 @@ class Mention(NamedTuple):
     cut: bool = False  # the text breaks off inside the option
     listed: bool = False  # one of several options in a row
     ruled_out: bool = False  # negated, compared, asked
-    elsewhere: str = ""  # said by others or of another case ("aside"), taken "back", or in a "question"
+    elsewhere: str = ""  # not in a row with another ("aside"), or in a "question"
     counts: bool = True  # False: an everyday word such as "neutral" in running text
     one_word: bool = False  # an everyday word or number can be this option
     standing: bool = False  # a sentence or line of its own
     cue: str = ""  # final, strong (the answer is ..), weak (it is ..), maybe (it would be ..) or none
     sentence: int = 0
     opens: bool = False  # the first words of its sentence
-    frame: str = ""  # the form of its statement, where it may be one of a row: ":" or a preposition
     topic: bool = False  # what a statement is about, and nothing calls it the answer
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether the text names the option without giving it."""
+        return self.listed or self.ruled_out or bool(self.elsewhere)
 
     @property
     def candidate(self) -> bool:
         """Whether this can be the answer."""
-        set_aside = self.listed or self.ruled_out or self.elsewhere or self.topic
-        return self.counts and not set_aside
+        return self.counts and not self.set_aside and not self.topic
 
 
 @per_scale

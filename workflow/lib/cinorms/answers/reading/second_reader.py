@@ -1,0 +1,288 @@
+"""A second reader, built differently from the rules: how much the words around an option speak for a verdict.
+
+A linear classifier looks at each place where an option is named and sums the weights of what is around it: words, pairs
+of words, kinds of words in their order, and how the other options are named. Which option it is does not matter.
+``benchmarks/reader/train.py`` learns the weights from labelled texts of this repository.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from cinorms.answers.reading.patterns import word_set
+from cinorms.answers.reading.words import Mention
+
+WEIGHTS = Path(__file__).with_suffix(".json")
+#: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
+SHA256 = "a0bd0cea444995409f38c99a71a878134b4767ba3231e8edc976648157f2cca1"
+#: What the sum of the best option must exceed, and by how much it must be ahead of the next option.
+AGREES, AHEAD = 0.0, 0.5
+#: The same where the rules find no answer but admit the option.
+SURE, FAR_AHEAD = 1.0, 1.0
+
+#: Words of one kind: what is learnt from one of them holds for the others too.
+_KINDS = {
+    "people": word_set(
+        "people person persons individual individuals user users customer customers consumer consumers owner",
+        "owners patient patients parent parents child children employee employees worker workers citizen",
+        "citizens resident residents tenant tenants guest guests lodger lodgers homeowner homeowners expert",
+        "experts critic critics activist activists advocate advocates regulator regulators lawyer lawyers",
+        "skeptic skeptics ethicist ethicists philosopher researcher researchers scholar scholars scientist",
+        "scientists politician politicians journalist journalists mother father mom dad sister brother uncle",
+        "aunt cousin wife husband boss teacher teachers therapist reviewer reviewers colleague colleagues",
+        "friend friends neighbour neighbours neighbor neighbors developer developers engineer engineers",
+        "doctor doctors nurse nurses physician respondent respondents participant participants society public",
+        "community communities culture cultures country countries family families folks teenager teenagers",
+        "inspector auditor auditors manufacturer manufacturers maker makers vendor vendors seller sellers",
+        "company companies insurer insurers advertiser advertisers marketer marketers retailer employer",
+        "employers landlord landlords police authority authorities government governments provider providers",
+        "firm firms board commission agency agencies judge judges host business businesses industry",
+        "organisation organization google amazon apple facebook bank banks council panel jury lobby spokesman",
+        "spokesperson spokeswoman majority minority man woman student students professor economist",
+        "statistician ombudsman chairman minister court courts",
+    ),
+    "text": word_set(
+        "law laws gdpr hipaa ccpa regulation regulations legislation policy policies terms guideline",
+        "guidelines standard standards survey surveys study studies poll polls research literature newspaper",
+        "article brochure leaflet handbook manual press headline textbook report advert advertisement faq",
+        "column transcript contract slogan",
+    ),
+    "some": word_set(
+        "others other someone somebody anyone anybody everyone everybody nobody whoever those he she they we",
+        "you one some many most several few plenty half another viele manche einige meisten leute andere",
+        "beaucoup certains plupart gens muchos muchas algunos mayoría otros gente muitos muitas alguns",
+        "maioria outros molti alcuni maggior altri velen sommigen anderen wielu niektórzy ludzie birçok bazı",
+        "çoğu insanlar многие некоторые большинство люди другие",
+    ),
+    "opine": word_set(
+        "says said calls called considers considered rated rates regards regarded sees saw seen views viewed",
+        "finds found thinks thought believes believed argues argued claims claimed describes described labels",
+        "labelled labeled deems deemed judges judged holds held treats treated insists insisted suggests",
+        "suggested feels felt tells told wrote writes written perceived perceives answered answers responds",
+        "responded replied replies chose chooses picked picks voted votes stated states declared declares",
+        "concluded concludes ticked objects object argue claim insist suggest prefer prefers expects",
+        "tolerated according",
+    ),
+    "choose": word_set(
+        "rate say choose pick select consider find call deem judge assess evaluate think believe guess",
+        "suppose reckon describe label classify answer put go lean settle vote feel give place see regard opt",
+        "conclude stick mark tick wähle sage finde halte denke bewerte sagen choisis dirais pense trouve",
+        "réponds elijo escojo digo diría creo considero escolho diria acho scelgo direi penso ritengo kies",
+        "vind zeg wybieram uważam выбираю считаю думаю скажу 选 認 认",
+    ),
+    "not": word_set(
+        "not no never neither nor cannot hardly barely scarcely nothing none isnt dont doesnt cant wont nope",
+        "few unlikely doubt refuse reject rejects deny denies far nicht kein keine keinen weder noch",
+        "keineswegs pas ni jamais nie non né não nem nunca jamás niet geen nooit nigdy ani değil не нет ни",
+        "никогда 不 没 非 않",
+    ),
+    "if": word_set(
+        "if unless when whenever where once provided providing assuming suppose supposing imagine without",
+        "absent otherwise else until depending depends whether should only lacking given with wenn falls",
+        "sofern hätte wäre würde sonst si avait serait diraient se hubiera sería fosse seria houvesse sarebbe",
+        "direbbero als had zou jeśli gdyby eğer если бы 如 若 假 もし 만약",
+    ),
+    "modal": word_set("would could might may can will shall must i'd it'd they'd he'd she'd we'd you'd"),
+    "i": word_set(
+        "i i'm i'll i've my me myself mine personally ich meine meiner mein je mon moi ma yo mi mí eu minha",
+        "mim io mia ik mijn mij moja moim benim bence ben bana я мой мне моему 我 私 저 제",
+    ),
+    "answer": word_set(
+        "answer rating response verdict choice option conclusion assessment evaluation judgement judgment",
+        "selection result decision classification opinion stance score level acceptability position view take",
+        "vote pick grade antwort bewertung urteil réponse avis choix respuesta opinión elección resposta",
+        "opinião risposta antwoord odpowiedź cevabım yanıtım ответ оценка",
+    ),
+    "turn": word_set(
+        "but however yet though although while whereas instead rather nevertheless nonetheless still except",
+        "despite aber doch mais pero mas ma maar",
+    ),
+    "so": word_set(
+        "so therefore thus hence overall finally final ultimately consequently accordingly balance daher donc",
+    ),
+    "once": word_set(
+        "first initially before earlier previous previously last originally formerly former old used ago",
+        "yesterday initial glance then",
+    ),
+    "back": word_set(
+        "wrong mistake mistaken withdraw withdrawn retract retracted scratch ignore disregard sorry wait",
+        "kidding joking sarcasm sarcastic forget correction actually revise revised misread error absurd",
+        "ridiculous undecided unsure",
+    ),
+    "it": word_set(
+        "it this that it's that's scenario flow situation practice sharing case transfer das dies ce esto",
+        "isto",
+    ),
+    "ask": word_set("how whether what which who why"),
+    "name": word_set(
+        "example instance such like means mean meaning term word label scale options range ranges from",
+        "between among format choices available following definition defined denotes category",
+    ),
+    "be": word_set(
+        "is are was were be been being seems seem appears appear looks sounds remains ist est es é è jest",
+    ),
+}
+_KIND = {word: kind for kind, words in _KINDS.items() for word in words}
+#: Kinds and signs whose order in a sentence counts.
+_ORDERED = _KINDS.keys() | {"<same>", "<other>", "?", ",", '"'}
+_WHERE = frozenset({"for", "in", "under", "to"})
+#: Words, single characters of scripts without spaces, and signs.
+_TOKEN = re.compile(
+    r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u9fff\uac00-\ud7af]+(?:'[^\W_]+)?|[.!?;:,\"()|*\n<>=\[\]-]+"
+)
+_STOPS = frozenset(".!?;\n")
+#: How many words on each side are looked at, and up to how far away another option.
+_REACH, _FAR = 24, 60
+
+
+class Second(NamedTuple):
+    """What the second reader finds: an option, None where it finds no verdict; and whether it is sure."""
+
+    option: int | None
+    sure: bool
+
+
+def read_again(text: str, mentions: Sequence[Mention]) -> Second:
+    """Return the option of ``text`` that is the verdict; ``mentions`` are the places that name one, in order."""
+    sums: dict[int, float] = {}
+    weights = _weights()
+    for mention, names in zip(mentions, features(text, mentions), strict=True):
+        total = sum(weights.get(name, 0) for name in names) / 100
+        sums[mention.option] = max(total, sums.get(mention.option, total))
+    if not sums:
+        return Second(None, False)
+    best = max(sums, key=sums.__getitem__)
+    ahead = sums[best] - max((total for option, total in sums.items() if option != best), default=-9)
+    agrees, sure = sums[best] > AGREES and ahead > AHEAD, sums[best] > SURE and ahead > FAR_AHEAD
+    return Second(best if agrees else None, sure)
+
+
+@cache
+def _weights() -> dict[str, int]:
+    """Return the weight of each feature, in hundredths."""
+    found: dict[str, int] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return found
+
+
+def _kind(word: str) -> str:
+    """Return the kind of a word; of a word without one, itself."""
+    return "not" if word.endswith("n't") else _KIND.get(word, word)
+
+
+class _Place(NamedTuple):
+    """A place where an option is named, and where it and its sentence are among the tokens."""
+
+    option: int
+    at: int
+    begin: int
+    end: int
+
+
+def features(text: str, mentions: Sequence[Mention]) -> list[set[str]]:
+    """Return what is around each mention of ``text``, as names of features."""
+    tokens: list[str] = []
+    at: list[int] = []
+    position = 0
+    for mention in mentions:
+        tokens += _tokens(text, position, mention.start)
+        at.append(len(tokens))
+        tokens.append("<same>")
+        position = mention.end
+    tokens += _tokens(text, position, len(text))
+    stops = [-1, *(i for i, token in enumerate(tokens) if token in _STOPS), len(tokens)]
+    places = []
+    for mention, here in zip(mentions, at, strict=True):
+        next_stop = bisect_left(stops, here)
+        places.append(_Place(mention.option, here, stops[next_stop - 1] + 1, stops[next_stop]))
+    return [_around(tokens, number, places) for number in range(len(places))]
+
+
+def _tokens(text: str, start: int, stop: int) -> list[str]:
+    found = (match[0] for match in _TOKEN.finditer(text, start, stop))
+    return [token if token[0].isalnum() else "\n" if "\n" in token else token[0] for token in found]
+
+
+def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
+    """Return the features of one place."""
+    own = places[number]
+    low, high = max(0, own.at - _REACH), min(len(tokens), own.at + 1 + _REACH)
+    words = tokens[low:high]
+    others = [place for place in places if place.option != own.option]
+    for place in others:
+        if low <= place.at < high:
+            words[place.at - low] = "<other>"
+    here, begin, end = own.at - low, max(own.begin - low, 0), min(own.end - low, len(words))
+    kinds = [_kind(word) for word in words]
+    near = ["^"] * 3 + kinds + ["$"] * 3
+    a, b, c, d, e, f = near[here : here + 3] + near[here + 4 : here + 7]
+    names = {
+        "bias",
+        f"lr {c} {d}",
+        f"l12k {b} {c}",
+        f"r12k {d} {e}",
+        f"l13k {a} {b} {c}",
+        f"r13k {d} {e} {f}",
+    }
+    plain = ["^"] * 3 + words + ["$"] * 3
+    for i in (1, 2, 3):
+        left, right = plain[here + 3 - i], plain[here + 3 + i]
+        names |= {f"l{i} {left}", f"r{i} {right}", f"l{i} K{_kind(left)}", f"r{i} K{_kind(right)}"}
+    names |= {f"l12 {plain[here + 1]} {plain[here + 2]}", f"r12 {plain[here + 4]} {plain[here + 5]}"}
+    # In its sentence, before and after it, and in the sentences around that.
+    parts = {"b": (begin, here), "a": (here + 1, end), "e": (0, begin), "f": (end, len(words))}
+    for side, (start, stop) in parts.items():
+        names |= {f"{side} {word}" for word in words[start:stop]}
+        names |= {f"{side} K{kind}" for kind in kinds[start:stop] if kind in _KINDS}
+        names |= {f"{side}2 {x} {y}" for x, y in pairwise(kinds[start:stop])}
+        if side in "ab":
+            order = [kind for kind in kinds[start:stop] if kind in _ORDERED]
+            names |= {f"{side}> {x}>{y}" for i, x in enumerate(order) for y in order[i + 1 : i + 5]}
+    names |= _others(tokens, own, others, (c, b, a))
+    closes = tokens[own.end] if own.end < len(tokens) else "$"
+    opens = all(word in '"*(-' for word in words[begin:here])
+    first, last = own.begin == 0, own.end >= len(tokens) - 1
+    n_others = min(len({place.option for place in others}), 3)
+    again = len(places) - len(others) > 1
+    names |= {
+        f"others {n_others}",
+        f"place {first} {last}",
+        f"closes {closes}",
+        f"order {number == 0} {number == len(places) - 1}",
+        f"others {n_others} order {number == 0} {number == len(places) - 1}",
+        f"opens {opens} {d}",
+        f"opens {opens} {first} {closes} {end == here + 1}",
+        f"again {again} {n_others > 0}",
+    }
+    return names
+
+
+def _others(tokens: list[str], own: _Place, others: list[_Place], near: tuple[str, str, str]) -> set[str]:
+    """Return how the other options are named: under a condition, or with the same kinds of words before them."""
+    names = set()
+    own_case = _case(tokens, own)
+    for other in others:
+        if abs(other.at - own.at) > _FAR:
+            continue
+        side = "same" if other.begin == own.begin else "later" if other.at > own.at else "earlier"
+        before = ["^"] * 3 + [_kind(word) for word in tokens[max(other.begin, other.at - 3) : other.at]]
+        alike = next((i for i, (x, y) in enumerate(zip(before[:-4:-1], near, strict=True)) if x != y), 3)
+        case = f"{own_case} {_case(tokens, other)}"
+        names |= {f"case {case}", f"case {side} {case}", f"alike {alike}", f"alike {side} {alike}"}
+        names.add(f"theirs {side} {before[-1]} {near[0]}")
+    return names
+
+
+def _case(tokens: list[str], place: _Place) -> str:
+    """Return where a condition is, before and after an option in its sentence: "if-", "-for", "--"."""
+    found = []
+    for words in (tokens[place.begin : place.at], tokens[place.at + 1 : min(place.end, place.at + 9)]):
+        kinds = set(map(_kind, words))
+        found.append("if" if "if" in kinds else "for" if kinds & _WHERE else "-")
+    return "".join(found)
