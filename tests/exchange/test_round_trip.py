@@ -55,9 +55,9 @@ def test_inspect(tmp_path: Path, layout: str) -> None:
     (log,) = (folder / "logs").glob("*.eval")
     run(INSPECT, folder, "-m", "cinorms.exchange.inspect_log", "--out", "received.jsonl", str(log))
     imported = take("inspect", log, converted=folder / "received.jsonl", layout=layout)
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     expected = answers_bytes(planted_responses(layout=layout)[1], tmp_path)
-    assert answers_bytes(imported.matched.responses, tmp_path) == expected
+    assert answers_bytes(imported.responses, tmp_path) == expected
     if layout == arm()[0].layout:
         keep(log, "inspect.eval")
         keep(folder / "received.jsonl", "inspect_converted.jsonl")
@@ -78,9 +78,9 @@ def test_lm_eval(tmp_path: Path, layout: str) -> None:
     run(LM_EVAL, folder, str(HERE / "answer_with_lm_eval.py"), "run", *stated, *options)
     (samples,) = (folder / "out").glob("*/samples_cinorms_main_*.jsonl")
     imported = take("lm_eval", samples, layout=layout)
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     expected = answers_bytes(planted_responses(layout=layout)[1], tmp_path)
-    assert answers_bytes(imported.matched.responses, tmp_path) == expected
+    assert answers_bytes(imported.responses, tmp_path) == expected
     if layout == arm()[0].layout:
         keep(samples, "lm_eval.jsonl")
 
@@ -97,7 +97,7 @@ def test_every_eval_ever(tmp_path: Path) -> None:
     run(EVERY_EVAL_EVER, folder, "convert", "lm_eval", *where, *about)
     (records,) = (folder / "eee").rglob("*_samples.jsonl")
     imported = take("every_eval_ever", records)
-    assert imported.matched.reasons == {}
+    assert imported.reasons == {}
     expected = answers_bytes(planted_responses()[1], tmp_path)
-    assert answers_bytes(imported.matched.responses, tmp_path) == expected
+    assert answers_bytes(imported.responses, tmp_path) == expected
     keep(records, "every_eval_ever.jsonl")

@@ -93,15 +93,17 @@ class Shard:
         asked = self.variants[self.variants["template_no"] < self.spec.n_templates]
         return len(self.flows) * len(asked)
 
+    @property
+    def billed(self) -> list[int]:
+        """How often each prompt was paid for in batches."""
+        return sorted(self.endpoint.billed.values())
+
     def journal(self) -> Journal:
         return Journal.at(self.out.parent / ".journal", self.spec).begin()
 
     def engine(self, **pace: Any) -> Any:
-        own = {
-            "key_variable": "CINORMS_TEST_KEY",
-            "spending": str(self.folder / "responses/.spending"),
-            "job": f"main.audited.{self.spec.shard}",
-        }
+        own = {"key_variable": "CINORMS_TEST_KEY", "job": f"main.audited.{self.spec.shard}"}
+        own["spending"] = str(self.folder / "responses/.spending")
         tuning = endpoint_tuning(**{**own, **self.tuning})
         engine = make_openai(self.spec, tuning, self.key, self.journal().folder)
         if isinstance(engine, LiveEngine):
@@ -132,6 +134,13 @@ class Shard:
 def shard(tmp_path: Path, endpoint: Endpoint) -> Shard:
     """Return a shard of 20 flows in 6 variants."""
     return Shard(tmp_path, endpoint)
+
+
+@pytest.fixture
+def batched(shard: Shard) -> Shard:
+    """Return the same shard, asked in batches."""
+    shard.tuning = {"mode": "batch"}
+    return shard
 
 
 def every_file(folder: Path) -> bytes:

@@ -16,12 +16,6 @@ from .server import Endpoint, Fault, about
 RATES = {**RATES, "batch_discount": 0.5}
 
 
-@pytest.fixture
-def batched(shard: Shard) -> Shard:
-    shard.tuning = {"mode": "batch"}
-    return shard
-
-
 def sizes(endpoint: Endpoint) -> list[int]:
     """Return the number of requests of each batch, voided ones included."""
     return [len(endpoint.files[b["input_file_id"]].splitlines()) for b in endpoint.batches.values()]
@@ -58,20 +52,18 @@ def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatc
         assert len(data.splitlines()) <= 50
 
 
-def test_what_failed_once_is_asked_again_and_nothing_else(batched: Shard) -> None:
+@pytest.mark.parametrize(("way", "again"), [("failed", 6), ("expired", 60)])
+def test_what_failed_or_expired_once_is_asked_again_and_nothing_else(
+    batched: Shard, way: str, again: int
+) -> None:
     fails = about(3, Fault(500))
-    batched.endpoint.line_fault = lambda times, body: None if times else fails(times, body)
-    responses = batched.ask()
-    assert responses["text"].notna().all()
-    assert sizes(batched.endpoint) == [120, 6]
-    assert set(batched.endpoint.billed.values()) == {1}
-
-
-def test_what_expired_is_asked_again(batched: Shard) -> None:
-    batched.endpoint.batch_end = lambda number, requests: "expired" if number == 0 else "completed"
+    if way == "failed":
+        batched.endpoint.line_fault = lambda times, body: None if times else fails(times, body)
+    else:
+        batched.endpoint.batch_end = lambda number, requests: "completed" if number else "expired"
     assert batched.ask()["text"].notna().all()
-    assert sizes(batched.endpoint) == [120, 60]
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert sizes(batched.endpoint) == [120, again]
+    assert set(batched.billed) == {1}
 
 
 def test_batches_that_always_expire_end_the_job(batched: Shard) -> None:
@@ -93,13 +85,6 @@ def test_a_prompt_without_answer_is_an_error(batched: Shard, fault: Fault, sent:
     assert sizes(batched.endpoint) == sent
 
 
-def test_nothing_is_recorded_where_every_line_is_refused(batched: Shard) -> None:
-    batched.endpoint.line_fault = lambda times, body: Fault(400, "invalid_request", "no such thing")
-    with pytest.raises(EngineError, match="every request would be refused"):
-        batched.ask()
-    assert batched.journal().read().num_rows == 0
-
-
 def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: Shard) -> None:
     batched.endpoint.line_fault = about(3, Fault(429, "insufficient_quota", "no money"))
     with pytest.raises(EngineError, match="no money"):
@@ -118,7 +103,7 @@ def test_a_full_queue_makes_smaller_batches_one_after_the_other(
         "failed:token_limit_exceeded" if len(requests) > 40 else "completed"
     )
     assert batched.ask()["text"].notna().all()
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert set(batched.billed) == {1}
     assert sizes(batched.endpoint) == [120, 60, 30, 30, 30, 30]
 
 
@@ -138,13 +123,22 @@ def test_a_known_queue_limit_is_never_passed(batched: Shard) -> None:
     batched.ask()
     assert len(batched.endpoint.batches) > 1
     assert max(waiting) <= 3000
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert set(batched.billed) == {1}
 
 
-def test_a_batch_that_fails_as_a_whole_says_why(batched: Shard) -> None:
-    batched.endpoint.batch_end = lambda number, requests: "failed:model_not_found"
-    with pytest.raises(EngineError, match="may have been retired"):
+@pytest.mark.parametrize(
+    ("every_line", "message"), [(True, "would be refused"), (False, "may have been retired")]
+)
+def test_a_batch_that_fails_as_a_whole_says_why_and_nothing_is_recorded(
+    batched: Shard, every_line: bool, message: str
+) -> None:
+    if every_line:
+        batched.endpoint.line_fault = lambda times, body: Fault(400, "invalid_request", "no such thing")
+    else:
+        batched.endpoint.batch_end = lambda number, requests: "failed:model_not_found"
+    with pytest.raises(EngineError, match=message):
         batched.ask()
+    assert batched.journal().read().num_rows == 0
 
 
 def test_a_cancelled_batch_stops_and_its_replies_are_kept(batched: Shard) -> None:
@@ -165,41 +159,31 @@ def test_a_spoilt_download_is_fetched_again(batched: Shard) -> None:
 
 @pytest.mark.parametrize(
     ("method", "after"),
-    [("_create", False), ("_create", True), ("_submit", True), ("_harvest", True)],
-    ids=["noted", "created", "submitted", "harvested"],
+    [("_create", False), ("_create", True), ("_submit", True), ("_harvest", True), (None, True)],
+    ids=["noted", "created", "submitted", "harvested", "the reply to create was lost"],
 )
 def test_a_killed_job_finds_its_batches_again(
-    batched: Shard, method: str, after: bool, monkeypatch: pytest.MonkeyPatch
+    batched: Shard, method: str | None, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed_when(batched, method, monkeypatch, after)
+    if method is None:
+        batched.endpoint.lose_create = 1
+    else:
+        killed_when(batched, method, monkeypatch, after)
     batched.ask()
     assert sizes(batched.endpoint) == [120]
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert set(batched.billed) == {1}
     assert batched.out.read_bytes() == live_file(batched)
 
 
-def test_a_lost_reply_to_create_makes_no_second_batch(batched: Shard) -> None:
-    batched.endpoint.lose_create = 1
-    batched.ask()
-    assert sizes(batched.endpoint) == [120]
-
-
-def test_other_shards_take_their_part_of_an_old_batch(
+def test_other_shards_take_their_part_of_an_old_batch_and_other_settings_nothing(
     batched: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_when(batched, "_submit", monkeypatch)
     for number in (1, 2, 3):
         batched.changes = {"shard": f"{number}-of-3"}
-        responses = batched.ask()
-        assert len(responses) == 40
+        assert len(batched.ask()) == 40
     assert sizes(batched.endpoint) == [120]
-    assert set(batched.endpoint.billed.values()) == {1}
-
-
-def test_other_settings_do_not_take_replies_of_an_old_batch(
-    batched: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed_when(batched, "_submit", monkeypatch)
+    assert set(batched.billed) == {1}
     batched.changes = {"max_tokens": 50}
     batched.ask()
     assert sizes(batched.endpoint) == [120, 120]
@@ -209,11 +193,11 @@ def test_the_cap_holds_for_batches(batched: Shard) -> None:
     batched.tuning |= {"rates": RATES, "max_cost_usd": 0.5}
     with pytest.raises(EngineError, match="could exceed max_cost_usd"):
         batched.ask()
-    spent = sum(batched.endpoint.billed.values()) * 0.006
+    spent = sum(batched.billed) * 0.006
     assert 0.3 < spent <= 0.5
     batched.tuning["max_cost_usd"] = 5.0
     batched.ask()
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert set(batched.billed) == {1}
 
 
 def test_a_killed_jobs_reservation_is_taken_over(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:

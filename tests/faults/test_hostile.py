@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle
 from typing import Any
@@ -204,16 +204,9 @@ def test_an_endpoint_that_echoes_the_key_has_it_stored_nowhere(shard: Shard) -> 
 # --- Redirects
 
 
-@pytest.fixture
-def elsewhere() -> Iterator[Endpoint]:
-    """Return an endpoint that nobody should talk to."""
-    with Endpoint() as running:
-        yield running
-
-
 @pytest.mark.parametrize("status", [301, 308])
 @pytest.mark.parametrize("mode", ["live", "batch"])
-def test_prompts_do_not_follow_a_redirect(shard: Shard, elsewhere: Endpoint, status: int, mode: str) -> None:
+def test_prompts_do_not_follow_a_redirect(shard: Shard, status: int, mode: str) -> None:
     shard.tuning = {"mode": mode}
     asked: list[str] = []
 
@@ -223,10 +216,9 @@ def test_prompts_do_not_follow_a_redirect(shard: Shard, elsewhere: Endpoint, sta
         return Fault(status, content=b"", headers={"Location": new})
 
     shard.endpoint.every = redirect
-    with pytest.raises(EngineError) as raised:
+    with Endpoint() as elsewhere, pytest.raises(EngineError, match="base_url") as raised:
         shard.ask()
     assert f"it redirects to {elsewhere.url};" in str(raised.value)
-    assert "base_url" in str(raised.value)
     assert not elsewhere.keys
     assert not elsewhere.number
     assert 1 <= len(asked) <= 16
@@ -250,9 +242,8 @@ def test_useless_advice_to_wait_ends_with_the_longest_wait(
     shard: Shard, after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "LONGEST_WAIT", 0.5)
-    shard.endpoint.fault = lambda number, body: Fault(
-        429, "rate_limit_exceeded", headers={"Retry-After": after}
-    )
+    fault = Fault(429, "rate_limit_exceeded", headers={"Retry-After": after})
+    shard.endpoint.fault = lambda number, body: fault
     with pytest.raises(EngineError, match="rate_limit_exceeded"):
         shard.ask(backoff=0.05)
     assert shard.endpoint.number < 40, "it asks again and again without a pause"
@@ -278,36 +269,25 @@ def test_a_reply_that_drips_is_given_up(shard: Shard) -> None:
 # --- Batches
 
 
-@pytest.fixture
-def batched(shard: Shard) -> Shard:
-    shard.tuning = {"mode": "batch", "rates": RATES}
-    return shard
+#: Six bodies and six lines that nobody can read.
+BODIES = [None, [], {"choices": 3}, "x", {"choices": [{"message": {"content": {}}}]}, 7]
+LINES = [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}', b"{}"]
 
 
-def test_unreadable_lines_are_asked_for_twice(batched: Shard) -> None:
-    bodies = cycle([None, [], {"choices": 3}, "x", {"choices": [{"message": {"content": {}}}]}, 7])
+@pytest.mark.parametrize("way", ["unreadable bodies", "lines that never come"])
+def test_a_line_without_a_reply_is_asked_for_twice(batched: Shard, way: str) -> None:
     marks: list[str] = []
 
     def spoil(reply: dict[str, Any]) -> Any:
         marks.append(reply["id"])
-        return next(bodies) if reply["id"] in marks[:6] else reply
+        return BODIES[len(marks) % 6] if reply["id"] in marks[:6] else reply
 
-    batched.endpoint.line_body = spoil
-    responses = batched.ask()
-    assert (responses["finish_reason"] == "error").sum() == 6
-    assert sorted(batched.endpoint.billed.values()) == [1] * 114 + [2] * 6
-
-
-def test_lines_that_never_come_are_asked_for_twice(batched: Shard) -> None:
-    strange = [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}', b"{}"]
-
-    def spoil(number: int, data: bytes) -> bytes:
-        return b"\n".join([*data.splitlines()[:-6], *strange])
-
-    batched.endpoint.spoil_download = spoil
-    responses = batched.ask()
-    assert (responses["finish_reason"] == "error").sum() == 6
-    assert sorted(batched.endpoint.billed.values()) == [1] * 114 + [2] * 6
+    if way == "unreadable bodies":
+        batched.endpoint.line_body = spoil
+    else:
+        batched.endpoint.spoil_download = lambda number, data: b"\n".join([*data.splitlines()[:-6], *LINES])
+    assert (batched.ask()["finish_reason"] == "error").sum() == 6
+    assert batched.billed == [1] * 114 + [2] * 6
 
 
 def test_a_line_that_is_too_long_is_an_error(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +300,7 @@ def test_a_line_that_is_too_long_is_an_error(batched: Shard, monkeypatch: pytest
 
     batched.endpoint.line_body = lengthen
     assert (batched.ask()["finish_reason"] == "error").sum() == 1
-    assert max(batched.endpoint.billed.values()) == 2
+    assert max(batched.billed) == 2
 
 
 def test_results_without_end_are_one_message(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +322,7 @@ def test_lines_of_another_shape_cost_no_answer(batched: Shard) -> None:
 
     batched.endpoint.spoil_download = spoil
     assert batched.ask()["text"].notna().all()
-    assert sorted(batched.endpoint.billed.values()) == [1] * 114 + [2] * 6
+    assert batched.billed == [1] * 114 + [2] * 6
 
 
 def test_a_batch_is_not_named_after_the_key(batched: Shard) -> None:
@@ -420,5 +400,5 @@ def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(
             {"endpoint": "", "completion_window": "24h", "input_file_id": "file-in-0", "metadata": None}
         )
     batched.ask()
-    assert set(batched.endpoint.billed.values()) == {1}
+    assert set(batched.billed) == {1}
     assert batched.endpoint.number == 0

@@ -22,8 +22,8 @@ from cinorms.inference.spec import Spec
 from cinorms.vignettes.designs import expand, load_dataset
 
 from ..specs import endpoint_tuning
-from .conftest import spec, variants, vignettes
-from .server import Endpoint
+from .conftest import every_file, spec, variants, vignettes
+from .server import Endpoint, Fault
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
@@ -31,12 +31,13 @@ KILLS = 10
 
 
 def job(given: dict[str, Any]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(JOB), json.dumps(given)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command, pipe = [sys.executable, str(JOB), json.dumps(given)], subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+
+
+def to_its_end(running: subprocess.Popen[str]) -> None:
+    _, errors = running.communicate(timeout=120)
+    assert running.returncode == 0, errors
 
 
 def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
@@ -56,9 +57,7 @@ def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
         kept = journal.read().num_rows
         assert kept >= before
         before = kept
-    last = job(given)
-    _, errors = last.communicate(timeout=120)
-    assert last.returncode == 0, errors
+    to_its_end(job(given))
     return killed
 
 
@@ -66,12 +65,14 @@ def journal_of(given: dict[str, Any]) -> Journal:
     return Journal.at(Path(given["out"]).parent / ".journal", Spec.from_plain(given["spec"])).begin()
 
 
-def files(folder: Path, of: Spec, flows: Any, asked: Any) -> dict[str, Any]:
+def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict[str, Any]:
+    """Return what a job needs, in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
     tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(asked, folder / "variants.parquet", tables.PROMPTS)
     return {
         "spec": of.as_plain(),
-        "tuning": endpoint_tuning(),
+        "tuning": endpoint_tuning(**tuning),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
         "asked": str(folder / "asked.txt"),
@@ -82,9 +83,7 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any) -> dict[str, Any]:
 def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
     """Return the bytes of the same shard, asked without a kill."""
     out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
-    done = job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")})
-    _, errors = done.communicate(timeout=120)
-    assert done.returncode == 0, errors
+    to_its_end(job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")}))
     return out.read_bytes()
 
 
@@ -106,8 +105,8 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_live_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.delay = 0.05
-    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "live"}
-    given["tuning"] = endpoint_tuning(limits={"concurrency": 8})
+    given = files(tmp_path, spec(endpoint), vignettes(400), variants(), limits={"concurrency": 8})
+    given["kind"] = "live"
     killed = kill_until_done(given, longest=1.5, seed=2)
     assert killed >= 7
     assert len(endpoint.asked) == 2400
@@ -131,20 +130,15 @@ def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> N
 # --- The command itself
 
 
-def command(given: dict[str, Any], folder: Path) -> list[str]:
+def command(given: dict[str, Any], folder: Path, **tuning: Any) -> list[str]:
+    """Return the command that asks, with more of the ``tuning``."""
+    own = {"journal": str(Path(given["out"]).parent / ".journal"), "spending": str(folder / ".spending")}
     arguments = {
         "spec": json.dumps(given["spec"]),
-        "tuning": json.dumps(
-            {
-                **given["tuning"],
-                "journal": str(Path(given["out"]).parent / ".journal"),
-                "spending": str(folder / ".spending"),
-                "job": "main.audited.1-of-1",
-            }
-        ),
+        "tuning": json.dumps({**given["tuning"], **own, "job": "main.audited.1-of-1", **tuning}),
         "log": str(folder / "job.log"),
+        **{name: given[name] for name in ("vignettes", "variants", "out")},
     }
-    arguments |= {name: given[name] for name in ("vignettes", "variants", "out")}
     return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in arguments.items())]
 
 
@@ -188,24 +182,19 @@ def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(
 
 @pytest.mark.parametrize("answer", ["answers", "refuses"])
 def test_a_planted_key_appears_nowhere(tmp_path: Path, endpoint: Endpoint, answer: str) -> None:
-    from .server import Fault
-
     key = "sk-planted-9876543210-do-not-print"
     if answer == "refuses":
         endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {key}")
-    given = files(tmp_path, spec(endpoint), vignettes(5), variants())
-    given["tuning"] = endpoint_tuning(key_variable="MY_ENDPOINT_KEY")
+    given = files(tmp_path, spec(endpoint), vignettes(5), variants(), key_variable="MY_ENDPOINT_KEY")
     words = command(given, tmp_path)
     debug = environment(MY_ENDPOINT_KEY=key, OPENAI_LOG="debug")
     done = subprocess.run(words, env=debug, capture_output=True, text=True)
     assert done.returncode == (0 if answer == "answers" else 1)
     assert endpoint.keys == {f"Bearer {key}"}
     assert key not in done.stdout + done.stderr + " ".join(words)
-    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    content = every_file(tmp_path)
     assert len(content) > 5000
     assert key.encode() not in content
-    for name in [str(path) for path in tmp_path.rglob("*")]:
-        assert key not in name
     if answer == "refuses":
         assert "check the key in MY_ENDPOINT_KEY" in done.stderr
         assert "Traceback" not in done.stderr

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,12 +15,10 @@ from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 
 from ..scales import ACCEPTABILITY
-from ..specs import endpoint_tuning
 from .conftest import Shard, spec, variants, vignettes
 from .server import Endpoint, answer_to
-from .test_kill import files
+from .test_kill import files, job
 
-JOB = Path(__file__).with_name("job.py")
 OPENAI = {"reasoning": {"effort": "low", "extra_tokens": 500}, "temperature": None}
 SERVED = {"reasoning": {"effort": "high", "extra_tokens": 500, "switch": "enable_thinking"}}
 OFF = {"reasoning": {"effort": "none", "extra_tokens": 0, "switch": "enable_thinking"}}
@@ -64,25 +59,18 @@ def test_a_trace_beside_the_answer_is_kept_apart(shard: Shard, name: str) -> Non
     responses, answers, traces = asked(shard, says(count=200, **{name: TRACE}), SERVED)
     questions = Questions.of(shard.spec, shard.flows, shard.variants)
     assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(shard.n)]
-    assert set(responses["n_trace_tokens"]) == {200}
-    assert set(responses["trace_status"]) == {"whole"}
-    assert set(responses["n_output_tokens"]) == {204}
+    for column, value in (("n_trace_tokens", 200), ("trace_status", "whole"), ("n_output_tokens", 204)):
+        assert set(responses[column]) == {value}
     assert traces == [TRACE] * shard.n
     assert (answers["status"] == "ok").all()
     assert set(answers["n_trace_tokens"]) == {200}
 
 
-def test_a_trace_between_marks_is_taken_out_of_the_text_and_measured(shard: Shard) -> None:
-    responses, answers, traces = asked(shard, says(f"<think>{TRACE}</think>\n\nANSWER"), SERVED)
+@pytest.mark.parametrize("start", ["<think>", ""], ids=["between marks", "opened by a template"])
+def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard: Shard, start: str) -> None:
+    responses, answers, traces = asked(shard, says(f"{start}{TRACE}</think>\n\nANSWER"), SERVED)
     assert not responses["text"].str.contains("think").any()
-    assert (responses["n_trace_tokens"] > 190).all()
-    assert (responses["n_trace_tokens"] < 204).all()
-    assert traces == [TRACE] * shard.n
-    assert (answers["status"] == "ok").all()
-
-
-def test_a_trace_that_a_template_opened_has_its_end_alone(shard: Shard) -> None:
-    _, answers, traces = asked(shard, says(f"{TRACE}</think>ANSWER"), SERVED)
+    assert responses["n_trace_tokens"].between(191, 203).all()
     assert traces == [TRACE] * shard.n
     assert (answers["status"] == "ok").all()
 
@@ -184,13 +172,10 @@ def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(
     """Five jobs killed at any moment: every reply in the journal has its trace, and the bytes are the same."""
     endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
     of = spec(endpoint, **SERVED)
-    given = {**files(tmp_path, of, vignettes(60), variants()), "kind": "live"}
-    given["tuning"] = endpoint_tuning(limits={"concurrency": 8})
+    given = files(tmp_path, of, vignettes(60), variants(), limits={"concurrency": 8}) | {"kind": "live"}
     shard = Shard(tmp_path, endpoint, vignettes(60), variants(), SERVED)
     for number in range(6):
-        running = subprocess.Popen(
-            [sys.executable, str(JOB), json.dumps(given)], stdout=subprocess.PIPE, text=True
-        )
+        running = job(given)
         assert running.stdout is not None
         running.stdout.readline()
         if number < 5:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
@@ -18,44 +17,26 @@ from cinorms.inference.engines.openai import batch
 from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.spec import Spec
 
-from ..specs import endpoint_tuning
-from .conftest import Shard, spec, variants, vignettes
+from .conftest import RATES, Shard, spec, variants, vignettes
 from .server import Endpoint
-from .test_kill import command, environment
+from .test_kill import command, environment, files
 
 
-def files(folder: Path, study: str, of: Spec, flows: Any) -> dict[str, Any]:
-    """Return what the command of one study's job needs; all studies of ``folder`` share a journal."""
+def words(folder: Path, study: str, of: Spec, flows: Any) -> list[str]:
+    """Return the command of one study's job; all studies of ``folder`` share a journal."""
     own = folder / "results" / study
-    own.mkdir(parents=True)
-    tables.write(flows, own / "vignettes.parquet", tables.VIGNETTES)
-    tables.write(variants(), own / "variants.parquet", tables.PROMPTS)
-    return {
-        "spec": of.as_plain(),
-        "tuning": endpoint_tuning(limits={"concurrency": 4}),
-        "vignettes": str(own / "vignettes.parquet"),
-        "variants": str(own / "variants.parquet"),
-        "out": str(own / "responses/main/audited/1-of-1.parquet"),
-    }
-
-
-def words(given: dict[str, Any], folder: Path, study: str) -> list[str]:
-    """Return the command that asks, with the shared journal."""
-    found = command(given, folder / "results" / study)
-    at = next(i for i, word in enumerate(found) if word.startswith("--tuning="))
-    tuning = json.loads(found[at].removeprefix("--tuning="))
-    tuning |= {"journal": str(folder / "results/.journal"), "asker": [study, "main", "audited"]}
-    found[at] = f"--tuning={json.dumps(tuning)}"
-    return found
+    given = files(own, of, flows, variants(), limits={"concurrency": 4})
+    journal = str(folder / "results/.journal")
+    return command(given, own, journal=journal, asker=[study, "main", "audited"])
 
 
 def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: Endpoint) -> None:
     """The second finds what the first has claimed, asks the rest, waits, and takes the first's replies."""
     endpoint.delay = 0.05
-    jobs = {}
-    for study, flows in (("one", vignettes(60)), ("two", vignettes(80))):
-        given = files(tmp_path, study, spec(endpoint), flows)
-        jobs[study] = subprocess.Popen(words(given, tmp_path, study), env=environment())
+    jobs = {
+        study: subprocess.Popen(words(tmp_path, study, spec(endpoint), vignettes(n)), env=environment())
+        for study, n in (("one", 60), ("two", 80))
+    }
     assert [job.wait(300) for job in jobs.values()] == [0, 0]
     assert len(endpoint.asked) == 80 * 6
     assert set(endpoint.asked.values()) == {1}, "a prompt was paid for twice"
@@ -69,15 +50,11 @@ def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: E
 def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.delay = 0.2
     of = spec(endpoint)
-    one = subprocess.Popen(
-        words(files(tmp_path, "one", of, vignettes(60)), tmp_path, "one"), env=environment()
-    )
+    one = subprocess.Popen(words(tmp_path, "one", of, vignettes(60)), env=environment())
     end = time.monotonic() + 120
     while sum(endpoint.answered.values()) < 20 and time.monotonic() < end:
         time.sleep(0.05)
-    two = subprocess.Popen(
-        words(files(tmp_path, "two", of, vignettes(60)), tmp_path, "two"), env=environment()
-    )
+    two = subprocess.Popen(words(tmp_path, "two", of, vignettes(60)), env=environment())
     while "of the same prompts: waiting" not in log_of(tmp_path, "two") and time.monotonic() < end:
         time.sleep(0.1)
     one.send_signal(signal.SIGKILL)
@@ -99,19 +76,16 @@ def test_two_studies_killed_at_random_moments(tmp_path: Path, endpoint: Endpoint
     """Twelve kills among two studies that overlap; at the end each has its responses, and the parts are whole."""
     endpoint.delay = 0.02
     chance, of = random.Random(3), spec(endpoint)
-    given = {
-        study: files(tmp_path, study, of, flows)
-        for study, flows in (("one", vignettes(150)), ("two", vignettes(200)))
-    }
+    commands = [words(tmp_path, study, of, vignettes(n)) for study, n in (("one", 150), ("two", 200))]
     killed = 0
     for _ in range(6):
-        jobs = [subprocess.Popen(words(g, tmp_path, study), env=environment()) for study, g in given.items()]
+        jobs = [subprocess.Popen(asking, env=environment()) for asking in commands]
         time.sleep(chance.uniform(1.0, 4.0))
         for job in jobs:
             job.send_signal(signal.SIGKILL)
             killed += job.wait() == -signal.SIGKILL
-    for study, g in given.items():
-        assert subprocess.run(words(g, tmp_path, study), env=environment()).returncode == 0
+    for asking in commands:
+        assert subprocess.run(asking, env=environment()).returncode == 0
     assert len(endpoint.asked) == 1200
     assert sum(endpoint.asked.values()) <= 1200 + killed * 1000
     journal = Journal.at(tmp_path / "results/.journal", of, Asker("one", "main", "audited"))
@@ -121,31 +95,27 @@ def test_two_studies_killed_at_random_moments(tmp_path: Path, endpoint: Endpoint
 
 
 def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(
-    tmp_path: Path, endpoint: Endpoint
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rates = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}
     folder = tmp_path / "results/.journal"
 
     def shard(study: str) -> Shard:
         found = Shard(tmp_path / "results" / study, endpoint)
-        found.tuning = {"mode": "batch", "rates": rates, "asker": [study, "main", "audited"]}
+        found.tuning = {"mode": "batch", "rates": RATES, "asker": [study, "main", "audited"]}
         found.journal = lambda: Journal.at(folder, found.spec, Asker(study, "main", "audited")).begin()  # type: ignore[method-assign]
         return found
 
     one, two = shard("one"), shard("two")
     endpoint.batch_polls = 4
     engine = one.engine()
-    submitted: list[int] = []
 
     def stop(seconds: float) -> None:
-        submitted.append(1)
         raise KeyboardInterrupt
 
-    patch = pytest.MonkeyPatch()
-    patch.setattr(batch.time, "sleep", stop)
-    with pytest.raises(KeyboardInterrupt):
-        one.ask()
-    patch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(batch.time, "sleep", stop)
+        with pytest.raises(KeyboardInterrupt):
+            one.ask()
     assert engine.counts["batches"] == 0
     assert len(endpoint.batches) == 1
     frame = two.ask()

@@ -14,7 +14,7 @@ if __name__ == "__main__":
     ratings = read_ratings(
         survey,
         asked["question"],
-        get(survey.source, ".cache/data", os.environ.get("CINORMS_MIRROR")),
+        get(survey.file, ".cache/data", os.environ.get("CINORMS_MIRROR")),
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         levels=asked["levels"],
         select=asked["select"],

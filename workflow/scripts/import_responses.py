@@ -23,7 +23,6 @@ if __name__ == "__main__":
         Path(snakemake.input.converted[0]) if snakemake.input.converted else None,
         secrets,
     )
-    csv_tables.write(imported.matched.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)
-    responses = imported.matched.responses
-    tables.write(responses, snakemake.output.responses, tables.RESPONSES, imported.facts)
+    csv_tables.write(imported.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)
+    tables.write(imported.responses, snakemake.output.responses, tables.RESPONSES, imported.facts)
     print(imported.message(snakemake.wildcards.model, snakemake.output.unmatched))

@@ -19,6 +19,7 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.exchange import inspect_log
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
+from cinorms.exchange.importing import Imported
 from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
 
 from ...exchange_runs import (
@@ -54,16 +55,20 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def assert_same_answers(imported: Imported, folder: Path) -> None:
+    """Compare with the answers of the study that asked itself."""
+    assert imported.reasons == {}
+    assert answers_bytes(imported.responses, folder) == answers_bytes(planted_responses()[1], folder)
+
+
 # --- The registry
 
 
 def test_every_format_is_found_and_says_what_it_reads() -> None:
     assert set(format_modules()) == {"plain", "openai_batch", "lm_eval", "inspect", "every_eval_ever"}
-    for each in formats():
-        assert each.about.endswith(".")
-        assert each.endings
-        assert bool(each.write) == bool(each.command)
-    assert [each.name for each in written_formats()] == ["inspect", "lm_eval", "openai_batch", "plain"]
+    assert all(known.about.endswith(".") and known.endings for known in formats())
+    assert all(bool(known.write) == bool(known.command) for known in formats())
+    assert [known.name for known in written_formats()] == ["inspect", "lm_eval", "openai_batch", "plain"]
 
 
 def test_the_makefile_knows_the_formats() -> None:
@@ -75,29 +80,21 @@ def test_the_makefile_knows_the_formats() -> None:
 
 
 @pytest.mark.parametrize("write", [jsonl, parquet, csv])
-@pytest.mark.parametrize("named", ["id", "numbers", "hash", "prompt", "messages"])
+@pytest.mark.parametrize(
+    "keys", [["id"], ["flow", "template", "order"], ["prompt_sha256"], ["prompt"], ["messages"]]
+)
 def test_plain_gives_the_answers_of_a_study_that_asked_itself(
-    tmp_path: Path, named: str, write: Callable[[Path, list[dict[str, Any]]], Path]
+    tmp_path: Path, keys: list[str], write: Callable[[Path, list[dict[str, Any]]], Path]
 ) -> None:
-    if named == "messages" and write is csv:
+    if keys == ["messages"] and write is csv:
         pytest.skip("a cell of a CSV file holds no list")
     folder = export("plain", tmp_path)
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-    keys = {
-        "id": ["id"],
-        "numbers": ["flow", "template", "order"],
-        "hash": ["prompt_sha256"],
-        "prompt": ["prompt"],
-        "messages": ["messages"],
-    }[named]
     lines = [
         {**{key: line[key] for key in keys}, "text": answers[line["prompt"]]}
         for line in lines_of(folder / "prompts.jsonl")
     ]
-    imported = take("plain", write(tmp_path / "received.jsonl", lines[::-1]))
-    assert imported.matched.reasons == {}
-    direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    assert_same_answers(take("plain", write(tmp_path / "received.jsonl", lines[::-1])), tmp_path)
 
 
 def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
@@ -120,23 +117,17 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
     ]
     halves = [jsonl(tmp_path / "one.jsonl", lines[:9]), jsonl(tmp_path / "two.jsonl", lines[9:])]
     imported = take("openai_batch", *halves)
-    assert imported.matched.reasons == {}
     assert json.loads(imported.facts["elsewhere"])["stated"] == {"model": ["m-2026"]}
-    assert imported.matched.responses["n_prompt_tokens"].tolist() == [90] * 24
-    direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    assert imported.responses["n_prompt_tokens"].tolist() == [90] * 24
+    assert_same_answers(imported, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
 def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) -> None:
     """The files in tests/data/exchange were written by the tools: `CINORMS_RECORD=1 make test-exchange`."""
-    if name == "inspect":
-        imported = take(name, RECORDED / "inspect.eval", converted=RECORDED / "inspect_converted.jsonl")
-    else:
-        imported = take(name, RECORDED / f"{name}.jsonl")
-    assert imported.matched.reasons == {}
-    direct = planted_responses()[1]
-    assert answers_bytes(imported.matched.responses, tmp_path) == answers_bytes(direct, tmp_path)
+    converted = RECORDED / "inspect_converted.jsonl" if name == "inspect" else None
+    recorded = RECORDED / (f"{name}.jsonl" if converted is None else "inspect.eval")
+    assert_same_answers(take(name, recorded, converted=converted), tmp_path)
 
 
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> None:
@@ -210,14 +201,6 @@ def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path: Path) -> N
 # --- Recorded prompts
 
 
-def samples(recorded: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """Return a sample of lm-evaluation-harness for each prompt, with what ``recorded`` makes of it as the context."""
-    return [
-        {"doc": {"id": prompt.id}, "resps": [["neutral"]], "arguments": [[recorded(prompt), {}]]}
-        for prompt in planted_responses()[0].prompts()
-    ]
-
-
 def in_template(prompt: Any) -> str:
     turns = "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in prompt.messages)
     return f"{turns}<|im_start|>assistant\n"
@@ -244,24 +227,26 @@ def in_template(prompt: Any) -> str:
 def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(
     tmp_path: Path, name: str, recorded: Callable[[Any], Any], same: bool
 ) -> None:
-    if name == "lm_eval":
-        lines = samples(recorded)
-    else:
-        lines = [
-            {
-                "every_eval_ever": {
-                    "sample_id": prompt.id,
-                    "interaction_type": "single_turn",
-                    "input": {"raw": recorded(prompt), "formatted": None},
-                    "output": {"raw": ["neutral"]},
-                },
-                "inspect": {"id": prompt.id, "messages": recorded(prompt), "text": "neutral"},
-            }[name]
-            for prompt in planted_responses()[0].prompts()
-        ]
+    lines = [
+        {
+            "lm_eval": {
+                "doc": {"id": prompt.id},
+                "resps": [["neutral"]],
+                "arguments": [[recorded(prompt), {}]],
+            },
+            "every_eval_ever": {
+                "sample_id": prompt.id,
+                "interaction_type": "single_turn",
+                "input": {"raw": recorded(prompt), "formatted": None},
+                "output": {"raw": ["neutral"]},
+            },
+            "inspect": {"id": prompt.id, "messages": recorded(prompt), "text": "neutral"},
+        }[name]
+        for prompt in planted_responses()[0].prompts()
+    ]
     path = jsonl(tmp_path / "r.jsonl", lines)
     if same:
-        assert take(name, path).matched.reasons == {}
+        assert take(name, path).reasons == {}
     else:
         with pytest.raises(DataError, match=r"r\.jsonl: none of the 24 responses .*asked_otherwise 24"):
             take(name, path)
@@ -294,45 +279,23 @@ def test_a_log_of_inspect_states_what_the_model_received() -> None:
 # --- Wrong files
 
 
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "r.jsonl", planted_lines())
-    path.write_text(path.read_text(encoding="utf-8") + '{"id": "17.3\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"r\.jsonl: line 25 is not JSON .*; correct or remove the line"):
-        take("plain", path)
-    path.write_text("[1, 2]\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"r\.jsonl: line 1 is not a JSON object"):
-        take("plain", path)
+NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
 
 
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
-        (
-            "plain",
-            {"id": "1.0_0.0123456789abcdef"},
-            "line 1 has no key 'text', which every line of the format 'plain'",
-        ),
+        ("plain", '{"id": "17.3', r"line 1 is not JSON .*; correct or remove the line"),
+        ("plain", "[1, 2]", "line 1 is not a JSON object"),
+        ("plain", {"id": "x"}, "line 1 has no key 'text', which every line of the format 'plain'"),
         ("plain", {"text": "neutral"}, "line 1 has no key 'id'"),
-        (
-            "plain",
-            {"text": "neutral", "flow": 1},
-            "line 1 has no 'template'; flow, template and order belong together",
-        ),
-        (
-            "plain",
-            {"text": "neutral", "flow": 1.5, "template": 0, "order": 0},
-            "has 1.5 as 'flow', which is not a whole",
+        ("plain", {"text": "neutral", "flow": 1}, "no 'template'; flow, template and order belong together"),
+        *(
+            ("plain", {**NUMBERS, "flow": flow}, "as 'flow', which is not a whole")
+            for flow in (1.5, 10**30, 10**9, -1, 1e30, "9" * 5000, "nan", True)
         ),
         *(
-            (
-                "plain",
-                {"text": "neutral", "flow": flow, "template": 0, "order": 0},
-                "as 'flow', which is not a whole",
-            )
-            for flow in (10**30, 10**9, -1, 1e30, "9" * 5000, "nan", True)
-        ),
-        *(
-            ("plain", {"text": "neutral", "flow": flow, "template": 0, "order": 0}, "line 1 has no 'flow'")
+            ("plain", {**NUMBERS, "flow": flow}, "line 1 has no 'flow'")
             for flow in (math.nan, math.inf, -math.inf)
         ),
         ("plain", {"text": 3, "id": "x"}, "has 3 as 'text', which is not a text"),
@@ -347,27 +310,18 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_line_of_another_format_is_refused(
-    tmp_path: Path, name: str, line: dict[str, Any], message: str
+def test_a_wrong_line_is_refused_with_its_number(
+    tmp_path: Path, name: str, line: dict[str, Any] | str, message: str
 ) -> None:
-    with pytest.raises(DataError, match=message):
-        take(name, jsonl(tmp_path / "r.jsonl", [line]))
+    text = line if isinstance(line, str) else json.dumps(line)
+    (tmp_path / "r.jsonl").write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"r\.jsonl: .*{message}"):
+        take(name, tmp_path / "r.jsonl")
 
 
 #: JSON that no other reader takes: Python's own takes it all.
-ODD = [
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "1e400",
-    "-1e400",
-    "1" * 400,
-    '"\\ud800"',
-    '{"\\udfff": NaN}',
-    "[NaN]",
-    "true",
-    "-1",
-]
+ODD = ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" * 400, '"\\ud800"', '{"\\udfff": NaN}', "[NaN]"]
+ODD += ["true", "-1"]
 
 
 @pytest.mark.parametrize(
@@ -380,9 +334,9 @@ def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(
     lines = [json.dumps(line)[:-1] + f', "{key}": {odd}}}' for line, odd in planted]
     (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
     found = take("plain", tmp_path / "r.jsonl")
-    assert len(found.matched.responses) == 24
-    tables.write(found.matched.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
-    csv_tables.write(found.matched.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
+    assert len(found.responses) == 24
+    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
     stated = json.loads(found.facts["elsewhere"], parse_constant=pytest.fail)["stated"]
     json.dumps(stated, ensure_ascii=False).encode()  # no half characters
 
@@ -394,32 +348,25 @@ def test_a_number_that_is_none_is_missing_in_a_table_too(
 ) -> None:
     lines = [line | {"temperature": value, "n_output_tokens": value} for line in planted_lines()]
     found = take("plain", write(tmp_path / "r.jsonl", lines))
-    assert found.matched.responses["n_output_tokens"].isna().all()
+    assert found.responses["n_output_tokens"].isna().all()
     stated = json.loads(found.facts["elsewhere"])["stated"]
     assert stated.get("temperature") == ([1e300] if value == 1e300 else None)
     with pytest.raises(DataError, match="flow"):
-        take(
-            "plain",
-            write(tmp_path / "s.jsonl", [lines[0] | {"id": None, "flow": value, "template": 0, "order": 0}]),
-        )
+        take("plain", write(tmp_path / "s.jsonl", [NUMBERS | {"flow": value}]))
 
 
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file; correct 'response_files'"):
         take("plain", tmp_path / "absent.jsonl")
-    for name, message in (
-        ("a.parquet", "not a readable Parquet"),
-        ("a.txt", "allowed: .csv, .jsonl, .parquet"),
+    for name, content, message in (
+        ("a.parquet", b"nothing", "not a readable Parquet"),
+        ("a.txt", b"nothing", "allowed: .csv, .jsonl, .parquet"),
+        ("twice.csv", b"id,text,text\na,b,c\n", "column 'text' appears 2 times"),
+        ("latin.jsonl", '{"text": "größer"}'.encode("latin-1"), "is not text in UTF-8"),
     ):
-        (tmp_path / name).write_text("nothing", encoding="utf-8")
+        (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=message):
             take("plain", tmp_path / name)
-    (tmp_path / "twice.csv").write_text("id,text,text\na,b,c\n", encoding="utf-8")
-    with pytest.raises(DataError, match="column 'text' appears 2 times"):
-        take("plain", tmp_path / "twice.csv")
-    (tmp_path / "latin.jsonl").write_bytes('{"text": "größer"}'.encode("latin-1"))
-    with pytest.raises(DataError, match="is not text in UTF-8"):
-        take("plain", tmp_path / "latin.jsonl")
 
 
 def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None:
@@ -434,7 +381,7 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None
 
 def test_half_a_character_in_a_list_can_be_written(tmp_path: Path) -> None:
     line = {"doc": {"id": planted_lines()[0]["id"]}, "resps": [["neutral \ud83d"]]}
-    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).matched.responses["text"][0] == "neutral ?"
+    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).responses["text"][0] == "neutral ?"
 
 
 def test_every_repeat_of_lm_eval_is_a_response(tmp_path: Path) -> None:

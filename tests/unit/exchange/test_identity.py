@@ -6,8 +6,7 @@ import hashlib
 
 import pytest
 
-from cinorms.exchange.identity import prompt_hash, prompt_id, prompt_text, read_id, same_prompt
-from cinorms.exchange.way import ways_of
+from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, same_prompt, ways_of
 from cinorms.inference.questions import Questions
 
 from ...exchange_runs import arm
@@ -27,57 +26,46 @@ def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash() -> None
     name = prompt_id(17, "3_1", "0123456789abcdef" * 4)
     assert name == "17.3_1.0123456789abcdef"
     assert read_id(name) == (17, 3, 1, "0123456789abcdef")
+    for other in ("", "17", "17.3_1", "17.3_1.0123", "a.3_1.0123456789abcdef", "17.3_1.0123456789ABCDEF"):
+        assert read_id(other) is None
 
 
-@pytest.mark.parametrize(
-    "recorded",
-    [
-        "Rate.\n\na tells b",
-        " Rate.\r\n\r\na  tells b\n",
-        "<s>[INST] <<SYS>>\nRate.\n<</SYS>>\n\na tells b [/INST]",
-        "[gMASK]<sop><|system|>\nRate.<|user|>\na tells b<|assistant|>\n<think>\n\n</think>\n\n",
-        "<start_of_turn>user\nRate.\n\na tells b<end_of_turn>\n<start_of_turn>model\n",
-        "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
-        "<|im_start|>user\nRate.\n\na tells b<|im_end|>\n<|im_start|>assistant\n",
-        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
-        "Today Date: 26 Jul 2024\n\nRate.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\na tells b<|eot_id|>",
-        "Below is an instruction that describes a task. Write a response that appropriately completes the request."
-        "\n\n### Instruction:\nRate.\n\na tells b\n\n### Response:",
-        "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
-        "detailed, and polite answers to the user's questions. USER: Rate.\n\na tells b ASSISTANT:",
-    ],
-)
-def test_white_space_and_a_chat_template_ask_the_same(recorded: str) -> None:
-    assert same_prompt(recorded, ["Rate.", "a tells b"])
+SAME = [
+    "Rate.\n\na tells b",
+    " Rate.\r\n\r\na  tells b\n",
+    "<s>[INST] <<SYS>>\nRate.\n<</SYS>>\n\na tells b [/INST]",
+    "[gMASK]<sop><|system|>\nRate.<|user|>\na tells b<|assistant|>\n<think>\n\n</think>\n\n",
+    "<start_of_turn>user\nRate.\n\na tells b<end_of_turn>\n<start_of_turn>model\n",
+    "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
+    "<|im_start|>user\nRate.\n\na tells b<|im_end|>\n<|im_start|>assistant\n",
+    "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
+    "Today Date: 26 Jul 2024\n\nRate.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\na tells b<|eot_id|>",
+    "Below is an instruction that describes a task. Write a response that appropriately completes the request."
+    "\n\n### Instruction:\nRate.\n\na tells b\n\n### Response:",
+    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
+    "detailed, and polite answers to the user's questions. USER: Rate.\n\na tells b ASSISTANT:",
+]
+#: With another word, or without one.
+OTHER = [
+    "",
+    "Tell me a joke.",
+    "a tells b",
+    "Rate.",
+    "Rate.\n\na tells bc",
+    "a tells b\n\nRate.",
+    "Rate.\n\na tells b\n\nAnswer in one word.",
+    "You are a pirate.\n\nRate.\n\na tells b",
+    "<|system|>You are Jack, a pirate.<|user|>Rate.\n\na tells b",
+    "Rate.\n\nb tells a\n\nneutral\n\nRate.\n\na tells b",
+    "Rate. [lowest, highest]\n\na tells b",
+    "Rate.\n\nSuppose that a tells b",
+    "<Say yes to this> Rate.\n\na tells b",
+]
 
 
-@pytest.mark.parametrize(
-    "recorded",
-    [
-        "",
-        "Tell me a joke.",
-        "a tells b",
-        "Rate.",
-        "Rate.\n\na tells bc",
-        "a tells b\n\nRate.",
-        "Rate.\n\na tells b\n\nAnswer in one word.",
-        "You are a pirate.\n\nRate.\n\na tells b",
-        "<|system|>You are Jack, a pirate.<|user|>Rate.\n\na tells b",
-        "Rate.\n\nb tells a\n\nneutral\n\nRate.\n\na tells b",
-        "Rate. [lowest, highest]\n\na tells b",
-        "Rate.\n\nSuppose that a tells b",
-        "<Say yes to this> Rate.\n\na tells b",
-    ],
-)
-def test_any_other_word_asks_something_else(recorded: str) -> None:
-    assert not same_prompt(recorded, ["Rate.", "a tells b"])
-
-
-@pytest.mark.parametrize(
-    "name", ["", "17", "17.3_1", "17.3_1.0123", "a.3_1.0123456789abcdef", "17.3_1.0123456789ABCDEF"]
-)
-def test_anything_else_is_no_id(name: str) -> None:
-    assert read_id(name) is None
+@pytest.mark.parametrize("recorded", [*SAME, *OTHER])
+def test_only_white_space_and_a_chat_template_ask_the_same(recorded: str) -> None:
+    assert same_prompt(recorded, ["Rate.", "a tells b"]) == (recorded in SAME)
 
 
 def test_a_way_has_the_prompts_that_the_engine_would_send() -> None:
@@ -109,13 +97,10 @@ def test_models_that_receive_the_same_prompts_share_them() -> None:
         }.items()
     ]
     ways = ways_of([spec, *others], vignettes, variants)
-    assert [list(way.specs) for way in ways] == [
-        [spec.model, "alike", "chat"],
-        ["tulu"],
-        ["single"],
-        ["fewer"],
+    assert [(way.name, list(way.specs), way.wrapper, len(way)) for way in ways] == [
+        ("prompts-1", [spec.model, "alike", "chat"], None, 24),
+        ("prompts-2", ["tulu"], "tulu", 24),
+        ("prompts-3", ["single"], None, 24),
+        ("prompts-4", ["fewer"], None, 12),
     ]
-    assert [way.name for way in ways] == ["prompts-1", "prompts-2", "prompts-3", "prompts-4"]
-    assert [way.wrapper for way in ways] == [None, "tulu", None, None]
-    assert [len(way) for way in ways] == [24, 24, 24, 12]
     assert next(ways[1].prompts()).text.startswith("<|user|>\nPlease")

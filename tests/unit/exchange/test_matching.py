@@ -10,9 +10,9 @@ import pytest
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import DataError
-from cinorms.exchange.identity import prompt_hash
 from cinorms.exchange.importing import import_responses
 from cinorms.exchange.registry import format_named
+from cinorms.exchange.way import prompt_hash
 
 from ...exchange_runs import arm, planted_lines, planted_responses, take
 
@@ -30,12 +30,12 @@ def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any
 def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> None:
     lines = planted_lines()
     found = imported(tmp_path, lines[3:])
-    assert len(found.matched.responses) == 21
-    assert found.matched.reasons == {"not_received": 3}
+    assert len(found.responses) == 21
+    assert found.reasons == {"not_received": 3}
     assert found.message("m", "u.csv") == (
         "m: 21 of 24 prompts have a response; 3 were not received. They are listed in u.csv"
     )
-    rows = found.matched.unmatched
+    rows = found.unmatched
     key = [tuple(map(int, row)) for row in rows[["flow", "template", "order"]].to_numpy()]
     assert [f"{flow}.{template}_{order}" for flow, template, order in key] == [
         line["id"].rpartition(".")[0] for line in lines[:3]
@@ -43,15 +43,16 @@ def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> Non
     assert rows["text"].isna().all()
 
 
-def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [{"text": "I changed my mind: neutral"}, {"finish_reason": "length"}])
+def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path, change: dict[str, str]) -> None:
     lines = planted_lines()
-    other = {**lines[1], "text": "I changed my mind: neutral"}
+    other = {**lines[1], **change}
     found = imported(tmp_path, [*lines, lines[0], other])
-    assert found.matched.reasons == {"contradicting": 2, "not_received": 1, "repeated": 1}
-    responses = found.matched.responses
-    assert len(responses) == 23
-    assert "I changed my mind: neutral" not in set(responses["text"])
-    listed = found.matched.unmatched.set_index("reason")
+    assert found.reasons == {"contradicting": 2, "not_received": 1, "repeated": 1}
+    assert len(found.responses) == 23
+    ((column, value),) = change.items()
+    assert value not in set(found.responses[column])
+    listed = found.unmatched.set_index("reason")
     assert listed.loc["repeated", "line"] == 25
     assert sorted(listed.loc["contradicting", "line"]) == [2, 26]
 
@@ -63,25 +64,14 @@ def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path) -> 
         ({"id": None, "prompt_sha256": "0" * 64}, "unknown_prompt"),
         ({"id": None, "prompt_sha256": "abc"}, "unknown_prompt"),
         ({"id": None, "prompt": "What is the capital of France?"}, "unknown_prompt"),
+        ({"prompt_sha256": "0" * 64}, "other_prompt"),
+        ({"prompt_sha256": "abc"}, "other_prompt"),
     ],
 )
 def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     lines = planted_lines()
     found = imported(tmp_path, [{**lines[0], **changes}, *lines[1:]])
-    assert found.matched.reasons == {"not_received": 1, reason: 1}
-
-
-def test_numbers_with_another_prompts_hash_are_refused(tmp_path: Path) -> None:
-    lines = planted_lines()
-    flow, variant, _ = lines[0]["id"].split(".")
-    wrong = {**lines[0], "id": f"{flow}.{variant}.{'0' * 16}"}
-    assert imported(tmp_path, [wrong, *lines[1:]]).matched.reasons == {"not_received": 1, "other_prompt": 1}
-
-
-def test_one_text_with_two_finish_reasons_is_a_contradiction(tmp_path: Path) -> None:
-    lines = planted_lines()
-    found = imported(tmp_path, [*lines, {**lines[1], "finish_reason": "length"}])
-    assert found.matched.reasons == {"contradicting": 2, "not_received": 1}
+    assert found.reasons == {"not_received": 1, reason: 1}
 
 
 @pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
@@ -89,24 +79,19 @@ def test_one_text_with_two_finish_reasons_is_a_contradiction(tmp_path: Path) -> 
 def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
     tmp_path: Path, naming: str, recorded: str
 ) -> None:
-    prompts = list(planted_responses()[0].prompts())
+    keys = {"id": ["id"], "numbers": ["flow", "template", "order"], "prompt_sha256": ["sha256"]}[naming]
     lines = []
-    for prompt in prompts:
-        numbers = {"flow": prompt.flow, "template": prompt.template, "order": prompt.order}
-        named = {
-            "id": {"id": prompt.id},
-            "numbers": numbers,
-            "prompt_sha256": {"prompt_sha256": prompt.sha256},
-        }
-        lines.append({**named[naming], "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
-    assert imported(tmp_path, lines).matched.reasons == {}
+    for prompt in planted_responses()[0].prompts():
+        named = {naming if key == "sha256" else key: getattr(prompt, key) for key in keys}
+        lines.append({**named, "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
+    assert imported(tmp_path, lines).reasons == {}
     # The prompt of the next question: only the scenario or the order of the options differs.
     lines[2][recorded] = lines[3][recorded]
     lines[5][recorded] = {"prompt": JOKE, "messages": [{"role": "user", "content": JOKE}]}[recorded]
     found = imported(tmp_path, lines)
-    assert found.matched.reasons == {"asked_otherwise": 2, "not_received": 2}
+    assert found.reasons == {"asked_otherwise": 2, "not_received": 2}
     assert "(asked_otherwise 2). They are listed in u.csv" in found.message("m", "u.csv")
-    listed = found.matched.unmatched.set_index("reason").loc["asked_otherwise"]
+    listed = found.unmatched.set_index("reason").loc["asked_otherwise"]
     assert listed[["file", "line"]].to_numpy().tolist() == [["r.jsonl", 3], ["r.jsonl", 6]]
     for line in lines:
         line[recorded] = lines[5][recorded]
@@ -117,12 +102,12 @@ def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
 def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path: Path) -> None:
     prompts = list(planted_responses()[0].prompts())
     lines = [{"id": p.id, "text": "neutral", "messages": [*p.messages, REPLY]} for p in prompts]
-    assert imported(tmp_path, lines).matched.reasons == {}
+    assert imported(tmp_path, lines).reasons == {}
     with pytest.raises(DataError, match="asked_otherwise 1"):  # without the instruction
         imported(tmp_path, [{**lines[0], "messages": lines[0]["messages"][1:]}])
     lines[0]["messages"][-1] = {**REPLY, "content": "I rate this scenario as"}
     lines[1]["messages"] = [*lines[1]["messages"], {"role": "user", "content": "Sure?"}]
-    assert imported(tmp_path, lines).matched.reasons == {"asked_otherwise": 2, "not_received": 2}
+    assert imported(tmp_path, lines).reasons == {"asked_otherwise": 2, "not_received": 2}
     with pytest.raises(DataError, match=r"line 1 has 17 as 'messages', which is neither a text nor messages"):
         imported(tmp_path, [{**lines[0], "messages": 17}])
 
@@ -136,17 +121,13 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path: Path) -> None:
         "temperature": 0,
     }
     lines[1] |= {"id": None, "prompt_sha256": key, "file": f"{key}.jsonl", "text": key}
-    path = tmp_path / "r.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    spec, vignettes, variants = arm()
-    found = import_responses(
-        format_named("plain"), [path], spec, vignettes, variants, None, None, [key, "neut"]
-    )
-    assert found.matched.responses.loc[0, ["text", "finish_reason"]].tolist() == [
+    imported(tmp_path, lines)
+    found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, None, [key, "neut"])
+    assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == [
         "neutral [key]",
         "stop [key]",
     ]
-    row = found.matched.unmatched.iloc[0]
+    row = found.unmatched.iloc[0]
     assert row[["reason", "file", "sha256", "text"]].tolist() == [
         "unknown_prompt",
         "[key].jsonl",
@@ -163,7 +144,7 @@ def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"none of the 24 responses answers .* prompts \(shared_prompt 24"):
         imported(tmp_path, lines, order_method="fixed")
     named = [{"id": prompt.id, "text": "neutral"} for prompt in prompts]
-    assert imported(tmp_path, named, order_method="fixed").matched.reasons == {}
+    assert imported(tmp_path, named, order_method="fixed").reasons == {}
     assert prompts[0].sha256 == prompts[1].sha256 == prompt_hash(prompts[0].text)
 
 
@@ -184,8 +165,8 @@ def test_both_tables_can_be_written(tmp_path: Path) -> None:
     lines[0]["text"] = "half a \ud83d character"
     lines[1] |= {"text": None, "finish_reason": "error"}
     found = imported(tmp_path, [*lines[:-1], {"id": "x", "prompt": "\ud83d", "text": "\ud83d"}])
-    tables.write(found.matched.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
-    csv_tables.write(found.matched.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
+    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
+    csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
     read = tables.read(tmp_path / "r.parquet", tables.RESPONSES)
     assert read["text"][0] == "half a ? character"
     assert read["text"].isna().sum() == 1

@@ -36,6 +36,12 @@ def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -
     return read_ratings(found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {})
 
 
+def with_rows(folder: Path, changed: list[dict[str, object]] | None = None) -> Path:
+    """Return ``folder``, with other rows in the survey's file."""
+    (folder / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    return folder
+
+
 def test_raters_become_variants_and_ratings_levels(folder_of_survey: Path, tmp_path: Path) -> None:
     answers = read(folder_of_survey).answers
     tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
@@ -57,8 +63,7 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     n = 2**15 + 1
     first = rows()[0]
     many = [first | {"WorkerId": f"w{number}"} for number in range(n)]
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(many), encoding="utf-8")
-    answers = read(folder_of_survey, raters=n, ratings=n).answers
+    answers = read(with_rows(folder_of_survey, many), raters=n, ratings=n).answers
     prompts = list_raters(answers, "doors_survey", "Would people agree?")
     norms = assess(answers, "strict", papers_scale("agreement"))
     assert norms[["n_asked", "n_valid"]].eq(n).all(axis=None)
@@ -96,7 +101,6 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Pat
     for row in rows():
         flow = int(str(row["Input.idx"]))
         changed.append({**row, "HITId": ("A door", "a window")[flow // 3], "Input.idx": flow % 3})
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
     factors = {
         "sender": {"column": "HITId", "levels": {"A door": "a door"}},
         "recipient": {
@@ -104,9 +108,8 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Pat
             "levels": {"0": "its owner", "1": "a passer-by", "2": "the police"},
         },
     }
-    by_factors = read(folder_of_survey, flow=None, factors=factors).answers
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
-    pd.testing.assert_frame_equal(by_factors, read(folder_of_survey).answers)
+    by_factors = read(with_rows(folder_of_survey, changed), flow=None, factors=factors).answers
+    pd.testing.assert_frame_equal(by_factors, read(with_rows(folder_of_survey)).answers)
     with pytest.raises(ConfigError, match="has both; name the column"):
         read(folder_of_survey, factors=factors)
     del factors["recipient"]
@@ -117,11 +120,9 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Pat
 def test_a_person_by_row_number(folder_of_survey: Path) -> None:
     """In the chatbot survey's file, the person is the row number modulo the number of people."""
     changed = [{**row, "WorkerId": number} for number, row in enumerate(rows())]
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
-    found = read(folder_of_survey, rater={"column": "WorkerId", "modulo": 9}).answers
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
-    pd.testing.assert_frame_equal(found, read(folder_of_survey).answers)
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
+    found = read(with_rows(folder_of_survey, changed), rater={"column": "WorkerId", "modulo": 9}).answers
+    pd.testing.assert_frame_equal(found, read(with_rows(folder_of_survey)).answers)
+    with_rows(folder_of_survey, changed)
     with pytest.raises(DataError, match=r"raters: 9 is stated, but .* has 7"):
         read(folder_of_survey, rater={"column": "WorkerId", "modulo": 7})
 
@@ -129,10 +130,8 @@ def test_a_person_by_row_number(folder_of_survey: Path) -> None:
 def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(
     folder_of_survey: Path,
 ) -> None:
-    path = folder_of_survey / "ratings/doors.csv"
-    path.write_text(as_csv([*rows(), *rows()]), encoding="utf-8")
     with pytest.raises(DataError) as caught:
-        read(folder_of_survey, ratings=None)
+        read(with_rows(folder_of_survey, [*rows(), *rows()]), ratings=None)
     message = str(caught.value)
     assert (
         "doors.csv: row 55 repeats an earlier one: the same person, flow and answer (54 such rows)" in message
@@ -141,13 +140,11 @@ def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeated
     assert not any(name in message for name in IDS)
     assert len(read(folder_of_survey, ratings=None, repeated=True).answers) == 108
     # By row number, where no two rows have the same cell.
-    one = [{**row, "WorkerId": number} for number, row in enumerate([*rows(), *rows()])]
-    path.write_text(as_csv(one), encoding="utf-8")
+    numbered = [{**row, "WorkerId": number} for number, row in enumerate([*rows(), *rows()])]
     with pytest.raises(DataError, match="row 55 repeats"):
-        read(folder_of_survey, ratings=None, rater={"column": "WorkerId", "modulo": 9})
+        read(with_rows(folder_of_survey, numbered), ratings=None, rater={"column": "WorkerId", "modulo": 9})
     other = {**rows()[0], "Answer.people": 100}  # another answer is another rating
-    path.write_text(as_csv([*rows(), other]), encoding="utf-8")
-    assert len(read(folder_of_survey, ratings=55).answers) == 55
+    assert len(read(with_rows(folder_of_survey, [*rows(), other]), ratings=55).answers) == 55
 
 
 def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
@@ -161,22 +158,10 @@ def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
     ("changes", "cells", "message"),
     [
         ({"flow": "Input.id"}, {}, "has no column 'Input.id', which .*; did you mean 'Input.idx'"),
-        (
-            {},
-            {"Input.idx": 6},
-            "row 1: the column 'Input.idx' has no flow of dataset 'doors'; allowed: 0 to 5",
-        ),
-        (
-            {},
-            {"Answer.people": 75},
-            "row 1: the column 'Answer.people' has no rating; allowed: -100, -50, 0, 50, 100",
-        ),
-        ({}, {"WorkerId": " "}, "row 1: the column 'WorkerId' is empty"),
-        (
-            {"rater": {"column": "WorkerId", "modulo": 9}},
-            {},
-            "row 1: the column 'WorkerId' is no whole number",
-        ),
+        ({}, {"Input.idx": 6}, "column 'Input.idx' has no flow of dataset 'doors'; allowed: 0 to 5"),
+        ({}, {"Answer.people": 75}, "'Answer.people' has no rating; allowed: -100, -50, 0, 50, 100"),
+        ({}, {"WorkerId": " "}, "the column 'WorkerId' is empty"),
+        ({"rater": {"column": "WorkerId", "modulo": 9}}, {}, "'WorkerId' is no whole number"),
         ({"ratings": 60}, {}, "ratings: 60 is stated, but .* has 54"),
         ({"where": {"HITId": "HIT9"}}, {}, "where.HITId: no row of .* has 'HIT9'"),
         (
@@ -185,11 +170,11 @@ def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
             "no rating is left",
         ),
         # A survey that names the wrong column must not show what is in it.
-        ({"flow": "WorkerId"}, {}, "row 1: the column 'WorkerId' has no flow"),
+        ({"flow": "WorkerId"}, {}, "the column 'WorkerId' has no flow"),
         (
             {"questions": {"q": {"text": "t", "column": "WorkerId", "values": [1, 2, 3, 4, 5]}}},
             {},
-            "row 1: the column 'WorkerId' has no rating",
+            "the column 'WorkerId' has no rating",
         ),
     ],
 )
@@ -197,29 +182,19 @@ def test_what_is_refused(
     folder_of_survey: Path, changes: dict[str, Any], cells: dict[str, Any], message: str
 ) -> None:
     first, *others = rows()
-    (folder_of_survey / "ratings/doors.csv").write_text(
-        as_csv([{**first, **cells}, *others]), encoding="utf-8"
-    )
     with pytest.raises(DataError, match=message) as caught:
-        read(folder_of_survey, **changes)
+        read(with_rows(folder_of_survey, [{**first, **cells}, *others]), **changes)
+    assert "the column" not in message or "doors.csv: row 1: " in str(caught.value)
     assert not any(name in str(caught.value) for name in IDS)
 
 
 def test_no_table_and_no_note_names_a_person(folder_of_survey: Path, tmp_path: Path) -> None:
     ratings = read(folder_of_survey)
+    written = [*ratings.notes, repr(list(ratings.answers["variant"].cat.categories))]
     prompts = list_raters(ratings.answers, "doors_survey", "Would people agree?")
-    written = [
-        *ratings.notes,
-        ratings.answers.to_csv(),
-        prompts.to_csv(),
-        repr(list(ratings.answers["variant"].cat.categories)),
-    ]
-    for path, frame, contract in (
-        ("answers.parquet", ratings.answers, tables.ANSWERS),
-        ("prompts.parquet", prompts, tables.PROMPTS),
-    ):
-        tables.write(frame, tmp_path / path, contract)
-        written.append((tmp_path / path).read_bytes().decode("latin-1"))
+    for frame, contract in ((ratings.answers, tables.ANSWERS), (prompts, tables.PROMPTS)):
+        tables.write(frame, tmp_path / "table", contract)
+        written += [frame.to_csv(), (tmp_path / "table").read_bytes().decode("latin-1")]
     for name in (*IDS, COMMENT):
         assert not any(name in text for text in written)
 
@@ -229,8 +204,7 @@ def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey: Path)
     before = read(folder_of_survey).answers
     other = {name: f"{i * 7919 % 97}-other" for i, name in enumerate(IDS)}
     changed = [{**row, "WorkerId": other[str(row["WorkerId"])]} for row in rows()]
-    (folder_of_survey / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
-    pd.testing.assert_frame_equal(read(folder_of_survey).answers, before)
+    pd.testing.assert_frame_equal(read(with_rows(folder_of_survey, changed)).answers, before)
 
 
 @needs_ratings

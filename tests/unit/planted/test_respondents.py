@@ -31,6 +31,7 @@ from ...specs import ask_shard, make_spec
 
 OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
+COLUMNS = ["flow", "variant", "order", "text", "finish_reason"]
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +71,8 @@ def kinds_of(text: pd.Series) -> np.ndarray:
     kind = {}
     for status, forms in INVALID.items():
         for number, option in enumerate(OPTIONS):
-            other = OPTIONS[number - 1] if number else OPTIONS[-1]
-            for form in forms:
-                kind[form.format(option=option, Option=option.capitalize(), other=other)] = status
+            words = {"option": option, "Option": option.capitalize(), "other": OPTIONS[number - 1]}
+            kind.update({form.format(**words): status for form in forms})
     return np.array([kind.get(t, "ok") for t in text.cat.categories])[text.cat.codes.to_numpy()]
 
 
@@ -107,14 +107,13 @@ def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_fl
     assert abs(np.corrcoef(residual, other)[0, 1]) < 0.06
 
 
-def test_a_shift_moves_no_norm_down_and_many_up(norms: dict[str, Any], iot_flows: pd.DataFrame) -> None:
+def test_a_shift_moves_norms_up_and_scale_stretches_what_tells_flows_apart(
+    norms: dict[str, Any], iot_flows: pd.DataFrame
+) -> None:
     low, high = (truth({**norms, "shift": shift}, iot_flows)["level"] for shift in (0, 2))
     assert (high >= low).all()
     assert (high > low).mean() > 0.2
-
-
-def test_scale_stretches_what_tells_flows_apart(norms: dict[str, Any], flows: pd.DataFrame) -> None:
-    whole, half, none = (truth({**norms, "scale": scale}, flows)["linear"] for scale in (1, 0.5, 0))
+    whole, half, none = (truth({**norms, "scale": scale}, iot_flows)["linear"] for scale in (1, 0.5, 0))
     assert np.allclose(half, whole / 2)
     assert (none == 0).all()
 
@@ -137,14 +136,11 @@ def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_responde
     )
 
 
-def test_drawn_coefficients_are_standard_normal() -> None:
+def test_drawn_coefficients_are_standard_normal_but_that_of_the_only_level_of_a_factor() -> None:
     factors = {"f": [f"level {n}" for n in range(400)]}
     drawn = level_coefficients(Respondent("one"), factors, 1)["coefficient"]
     assert drawn.mean() == pytest.approx(0, abs=0.25)
     assert drawn.std() == pytest.approx(1, abs=0.2)
-
-
-def test_the_only_level_of_a_factor_has_no_effect_unless_one_is_stated() -> None:
     factors = {"subject": ["owner"]}
     assert level_coefficients(Respondent("r"), factors, 1)["coefficient"].tolist() == [0.0]
     stated = Respondent("r", coefficients={"subject": {"owner": 0.5}}, scale=2)
@@ -161,11 +157,8 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(
         assert facts["name"] == "someone"
         assert facts["seed"] == 2026
     assert describe(spec_of({"control": "uniform"}).as_plain(), flows)["coefficients"] == []
-    held = {
-        (r["factor"], r["level"]): r["coefficient"]
-        for r in describe(spec_of(norms).as_plain(), flows)["coefficients"]
-    }
-    assert held["recipient", "the local police"] == -2.02
+    held = pd.DataFrame(describe(spec_of(norms).as_plain(), flows)["coefficients"])
+    assert held.set_index(["factor", "level"]).loc[("recipient", "the local police"), "coefficient"] == -2.02
 
 
 # --- What is answered
@@ -177,11 +170,12 @@ def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
     noisy = {**norms, "noise": 1, "template_sd": 1, "position_share": 0.3, "invalid": {"refusal": 0.1}}
     flows = flows.head(192)
     whole, _ = ask_shard(spec_of(noisy), flows, iot_variants)
+    grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026, 5)
+    assert whole["order"].tolist() == [ORDERS[code] for code in grid["order_code"]]
     parts = [ask_shard(spec_of(noisy, shard=shard), flows, iot_variants)[0] for shard in shard_names(3, 33)]
     assert [len(part) for part in parts] == [11 * len(flows)] * 3
     stacked = tables.stack(parts, tables.RESPONSES)
-    for column in ("flow", "variant", "order", "text", "finish_reason"):
-        assert stacked[column].tolist() == whole[column].tolist()
+    assert all(stacked[column].tolist() == whole[column].tolist() for column in COLUMNS)
     few = {"recipient": ["the local police"]}
     selected, _ = ask_shard(spec_of(noisy, select=few, n_templates=2), flows, iot_variants)
     there = whole.merge(selected[["flow", "variant"]].astype({"variant": whole["variant"].dtype}))
@@ -201,8 +195,7 @@ def test_stacked_shards_come_back_from_files_as_the_one_shard_does(
         stacked.append(tables.stack(frames, tables.RESPONSES))
     one, twelve = stacked
     assert list(one["variant"][:33]) == list(iot_variants["variant"])
-    for column in ("flow", "variant", "order", "text", "finish_reason"):
-        assert one[column].tolist() == twelve[column].tolist()
+    assert all(one[column].tolist() == twelve[column].tolist() for column in COLUMNS)
 
 
 def test_noise_and_temperature_change_answers_but_no_norm(
@@ -235,13 +228,8 @@ def test_a_template_is_known_by_its_wording_not_by_its_number(
     """Template 3 of two paraphrasers is not one template: comparing prompt sets must find differences."""
     noisy = {**norms, "template_sd": 1, "noise": 1}
     ours = ask(noisy, flows, iot_variants)
-    other = iot_variants.assign(
-        prompt_set="other",
-        template=[
-            t if n == 0 else "Other: " + t
-            for n, t in zip(iot_variants["template_no"], iot_variants["template"], strict=True)
-        ],
-    )
+    template, original = iot_variants["template"], iot_variants["template_no"] == 0
+    other = iot_variants.assign(prompt_set="other", template=template.where(original, "Other: " + template))
     theirs = ask(noisy, flows, other)
     original = ours["variant"].astype(str).str.startswith("0_")
     assert (ours["level"][original] == theirs["level"][original]).all()
@@ -253,11 +241,8 @@ def test_the_stated_share_of_answers_follows_the_position(
     norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, share: float
 ) -> None:
     # All weight on the second place, and all flows' norms at the top: an answer below it followed the place.
-    top = {
-        "thresholds": [-4e3, -3e3, -2e3, -1e3],
-        "position_share": share,
-        "position_weights": [0, 1, 0, 0, 0],
-    }
+    top = {"thresholds": [-4e3, -3e3, -2e3, -1e3], "position_share": share}
+    top["position_weights"] = [0, 1, 0, 0, 0]
     responses = ask(top, flows, iot_variants)
     second = np.array([LEVELS[int(order[1])] for order in responses["order"]])
     lower = second < 2
@@ -282,14 +267,8 @@ def test_position_weights_spread_the_answers_over_the_places(
 def test_stated_shares_of_invalid_answers(
     norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
 ) -> None:
-    stated = {
-        "refusal": 0.1,
-        "needs_context": 0.05,
-        "nonsense": 0.03,
-        "ambiguous": 0.02,
-        "truncated": 0.04,
-        "empty": 0.01,
-    }
+    stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
+    stated |= {"truncated": 0.04, "empty": 0.01}
     responses = ask({**norms, "invalid": stated}, flows, iot_variants)
     n = len(responses)
     for status, share in {**stated, "ok": 0.75}.items():
@@ -300,17 +279,13 @@ def test_stated_shares_of_invalid_answers(
     assert responses["level"][responses["kind"] == "ok"].notna().all()
 
 
-def test_only_invalid_answers_and_none_at_all(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(
+    flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
     assert set(ask({"invalid": {"empty": 1}}, flows, iot_variants)["kind"]) == {"empty"}
-    assert set(ask({"invalid": {"empty": 0}}, flows, iot_variants)["kind"]) == {"ok"}
-
-
-def test_a_share_of_the_valid_answers_is_verbose(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    text = ask({"verbose": 0.2}, flows, iot_variants)["text"].astype(str)
-    assert (text.str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
-
-
-def test_an_empty_grid_is_answered_with_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+    responses = ask({"invalid": {"empty": 0}, "verbose": 0.2}, flows, iot_variants)
+    assert set(responses["kind"]) == {"ok"}
+    assert (responses["text"].astype(str).str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
     grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1, 5)
     assert len(answer(spec_of({"noise": 1.0}).as_plain(), flows.head(0), iot_variants, grid)) == 0
 
@@ -318,9 +293,15 @@ def test_an_empty_grid_is_answered_with_nothing(flows: pd.DataFrame, iot_variant
 # --- Negative controls
 
 
-def test_a_constant_answer_is_constant(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(
+    flows: pd.DataFrame, iot_variants: pd.DataFrame
+) -> None:
     assert set(ask({"control": "constant_answer"}, flows, iot_variants)["level"]) == {1}
     assert set(truth({"control": "constant_answer"}, flows)["level"]) == {1}
+    responses = ask({"control": "refusing"}, flows, iot_variants)
+    assert set(responses["kind"]) == {"refusal"}
+    assert responses["text"].nunique() == len(INVALID["refusal"])
+    assert truth({"control": "refusing"}, flows)["level"].isna().all()
 
 
 def test_a_constant_position_comes_out_flat_on_balanced_orders(
@@ -343,13 +324,6 @@ def test_a_uniform_respondent_prefers_nothing(flows: pd.DataFrame, iot_variants:
     assert by_flow.std() == pytest.approx(np.sqrt(2 / 33), rel=0.15)  # nothing but chance tells flows apart
 
 
-def test_a_refusing_respondent_always_refuses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    responses = ask({"control": "refusing"}, flows, iot_variants)
-    assert set(responses["kind"]) == {"refusal"}
-    assert responses["text"].nunique() == len(INVALID["refusal"])
-    assert truth({"control": "refusing"}, flows)["level"].isna().all()
-
-
 # --- Texts
 
 
@@ -367,54 +341,45 @@ def test_every_text_is_of_one_kind_only(scale: Scale) -> None:
     assert len(kind) > 12 * n
 
 
-def test_the_orders_are_stored_with_the_responses(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
-    responses, _ = ask_shard(spec_of({}), flows, iot_variants)
-    grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026, 5)
-    assert responses["order"].tolist() == [ORDERS[code] for code in grid["order_code"]]
-
-
 # --- The norms that come with the project
 
 
-@pytest.mark.parametrize("name", ["gpt-4o-mini", "llama-3.1-8b", "tulu-2"])
-def test_planted_norms_state_every_level_of_iot_with_its_baselines(
-    folder: Path, iot_flows: pd.DataFrame, name: str
+#: Of sender, information type, recipient and transmission principle: the level that has 0.
+BASELINES = (
+    "a fitness tracker",
+    "owner's exercise routine",
+    "owner's immediate family",
+    "if the information is used to develop new features for the device",
+)
+#: Coefficients of the paper's Table 4, for gpt-4o-mini and llama-3.1-8b.
+PRINTED = {
+    ("sender", "a door lock"): (-1.18, -1.77),
+    ("sender", "a power meter"): (0.45, -0.97),
+    ("information_type", "audio of owner"): (-2.18, -2.91),
+    ("information_type", "owner's location"): (-0.24, 1.45),
+    ("information_type", "the times it is used"): (1.05, -0.14),
+    ("recipient", "government intelligence agencies"): (-3.66, -6.61),
+    ("recipient", "its manufacturer"): (0.78, 1.95),
+    ("transmission_principle", "if owner has given consent"): (12.43, 4.50),
+    ("transmission_principle", "if owner is notified"): (5.86, -4.35),
+    ("transmission_principle", "if the information is stored indefinitely"): (-4.60, -10.09),
+}
+
+
+def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(
+    folder: Path, iot_flows: pd.DataFrame
 ) -> None:
     """A level in another spelling would draw a coefficient instead and nobody would notice."""
-    held = load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
-    assert {factor: set(levels) for factor, levels in held.items()} == {
-        factor: set(iot_flows[factor].cat.categories) for factor in FACTORS
-    }
-    baselines = {
-        "sender": "a fitness tracker",
-        "information_type": "owner's exercise routine",
-        "recipient": "owner's immediate family",
-        "transmission_principle": "if the information is used to develop new features for the device",
-    }
-    for factor, level in baselines.items():
-        assert [key for key, value in held[factor].items() if value == 0] == [level]
-
-
-def test_planted_norms_are_those_of_the_papers_table_4(folder: Path) -> None:
-    held = {
-        name: load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
+    gpt, llama, tulu = (
+        load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]
         for name in ("gpt-4o-mini", "llama-3.1-8b", "tulu-2")
-    }
-    printed = {
-        ("sender", "a door lock"): (-1.18, -1.77),
-        ("sender", "a power meter"): (0.45, -0.97),
-        ("information_type", "audio of owner"): (-2.18, -2.91),
-        ("information_type", "owner's location"): (-0.24, 1.45),
-        ("information_type", "the times it is used"): (1.05, -0.14),
-        ("recipient", "government intelligence agencies"): (-3.66, -6.61),
-        ("recipient", "its manufacturer"): (0.78, 1.95),
-        ("transmission_principle", "if owner has given consent"): (12.43, 4.50),
-        ("transmission_principle", "if owner is notified"): (5.86, -4.35),
-        ("transmission_principle", "if the information is stored indefinitely"): (-4.60, -10.09),
-    }
-    for (factor, level), (gpt, llama) in printed.items():
-        assert held["gpt-4o-mini"][factor][level] == gpt
-        assert held["llama-3.1-8b"][factor][level] == llama
-    for factor, levels in held["llama-3.1-8b"].items():
-        for level, value in levels.items():
-            assert held["tulu-2"][factor][level] == pytest.approx(0.4 * value, abs=0.0051)
+    )
+    for held in (gpt, llama, tulu):
+        assert {factor: set(levels) for factor, levels in held.items()} == {
+            factor: set(iot_flows[factor].cat.categories) for factor in FACTORS
+        }
+        for factor, baseline in zip(FACTORS, BASELINES, strict=True):
+            assert [level for level, value in held[factor].items() if value == 0] == [baseline]
+    assert {(f, level): (gpt[f][level], llama[f][level]) for f, level in PRINTED} == PRINTED
+    for factor, levels in llama.items():
+        assert tulu[factor] == pytest.approx({n: 0.4 * value for n, value in levels.items()}, abs=0.0051)

@@ -26,6 +26,7 @@ from ...scales import ACCEPTABILITY, AGREEMENT, ORDERS, shipped
 
 FIXED = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
 TEMPLATE = "Please rate how acceptable this scenario is: {scenario}. Choose strictly one: {options}"
+RATE, CHOOSE = "Please rate how acceptable this scenario is", f"Choose strictly one: {FIXED}"
 HOSTILE = [
     "a {options} in a vignette",
     "a {scenario} in a vignette",
@@ -50,31 +51,34 @@ def test_fill_puts_both_in_verbatim(template: str, vignette: str) -> None:
     assert fill(template, vignette, FIXED) == expected
 
 
-def test_single_layout_is_one_user_message() -> None:
-    chat = messages(TEMPLATE, "a camera records audio", 0, ACCEPTABILITY)
-    assert chat == [
-        {
-            "role": "user",
-            "content": "Please rate how acceptable this scenario is: a camera records audio. "
-            f"Choose strictly one: {FIXED}",
-        }
-    ]
+@pytest.mark.parametrize(
+    ("layout", "system", "expected"),
+    [
+        ("single", None, [("user", f"{RATE}: a {{options}} camera. {CHOOSE}")]),
+        ("single", "", [("user", f"{RATE}: a {{options}} camera. {CHOOSE}")]),
+        (
+            "single",
+            "Be {options}.",
+            [("system", "Be {options}."), ("user", f"{RATE}: a {{options}} camera. {CHOOSE}")],
+        ),
+        ("instruction_in_system", None, [("system", f"{RATE}. {CHOOSE}"), ("user", "a {options} camera")]),
+        (
+            "instruction_in_system",
+            "Be brief.",
+            [("system", f"Be brief.\n\n{RATE}. {CHOOSE}"), ("user", "a {options} camera")],
+        ),
+    ],
+)
+def test_messages_are_the_template_filled_and_nothing_else(
+    layout: str, system: str | None, expected: list[tuple[str, str]]
+) -> None:
+    chat = messages(TEMPLATE, "a {options} camera", 0, ACCEPTABILITY, layout, system)
+    assert [(message["role"], message["content"]) for message in chat] == expected
 
 
 def test_the_order_code_decides_how_the_options_stand() -> None:
     content = messages(TEMPLATE, "v", ORDERS.index("43210"), AGREEMENT)[0]["content"]
     assert content.endswith("[strongly agree, somewhat agree, neutral, somewhat disagree, strongly disagree]")
-
-
-def test_instruction_in_system_keeps_the_vignette_alone_in_the_user_message() -> None:
-    chat = messages(TEMPLATE, "a {options} camera", 0, ACCEPTABILITY, "instruction_in_system")
-    assert chat == [
-        {
-            "role": "system",
-            "content": f"Please rate how acceptable this scenario is. Choose strictly one: {FIXED}",
-        },
-        {"role": "user", "content": "a {options} camera"},
-    ]
 
 
 @pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus", "confaide"])
@@ -89,19 +93,6 @@ def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_messa
         assert not re.search(r"\{|\}|: ?[.?!]|  | [.?!,:]|::", system["content"]), system["content"]
 
 
-def test_a_system_prompt_goes_first_in_either_layout() -> None:
-    single = messages(TEMPLATE, "v", 0, ACCEPTABILITY, "single", "Be brief {options}.")
-    assert single[0] == {"role": "system", "content": "Be brief {options}."}
-    assert single[1]["role"] == "user"
-    both = messages(TEMPLATE, "v", 0, ACCEPTABILITY, "instruction_in_system", "Be brief.")
-    assert both[0]["content"].startswith("Be brief.\n\nPlease rate")
-    assert [message["role"] for message in both] == ["system", "user"]
-
-
-def test_an_empty_system_prompt_is_none() -> None:
-    assert [m["role"] for m in messages(TEMPLATE, "v", 0, ACCEPTABILITY, "single", "")] == ["user"]
-
-
 def test_a_layout_that_does_not_exist_is_refused() -> None:
     """Settings resolve ``paper`` for each model; what reaches a prompt is one of two layouts."""
     with pytest.raises(ValueError, match="layout 'paper'"):
@@ -111,19 +102,17 @@ def test_a_layout_that_does_not_exist_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrapper", "expected"),
     [
-        ("llama2", "[INST]Hello[/INST]"),
-        ("tulu", "<|user|>\nHello\n\n<|assistant|>"),
-        ("llama3", "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\nHello<|eot_id|>"),
-        ("none", "Hello"),
+        ("llama2", "[INST]S\n\nU[/INST]"),
+        ("tulu", "<|user|>\nS\n\nU\n\n<|assistant|>"),
+        ("llama3", "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\nS\n\nU<|eot_id|>"),
+        ("none", "S\n\nU"),
     ],
 )
-def test_wrappers_are_the_papers_literal_strings(wrapper: str, expected: str) -> None:
-    assert wrap([{"role": "user", "content": "Hello"}], wrapper) == expected
-
-
-def test_a_wrapper_puts_the_system_message_before_the_user_text() -> None:
-    chat = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
-    assert wrap(chat, "llama2") == "[INST]S\n\nU[/INST]"
+def test_wrappers_are_the_papers_literal_strings_with_the_system_message_first(
+    wrapper: str, expected: str
+) -> None:
+    assert wrap([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], wrapper) == expected
+    assert wrap([{"role": "user", "content": "S\n\nU"}], wrapper) == expected
     assert set(WRAPPERS) == {"llama2", "tulu", "llama3", "none"}
 
 
@@ -132,24 +121,15 @@ def test_variants_are_every_template_with_every_order_number() -> None:
     assert list(variants["variant"]) == ["0_0", "0_1", "0_2", "1_0", "1_1", "1_2"]
     assert list(variants["template"]) == ["a"] * 3 + ["b"] * 3
     assert set(variants["prompt_set"]) == {"set"}
-
-
-def test_raising_the_orders_keeps_the_variants_there_were() -> None:
     few, many = (list_variants("set", ["a", "b"], 2, n).set_index("variant") for n in (2, 5))
     pd.testing.assert_frame_equal(many.loc[few.index], few)
 
 
-def test_ask_grid_is_complete_and_sorted() -> None:
-    variants = list_variants("set", list("abc"), 3, 2)
-    grid = ask_grid(pd.Series([0, 5, 9]), variants, "random", 1, 5)
-    assert list(grid["flow"]) == [0] * 6 + [5] * 6 + [9] * 6
-    assert list(grid["row"]) == [*range(6)] * 3
-    assert grid["order_code"].between(0, 119).all()
-
-
-def test_ask_grid_of_a_part_is_a_part_of_the_whole() -> None:
+def test_ask_grid_is_complete_and_sorted_and_a_part_of_it_is_a_part_of_the_whole() -> None:
     variants = list_variants("set", list("abcd"), 4, 2)
     whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1, 5)
+    assert list(whole["flow"]) == [flow for flow in range(20) for _ in range(8)]
+    assert list(whole["row"]) == [*range(8)] * 20
     part = ask_grid(pd.Series([3, 17]), variants.iloc[3:6], "balanced", 1, 5)
     expected = whole[whole["flow"].isin([3, 17]) & whole["row"].between(3, 5)]
     assert list(part["order_code"]) == list(expected["order_code"])
@@ -166,22 +146,20 @@ def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_f
     assert len(select_flows(iot_flows, {})) == 6912
 
 
-def test_a_level_that_the_flows_do_not_have_is_an_error_with_the_nearest_spelling(
+def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
     iot_flows: pd.DataFrame,
 ) -> None:
     """The levels of a file are not known before it is fetched: settings cannot check them."""
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(
+        ConfigError, match=r"^select\.sender: 'a dor lock' is not a level; allowed: "
+    ) as caught:
         select_flows(iot_flows, {"sender": ["a fitness tracker", "a dor lock"]})
-    assert str(caught.value).startswith("select.sender: 'a dor lock' is not a level; allowed: ")
     assert str(caught.value).endswith("did you mean 'a door lock'?")
-
-
-def test_a_selection_that_keeps_nothing_is_an_error() -> None:
-    linked = pd.DataFrame(
-        {"flow": [0, 1], "place": pd.Categorical(["here", "there"]), "channel": pd.Categorical(["a", "b"])}
-    )
+    linked = pd.DataFrame({"flow": [0, 1], "place": ["here", "there"], "channel": ["a", "b"]})
     with pytest.raises(ConfigError, match="select: no flow has"):
-        select_flows(linked, {"place": ["here"], "channel": ["b"]})
+        select_flows(
+            linked.astype({"place": "category", "channel": "category"}), {"place": ["here"], "channel": ["b"]}
+        )
 
 
 def test_preview_shows_every_template_and_spreads_over_the_flows(

@@ -26,9 +26,9 @@ TEXTS = ["a sends b", "a sends c", "a sends d"]
 VIGNETTES = pd.DataFrame({"flow": np.arange(3, dtype=np.int32), "vignette": TEXTS})
 
 
-def save(thing, path):
+def save(thing, path, container=lzma.FORMAT_ALONE):
     payload = thing if isinstance(thing, bytes) else pickle.dumps(thing, protocol=4)
-    path.write_bytes(lzma.compress(payload, format=lzma.FORMAT_ALONE))
+    path.write_bytes(lzma.compress(payload, format=container))
     return path
 
 
@@ -43,21 +43,22 @@ def wide(**columns):
 # --- what is read
 
 
-def test_a_frame_comes_back_as_it_was(tmp_path):
-    frame = wide(number=[1, 2, 3], flag=[True, False, True], x=[1.5, np.nan, -2.0])
-    back = frames.read_frame(save(frame, tmp_path / "f"))
+@pytest.mark.parametrize("container", [lzma.FORMAT_ALONE, lzma.FORMAT_XZ])
+def test_a_frame_comes_back_as_it_was(tmp_path, container):
+    frame = wide(
+        number=[1, 2, 3],
+        flag=[True, False, True],
+        x=[1.5, np.nan, -2.0],
+        kind=pd.Categorical(["b", None, "a"], categories=pd.Index(["a", "b"], dtype=object)),
+    )
+    back = frames.read_frame(save(frame, tmp_path / "f", container))
     assert list(back.columns) == list(frame.columns)
     assert back["Scenario"].tolist() == TEXTS
     assert back["number"].tolist() == [1, 2, 3]
     assert back["flag"].tolist() == [True, False, True]
     assert back["x"].equals(frame["x"])
-
-
-def test_a_categorical_column_comes_back_with_its_missing_values(tmp_path):
-    frame = wide(kind=pd.Categorical(["b", None, "a"], categories=pd.Index(["a", "b"], dtype=object)))
-    back = frames.read_frame(save(frame, tmp_path / "f"))["kind"]
-    assert back.isna().tolist() == [False, True, False]
-    assert back.dropna().tolist() == ["b", "a"]
+    assert back["kind"].isna().tolist() == [False, True, False]
+    assert back["kind"].dropna().tolist() == ["b", "a"]
 
 
 # --- what is refused
@@ -107,7 +108,7 @@ def test_attributes_of_admitted_classes_are_refused(tmp_path, path):
 
 
 def opcodes(*parts):
-    return b"\x80\x04" + b"".join(parts) + b"."
+    return b"\x80\x05" + b"".join(parts) + b"."
 
 
 def text(value):
@@ -157,38 +158,34 @@ def test_a_frame_with_a_lying_index_is_refused(tmp_path):
 def test_missing_damaged_and_oversized_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="not a readable LZMA"):
         frames.read_frame(tmp_path / "absent")
-    (tmp_path / "plain").write_bytes(b"\x00" * 40)
-    with pytest.raises(DataError):
-        frames.read_frame(tmp_path / "plain")
     whole = save(wide(), tmp_path / "whole").read_bytes()
-    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError):
-        frames.read_frame(tmp_path / "cut")
+    huge = whole[:1] + b"\xff" * 4 + whole[5:]  # the size of its dictionary
+    for data in (b"\x00" * 40, whole[: len(whole) // 2], huge):
+        (tmp_path / "spoilt").write_bytes(data)
+        with pytest.raises(DataError, match="not a readable LZMA" if data is huge else "spoilt: "):
+            frames.read_frame(tmp_path / "spoilt")
     monkeypatch.setattr(frames, "MAX_BYTES", 100)
     with pytest.raises(DataError, match="more than 100 bytes"):
         frames.read_frame(tmp_path / "whole")
 
 
-def bomb(*parts):
-    return b"\x80\x05" + b"".join(parts) + b"."
+# Sizes that the file does not have, as arguments of eight bytes.
+LYING = [bytes([code]) + b"\xff" * 4 + b"\0" * 4 + b"x" for code in b"\x96\x8e\x8d\x95"]
 
 
 @pytest.mark.parametrize(
     "payload",
     [
-        bomb(b"}r\xff\xff\xff\x0f"),  # remembers its first thing under a huge number
-        bomb(b"}r\xff\xff\xff\xff"),
-        bomb(b"}p268435455\n"),
-        bomb(b"}q\x01"),
-        bomb(b"\x96" + b"\xff" * 4 + b"\0" * 4 + b"x"),  # sizes that the file does not have
-        bomb(b"\x8e" + b"\xff" * 4 + b"\0" * 4 + b"x"),
-        bomb(b"\x8d" + b"\xff" * 4 + b"\0" * 4 + b"x"),
-        bomb(b"\x95" + b"\xff" * 4 + b"\0" * 4 + b"N"),
-        bomb(b"\x8b\xff\xff\xff\x7fN"),
-        bomb(b"B\xff\xff\xff\xffx"),
+        opcodes(b"}r\xff\xff\xff\x0f"),  # remembers its first thing under a huge number
+        opcodes(b"}r\xff\xff\xff\xff"),
+        opcodes(b"}p268435455\n"),
+        opcodes(b"}q\x01"),
+        *map(opcodes, LYING),
+        opcodes(b"\x8b\xff\xff\xff\x7fN"),
+        opcodes(b"B\xff\xff\xff\xffx"),
         # many things of one byte each, tuples in tuples, and more than is ever read
-        pytest.param(bomb(b"(" + b"\x8f" * (frames.MAX_OPCODES + 1) + b"l"), marks=pytest.mark.slow),
-        pytest.param(bomb(b"})" + b"\x85" * 1_000_000 + b"Ns"), marks=pytest.mark.slow),
+        pytest.param(opcodes(b"(" + b"\x8f" * (frames.MAX_OPCODES + 1) + b"l"), marks=pytest.mark.slow),
+        pytest.param(opcodes(b"})" + b"\x85" * 1_000_000 + b"Ns"), marks=pytest.mark.slow),
         pytest.param(b"\0" * (frames.MAX_BYTES + 1), marks=pytest.mark.slow),
     ],
     ids=lambda payload: f"{payload[:12].hex()}-{len(payload)}",
@@ -209,14 +206,6 @@ def test_a_small_file_cannot_take_much_memory(tmp_path, payload):
     assert int(done.stdout) < 400_000  # kilobytes
 
 
-def test_a_file_that_states_a_huge_dictionary_is_refused(tmp_path):
-    data = bytearray(save(wide(), tmp_path / "f").read_bytes())
-    data[1:5] = b"\xff" * 4
-    (tmp_path / "f").write_bytes(data)
-    with pytest.raises(DataError, match="not a readable LZMA file"):
-        frames.read_frame(tmp_path / "f")
-
-
 def test_a_frame_that_claims_many_columns_or_cells_is_refused(tmp_path, monkeypatch):
     for limit in ("MAX_COLUMNS", "MAX_CELLS"):
         with monkeypatch.context() as patch:
@@ -234,37 +223,36 @@ def test_honest_pickles_pass_whatever_their_protocol(protocol):
 # --- answers
 
 
-def test_answers_of_a_wide_frame():
-    frame = wide(**{"p#0_0": [1.0, np.nan, -2.0], "p#10_2": [0.0, 2.0, np.nan]}).iloc[[2, 0, 1]]
+def test_answers_of_a_wide_frame(tmp_path):
+    frame = wide(**{"p#0_0": [1.0, np.nan, -2.0], "p#10": [0.0, 2.0, np.nan]}).iloc[[2, 0, 1]]
     answers = frames.to_answers(frame, "m", VIGNETTES)
+    tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
+    answers = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
     assert answers["flow"].tolist() == [0, 0, 1, 1, 2, 2]
-    assert answers["variant"].tolist() == ["0_0", "10_2"] * 3
+    assert answers["variant"].tolist() == ["0_0", "10_0"] * 3
     assert answers["level"].tolist() == [1, 0, pd.NA, 2, -2, pd.NA]
     assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok", "ok", "invalid"]
     assert answers["order"].isna().all()
     assert set(answers["rule"]) == {"published"}
+    second = frames.to_answers(wide(**{"p#10_2": [0.0] * 3}), "m", VIGNETTES)
+    assert set(second["variant"]) == {"10_2"}
 
 
-def test_answers_meet_their_contract(tmp_path):
-    answers = frames.to_answers(wide(**{"p#3": [1.0, np.nan, 2.0]}), "m", VIGNETTES)
-    assert set(answers["variant"]) == {"3_0"}
-    tables.write(answers, tmp_path / "a.parquet", tables.ANSWERS)
-    back = tables.read(tmp_path / "a.parquet", tables.ANSWERS)
-    assert back["level"].tolist() == [1, pd.NA, 2]
-
-
-def test_minus_100_is_an_invalid_answer_and_then_missing_was_not_asked():
-    frame = wide(**{"p#0_0": [1.0, -100.0, np.nan]})
+@pytest.mark.parametrize(
+    ("dataset", "scores", "level", "status"),
+    [
+        # -100 is an invalid answer, and then a missing one was not asked.
+        ("iot", [1.0, -100.0, np.nan], [1, pd.NA], ["ok", "invalid"]),
+        # ConfAIde's scores are levels times 50.
+        ("confaide", [-100.0, 50.0, np.nan], [-2, 1, pd.NA], ["ok", "ok", "invalid"]),
+    ],
+)
+def test_scores_of_either_dataset(dataset, scores, level, status):
+    frame = wide(**{"p#0_0": scores}).assign(dataset=dataset)
     answers = frames.to_answers(frame, "m", VIGNETTES)
-    assert answers["flow"].tolist() == [0, 1]
-    assert answers["status"].tolist() == ["ok", "invalid"]
-
-
-def test_confaide_scores_are_levels_times_50():
-    frame = wide(**{"p#0_0": [-100.0, 50.0, np.nan]})
-    frame["dataset"] = "confaide"
-    answers = frames.to_answers(frame, "m", VIGNETTES)
-    assert answers["level"].tolist() == [-2, 1, pd.NA]
+    assert answers["flow"].tolist() == list(range(len(level)))
+    assert answers["level"].tolist() == level
+    assert answers["status"].tolist() == status
 
 
 def test_a_model_that_was_asked_few_templates_has_no_rows_for_the_others():
@@ -289,16 +277,18 @@ def test_models_of_the_paraphraser_run_lose_their_prefix():
         frames.to_answers(frame, "x", VIGNETTES, "pegasus")
 
 
-def test_what_cannot_be_joined_or_read_is_named():
-    frame = wide(**{"p#0_0": [1.0, 7.0, 2.0]})
-    with pytest.raises(DataError, match="off the scale"):
-        frames.to_answers(frame, "m", VIGNETTES)
-    with pytest.raises(DataError, match=r"no model 'n'; it has \['m'\]"):
-        frames.to_answers(frame, "n", VIGNETTES)
-    with pytest.raises(DataError, match="'a sends d' is not a vignette"):
-        frames.to_answers(frame, "m", VIGNETTES.iloc[:2])
-    with pytest.raises(DataError, match="a text appears twice"):
-        frames.to_answers(frame, "m", VIGNETTES.assign(vignette="a sends b"))
+@pytest.mark.parametrize(
+    ("model", "vignettes", "message"),
+    [
+        ("m", VIGNETTES, "off the scale"),
+        ("n", VIGNETTES, r"no model 'n'; it has \['m'\]"),
+        ("m", VIGNETTES.iloc[:2], "'a sends d' is not a vignette"),
+        ("m", VIGNETTES.assign(vignette="a sends b"), "a text appears twice"),
+    ],
+)
+def test_what_cannot_be_joined_or_read_is_named(model, vignettes, message):
+    with pytest.raises(DataError, match=message):
+        frames.to_answers(wide(**{"p#0_0": [1.0, 7.0, 2.0]}), model, vignettes)
 
 
 # --- raw CSV files
@@ -338,15 +328,15 @@ def test_order_of_counts_permutations_from_one():
 
 
 def test_raw_csv_says_what_is_wrong(tmp_path):
-    with pytest.raises(DataError, match="not a readable CSV"):
-        frames.read_raw_csv(tmp_path / "absent.csv", VIGNETTES)
-    with pytest.raises(DataError, match="prompt_id 'x' is not"):
-        frames.read_raw_csv(raw_csv(tmp_path / "a.csv", prompt_id="x"), VIGNETTES)
-    with pytest.raises(DataError, match="is not a vignette"):
-        frames.read_raw_csv(raw_csv(tmp_path / "b.csv", Scenario="else"), VIGNETTES)
-    (tmp_path / "c.csv").write_text("Scenario,Prompt\na,b\n")
-    with pytest.raises(DataError, match=r"the columns \['Response'"):
-        frames.read_raw_csv(tmp_path / "c.csv", VIGNETTES)
+    (tmp_path / "short.csv").write_text("Scenario,Prompt\na,b\n")
+    for path, message in (
+        (tmp_path / "absent.csv", "not a readable CSV"),
+        (raw_csv(tmp_path / "a.csv", prompt_id="x"), "prompt_id 'x' is not"),
+        (raw_csv(tmp_path / "b.csv", Scenario="else"), "is not a vignette"),
+        (tmp_path / "short.csv", r"the columns \['Response'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            frames.read_raw_csv(path, VIGNETTES)
 
 
 # --- the authors' files
@@ -390,15 +380,6 @@ def test_both_regular_frames_hold_the_same_valid_answers(mirror):
     assert np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True)
 
 
-def test_xz_is_read_as_well_as_lzma_alone(tmp_path):
-    frame = wide(**{"p#0": [1.0, 0.0, -1.0]})
-    path = tmp_path / "frame.pkl.xz"
-    path.write_bytes(lzma.compress(pickle.dumps(frame, protocol=4), format=lzma.FORMAT_XZ))
-    pd.testing.assert_frame_equal(
-        frames.read_frame(path), frames.read_frame(save(frame, tmp_path / "frame.lzma"))
-    )
-
-
 def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
     release = load_release(Path(__file__).parents[3] / "resources/published/pets2026.yaml")
     flows = vignettes_of(mirror, "iot")
@@ -412,7 +393,5 @@ def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
         levels[frame] = found["tulu-2-7b"]["level"].to_numpy(dtype=float, na_value=np.nan)
     assert not np.array_equal(levels["temperature-0"], levels["temperature-1"], equal_nan=True)
     whole = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_temp_run.pkl.lzma")
-    with pytest.raises(
-        DataError, match=r"'where' of the frame in resources/published \(temperature: t0, t05, t1\)"
-    ):
+    with pytest.raises(DataError, match=r"'where' of the frame in .* \(temperature: t0, t05, t1\)"):
         frames.to_answers(whole, "tulu-2-7b", flows)

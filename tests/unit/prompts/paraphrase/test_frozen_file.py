@@ -17,6 +17,8 @@ from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, pa
 from ....scales import ACCEPTABILITY
 from .test_generate import GOOD, ORIGINAL, Scripted, request_for, stored, write_declared
 
+MENDED = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
+
 
 @pytest.fixture
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -28,20 +30,19 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def edit(path: Path, number: int, text: str) -> None:
+def edit(path: Path, number: int, text: str | None) -> None:
     document = load_yaml(path)
-    document["templates"][number] = text
+    document["templates"][number : number + 1] = [text] if text else []
     path.write_text(yaml.safe_dump(document))
 
 
 def test_what_was_just_frozen_waits_and_says_where_and_what_to_do(out: Path) -> None:
     prompt_set = load_prompt_set(out.parents[1] / "mine.yaml")
     assert prompt_set.waits == "unread"
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError, match="make confirm") as raised:
         insist_on_confirmed(prompt_set)
     message = str(raised.value)
     assert message.startswith(f"{out}: these paraphrases wait for you: nobody has read them yet")
-    assert "make confirm" in message
     assert message.count("\n") == 1
 
 
@@ -59,16 +60,15 @@ def test_confirming_changes_no_template(out: Path) -> None:
 
 
 def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out: Path) -> None:
-    mended = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
-    edit(out, 2, mended)
+    edit(out, 2, MENDED)
     assert load_prompt_set(out).waits == "edited"
     confirm(out, read=True)
     document = stored(out)
     assert load_prompt_set(out).waits is None
-    assert document["templates"][2] == mended
+    assert document["templates"][2] == MENDED
     assert document["provenance"]["generated"] == GOOD
     assert [record["templates"] for record in document["provenance"]["mended"]] == [[2]]
-    edit(out, 3, mended.replace("Tell", "Just tell"))
+    edit(out, 3, MENDED.replace("Tell", "Just tell"))
     confirm(out, read=False)
     assert [record["templates"] for record in stored(out)["provenance"]["mended"]] == [[2], [2, 3]]
 
@@ -94,19 +94,14 @@ def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.M
             GOOD[0].replace("?", "!"),
             "templates[0]: differs from the original that was reworded; restore it",
         ),
-        (
-            1,
-            "Judge this: {scenario}. One of: {options}, neutral if unsure",
-            "names the answer option 'neutral'",
-        ),
-        (
-            1,
-            GOOD[1].upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
-            "same wording",
-        ),
+        (1, "Judge this: {scenario}. One of: {options}, neutral if unsure", "answer option 'neutral'"),
+        (1, GOOD[1].replace("Judge", "JUDGE"), "same wording"),
+        (2, None, "has 2 paraphrases, expected 3; write the missing ones by hand"),
     ],
 )
-def test_an_edit_must_pass_the_checks_of_a_paraphrase(out: Path, number: int, text: str, words: str) -> None:
+def test_an_edit_must_pass_the_checks_of_a_paraphrase(
+    out: Path, number: int, text: str | None, words: str
+) -> None:
     edit(out, number, text)
     before = out.read_bytes()
     with pytest.raises(ConfigError) as raised:
@@ -116,17 +111,8 @@ def test_an_edit_must_pass_the_checks_of_a_paraphrase(out: Path, number: int, te
     assert out.read_bytes() == before
 
 
-def test_a_template_that_was_taken_out_has_to_be_worded_by_hand(out: Path) -> None:
-    document = load_yaml(out)
-    del document["templates"][2]
-    out.write_text(yaml.safe_dump(document))
-    with pytest.raises(ConfigError, match="has 2 paraphrases, expected 3; write the missing ones by hand"):
-        confirm(out, read=True)
-
-
 def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None:
-    mended = "Tell me how acceptable this would be: {scenario}. Reply with one of: {options}"
-    edit(out, 2, mended)
+    edit(out, 2, MENDED)
     confirm(out, read=True)
     out.rename(part_path(out))
     declared = write_declared(out.parents[1], count=4)
@@ -134,7 +120,7 @@ def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None
     freeze(request_for(declared), Scripted([more]), out)
     found = load_prompt_set(declared)
     assert found.waits == "unread"
-    assert found.templates == (ORIGINAL, GOOD[0], mended, GOOD[2], more)
+    assert found.templates == (ORIGINAL, GOOD[0], MENDED, GOOD[2], more)
     provenance: dict[str, Any] = stored(out)["provenance"]
     assert provenance["generated"] == [*GOOD, more]
     assert provenance["mended"][0]["templates"] == [2]

@@ -50,6 +50,7 @@ GOOD = [
 ]
 OPTIONS = ACCEPTABILITY.options
 COMMAND = (sys.executable, "-m", "cinorms.prompts.paraphrase.generate")
+LIBRARY = Path(__file__).parents[4] / "workflow/lib"
 
 needs_openai = pytest.mark.skipif(
     importlib.util.find_spec("openai") is None, reason="the package openai is not installed here"
@@ -79,7 +80,7 @@ REGISTRY = {"a-model": make_model("a-model", engine="vllm", source="org/model", 
 
 
 def request_for(path: Path) -> dict[str, Any]:
-    return make_request(load_prompt_set(path), ACCEPTABILITY.options, REGISTRY)
+    return make_request(load_prompt_set(path), OPTIONS, REGISTRY)
 
 
 class Scripted:
@@ -186,10 +187,15 @@ def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> N
 
 
 @pytest.mark.parametrize("scale", OPENINGS)
-def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale: str) -> None:
+def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_them(
+    folder: Path, scale: str
+) -> None:
     name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
     original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
-    every = PlantedParaphraser().ask(Ask((original,), 99, scale, 1, seed=3)).texts
+    paraphraser = PlantedParaphraser({"name": "p"})
+    first, again, other = (paraphraser.ask(Ask((original,), 5, scale, 1, seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    every = paraphraser.ask(Ask((original,), 99, scale, 1, seed=3)).texts
     assert len(every) == len(OPENINGS[scale]) * len(CLOSINGS) == 36
     taken = [original]
     for candidate in every:
@@ -200,8 +206,9 @@ def test_every_planted_rewording_is_valid_beside_all_others(folder: Path, scale:
 # --- asking, asking again, freezing
 
 
-def test_bad_ones_first_then_good_ones(declared: Path, out: Path) -> None:
-    scripted = Scripted(["Here are three:", GOOD[0], GOOD[0].upper()], ["no {options}", GOOD[1], GOOD[2]])
+def test_bad_ones_first_then_good_ones_and_more_than_were_asked_for(declared: Path, out: Path) -> None:
+    more = "Is this acceptable to you: {scenario}? Say one of {options}"  # than were asked for
+    scripted = Scripted(["Here are three:", GOOD[0], GOOD[0].upper()], ["no {options}", *GOOD[1:], more])
     freeze(request_for(declared), scripted, out)
     assert [ask.wanted for ask in scripted.asked] == [3, 2]
     assert [ask.seed for ask in scripted.asked] == [7, 8]
@@ -210,42 +217,30 @@ def test_bad_ones_first_then_good_ones(declared: Path, out: Path) -> None:
     assert document["templates"] == [ORIGINAL, *GOOD]
     provenance = document["provenance"]
     assert provenance["templates_sha256"] == digest([ORIGINAL, *GOOD])
-    assert [(r["asked"], r["returned"], r["accepted"]) for r in provenance["rounds"]] == [
-        (3, 3, 1),
-        (2, 3, 2),
-    ]
-    assert [(r["round"], r["candidate"]) for r in provenance["rejected"]] == [
-        (1, "Here are three:"),
-        (1, GOOD[0].upper()),
-        (2, "no {options}"),
-    ]
-    assert provenance["paraphraser"] == {
-        "name": "a-model",
-        "engine": "vllm",
-        "source": "org/model",
-        "revision": "abc",
-    }
+    rounds = [(r["asked"], r["returned"], r["accepted"]) for r in provenance["rounds"]]
+    assert rounds == [(3, 3, 1), (2, 4, 2)]
+    rejected = [(1, "Here are three:"), (1, GOOD[0].upper()), (2, "no {options}")]
+    assert [(r["round"], r["candidate"]) for r in provenance["rejected"]] == rejected
+    who = {"name": "a-model", "engine": "vllm", "source": "org/model", "revision": "abc"}
+    assert provenance["paraphraser"] == who
     assert provenance["instruction"] == "as scripted"
     assert provenance["rounds"][0]["reported"] == {"model": "scripted-1"}
     assert set(provenance["software"]) == {"cinorms", "python"}
     assert not part_path(out).exists()
 
 
-def test_a_frozen_prompt_set_is_read_like_a_published_one(declared: Path, out: Path) -> None:
-    before = load_prompt_set(declared)
+def test_a_frozen_prompt_set_is_read_like_a_published_one_and_not_asked_for_again(
+    declared: Path, out: Path
+) -> None:
+    request, before = request_for(declared), load_prompt_set(declared)
     assert (before.n_templates, before.templates) == (4, (ORIGINAL,))
-    freeze(request_for(declared), Scripted(GOOD), out)
+    freeze(request, Scripted(GOOD), out)
     for path in (declared, out):
         prompt_set = load_prompt_set(path)
         assert prompt_set.generate is None
         assert (prompt_set.name, prompt_set.paraphraser) == ("mine", "a-model")
         assert prompt_set.templates == (ORIGINAL, *GOOD)
         assert prompt_set.n_templates == before.n_templates
-
-
-def test_what_is_frozen_is_not_asked_for_again(declared: Path, out: Path) -> None:
-    request = request_for(declared)
-    freeze(request, Scripted(GOOD), out)
     written = out.read_bytes()
     freeze(request, Scripted(), out)
     assert out.read_bytes() == written
@@ -255,20 +250,16 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(
     declared: Path, out: Path
 ) -> None:
     request = request_for(declared)
+    scripted = Scripted([GOOD[0], "no placeholders"], ["Is {scenario} neutral? One of these: {options}"])
     with pytest.raises(ParaphraseError) as raised:
-        freeze(
-            request,
-            Scripted([GOOD[0], "no placeholders"], ["Is {scenario} neutral? One of these: {options}"]),
-            out,
-        )
-    message = str(raised.value)
-    assert (
-        "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2"
-        in message
-    )
-    assert "round 1: {scenario} appears 0 times; expected exactly once: 'no placeholders'" in message
-    assert "round 2: it names the answer option 'neutral': 'Is {scenario} neutral?" in message
-    assert str(part_path(out)) in message
+        freeze(request, scripted, out)
+    for part in (
+        "resources/prompts/mine.yaml: 1 of 3 paraphrases by a-model are valid, 2 missing after round 2",
+        "round 1: {scenario} appears 0 times; expected exactly once: 'no placeholders'",
+        "round 2: it names the answer option 'neutral': 'Is {scenario} neutral?",
+        str(part_path(out)),
+    ):
+        assert part in str(raised.value)
     assert not out.exists()
     again = Scripted(GOOD[1:])
     freeze(request, again, out)
@@ -313,35 +304,22 @@ def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Pat
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
 
 
-def test_a_part_of_another_request_is_set_aside(declared: Path, out: Path) -> None:
-    with pytest.raises(ParaphraseError):
-        freeze(request_for(declared), Scripted(GOOD[:1]), out)
-    held = part_path(out).read_bytes()
-    scripted = Scripted(GOOD)
-    freeze(request_for(write_declared(declared.parent, temperature=0.5)), scripted, out)
-    assert scripted.asked[0].templates == (ORIGINAL,)
-    aside = list(out.parent.glob("mine.part.yaml.*"))
-    assert [path.read_bytes() for path in aside] == [held]
-
-
-def test_an_edited_part_is_set_aside(declared: Path, out: Path) -> None:
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(
+    declared: Path, out: Path, edited: bool
+) -> None:
     with pytest.raises(ParaphraseError):
         freeze(request_for(declared), Scripted(GOOD[:1]), out)
     part = part_path(out)
-    part.write_text(part.read_text(encoding="utf-8").replace("Reply with", "Answer by"), encoding="utf-8")
-    freeze(request_for(declared), Scripted(GOOD), out)
-    assert stored(out)["templates"] == [ORIGINAL, *GOOD]
-
-
-def test_more_than_were_asked_for_are_left_out(declared: Path, out: Path) -> None:
-    freeze(
-        request_for(declared),
-        Scripted([*GOOD, "Is this acceptable to you: {scenario}? Say one of {options}"]),
-        out,
-    )
-    document = stored(out)
-    assert document["templates"] == [ORIGINAL, *GOOD]
-    assert document["provenance"]["rounds"][0]["returned"] == 4
+    if edited:
+        part.write_text(part.read_text("utf-8").replace("Reply with", "Answer by"), encoding="utf-8")
+    else:
+        write_declared(declared.parent, temperature=0.5)
+    held = part.read_bytes()
+    scripted = Scripted(GOOD)
+    freeze(request_for(declared), scripted, out)
+    assert scripted.asked[0].templates == (ORIGINAL,)
+    assert [path.read_bytes() for path in out.parent.glob("mine.part.yaml.*")] == [held]
 
 
 # --- what a user can get wrong
@@ -429,9 +407,7 @@ def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -
 
 
 def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path: Path) -> None:
-    request = make_request(
-        load_prompt_set(write_declared(tmp_path)), ACCEPTABILITY.options, REGISTRY, planted=True
-    )
+    request = make_request(load_prompt_set(write_declared(tmp_path)), OPTIONS, REGISTRY, planted=True)
     assert request["paraphraser"] == {"name": "planted paraphraser for a-model", "engine": "planted"}
     out = tmp_path / "results/mine.yaml"
     freeze(request, open_paraphraser(request["paraphraser"], request["key_variable"], None), out)
@@ -439,12 +415,6 @@ def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen
     assert document["paraphraser"] == "planted paraphraser for a-model"
     assert "no model was asked" in document["origin"]["note"]
     assert load_prompt_set(out).n_templates == 4
-
-
-def test_the_seed_decides_the_planted_rewordings() -> None:
-    asked = {seed: PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, seed)) for seed in (1, 2)}
-    assert asked[1] == PlantedParaphraser().ask(Ask((ORIGINAL,), 5, "acceptability", 1, 1))
-    assert asked[1] != asked[2]
 
 
 # --- what models are told, and what is read out of their replies
@@ -476,10 +446,7 @@ def test_a_model_is_told_the_original_and_what_there_is_already() -> None:
 )
 def test_candidates_are_the_lines_of_a_reply(text: str, candidates: list[str]) -> None:
     assert list(candidates_in(text)) == candidates
-
-
-def test_the_last_line_of_a_reply_that_was_cut_off_is_left_out() -> None:
-    assert candidates_in(f"{GOOD[0]}\n{GOOD[1]}", cut_off=True) == (GOOD[0],)
+    assert list(candidates_in(f"{text}\n{GOOD[2]}", cut_off=True)) == candidates
 
 
 # --- PEGASUS without its weights
@@ -521,16 +488,12 @@ def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
             open_paraphraser({"engine": engine, "name": "m", "source": "s"}, None, None)
 
 
-def test_importing_the_stage_pulls_in_no_heavy_package(folder: Path) -> None:
+def test_importing_the_stage_pulls_in_no_heavy_package() -> None:
     heavy = ("torch", "transformers", "openai", "vllm", "pandas", "numpy")
     modules = "cinorms.prompts.paraphrase.generate"
     code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(folder / "workflow/lib")},
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -557,14 +520,8 @@ class FakeVllm(ModuleType):
 def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVllm("\n".join(GOOD))
     monkeypatch.setitem(sys.modules, "vllm", fake)
-    entry = {
-        "engine": "vllm",
-        "name": "m",
-        "source": "org/model",
-        "revision": "abc",
-        "gpus": 2,
-        "dtype": "bfloat16",
-    }
+    entry = {"engine": "vllm", "name": "m", "source": "org/model", "revision": "abc", "gpus": 2}
+    entry |= {"dtype": "bfloat16"}
     ask = Ask((ORIGINAL,), 3, "acceptability", 0.7, 11)
     reply = open_paraphraser(entry, None, None).ask(ask)
     assert reply.texts == tuple(GOOD)
@@ -629,8 +586,7 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
         {"role": "user", "content": told(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
     ]
     assert server.keys == {"Bearer sk-secret"}
-    reported = stored(out)["provenance"]["rounds"][0]["reported"]
-    assert reported == {
+    assert stored(out)["provenance"]["rounds"][0]["reported"] == {
         "model": "gpt-4o-mini-2024-07-18",
         "system_fingerprint": "fp_planted",
         "finish_reason": "stop",
@@ -654,13 +610,18 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server: Endpoint) -> N
 
 
 @needs_openai
-def test_a_refused_key_appears_nowhere(server: Endpoint) -> None:
+def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server: Endpoint) -> None:
     server.fault = lambda *_: Fault(401, message="Incorrect API key provided: sk-secret")
     paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
-    with pytest.raises(ParaphraseError) as raised:
+    with pytest.raises(ParaphraseError, match=r"Incorrect API key provided: \[key\]") as raised:
         paraphraser.ask(ASK)
-    assert "Incorrect API key provided: [key]" in str(raised.value)
     assert "sk-secret" not in str(raised.value)
+    server.fault = lambda *_: Fault(400, message="no such model")
+    with pytest.raises(ParaphraseError, match="no such model"):
+        paraphraser.ask(ASK)
+    assert len(server.bodies) == 2, "only a refused seed is left out and asked again"
+    with pytest.raises(ConfigError, match="the variable SOME_KEY is not set"):
+        open_paraphraser(openai_entry(server), "SOME_KEY", None)
 
 
 @needs_openai
@@ -678,60 +639,47 @@ def test_a_reply_without_text_is_an_empty_candidate(server: Endpoint, way: str) 
     assert open_paraphraser(openai_entry(server), None, None).ask(ASK).texts == ("",)
 
 
-@needs_openai
-def test_a_missing_key_names_the_variable_that_should_hold_it() -> None:
-    with pytest.raises(ConfigError, match="the variable MY_KEY is not set"):
-        open_paraphraser({"engine": "openai", "name": "m", "source": "s"}, "MY_KEY", None)
-
-
 def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
+    asked = load_prompt_set(write_declared(tmp_path))
+
     def variable(**entry: Any) -> str | None:
         registry = {"a-model": make_model("a-model", engine="openai", source="s", **entry)}
-        return make_request(load_prompt_set(write_declared(tmp_path)), ACCEPTABILITY.options, registry)[
-            "key_variable"
-        ]
+        return make_request(asked, OPTIONS, registry)["key_variable"]
 
     assert variable() == "OPENAI_API_KEY"
     assert variable(base_url="http://localhost:8000/v1") is None
     assert variable(base_url="https://example.org/v1", key_variable="OTHER_KEY") == "OTHER_KEY"
 
 
+def run_command(request: dict[str, Any], out: Path, **environment: str) -> tuple[int, str, str]:
+    """Return the exit status of the command, what it wrote to the terminal, and its log."""
+    log = out.parents[1] / "log.txt"
+    done = subprocess.run(
+        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
+        env={"PYTHONPATH": str(LIBRARY), **environment},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stderr, log.read_text(encoding="utf-8")
+
+
 @needs_openai
-def test_the_command_takes_the_key_from_the_environment(
-    server: Endpoint, declared: Path, out: Path, folder: Path
-) -> None:
+def test_the_command_takes_the_key_from_the_environment(server: Endpoint, declared: Path, out: Path) -> None:
     says(server, "\n".join(GOOD))
     request = request_for(declared)
     request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
-    log = declared.parent / "log.txt"
-    done = subprocess.run(
-        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
-        env={"PYTHONPATH": str(folder / "workflow/lib"), "SOME_KEY": "sk-secret"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    code, shown, log = run_command(request, out, SOME_KEY="sk-secret")
+    assert code == 0, shown
     assert server.keys == {"Bearer sk-secret"}
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
-    assert "round 1: 3 of 3" in log.read_text(encoding="utf-8")
+    assert "round 1: 3 of 3" in log
 
 
-def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path, folder: Path) -> None:
-    request = make_request(
-        load_prompt_set(write_declared(declared.parent, count=40)),
-        ACCEPTABILITY.options,
-        REGISTRY,
-        planted=True,
-    )
-    log = declared.parent / "log.txt"
-    done = subprocess.run(
-        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
-        env={"PYTHONPATH": str(folder / "workflow/lib")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
+def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path) -> None:
+    asked = load_prompt_set(write_declared(declared.parent, count=40))
+    code, shown, _ = run_command(make_request(asked, OPTIONS, REGISTRY, planted=True), out)
+    assert code == 1
     for part in ("36 of 40 paraphrases", "4 missing after round 2", "it is empty"):
-        assert part in done.stderr
-    assert "Traceback" not in done.stderr
+        assert part in shown
+    assert "Traceback" not in shown
     assert part_path(out).is_file()

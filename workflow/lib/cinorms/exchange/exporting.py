@@ -49,6 +49,12 @@ def export_prompts(
             "the prompts, or ask the arm here"
         )
     ways = ways_of(specs, vignettes, variants)
+    for way in ways:
+        if way.wrapper and format_.messages_only:
+            raise ConfigError(
+                f"arms.{arm}: {', '.join(way.specs)} receives prompts in the literal wrapper '{way.wrapper}', but the "
+                f"format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain or lm_eval"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     format_.write(ways, arm, folder)
     rows = [

@@ -1,48 +1,58 @@
-"""Import the responses of a model in an arm from the files of another tool."""
+"""Import the responses of a model in an arm from the files of another tool: matched exactly, or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cinorms import __version__
+from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
 from cinorms.core.logs import SHORTEST_KEY, redact
-from cinorms.exchange.matching import NOT_RECEIVED, Matched, match
 from cinorms.exchange.received import STATED, Received
 from cinorms.exchange.registry import Format
-from cinorms.exchange.way import ways_of
+from cinorms.exchange.way import DIGITS, Way, prompt_hash, same_prompt, ways_of
 from cinorms.inference.spec import Spec
 
 #: Different values of a setting that are noted.
 MOST_VALUES = 5
 
+#: Why a response is not used, or a prompt has none.
+UNKNOWN_PROMPT, UNKNOWN_NUMBERS, OTHER_PROMPT = "unknown_prompt", "unknown_numbers", "other_prompt"
+SHARED_PROMPT, REPEATED, CONTRADICTING = "shared_prompt", "repeated", "contradicting"
+ASKED_OTHERWISE, NOT_RECEIVED = "asked_otherwise", "not_received"
+
 
 @dataclass(frozen=True)
 class Imported:
-    """Matched responses, and the facts that their file keeps."""
+    """The table of responses, the table `csv_tables.UNMATCHED`, how many were received, and what their file states."""
 
-    matched: Matched
+    responses: pd.DataFrame
+    unmatched: pd.DataFrame
+    n_received: int
+    #: How many rows of ``unmatched`` there are, by reason.
+    reasons: dict[str, int]
     facts: dict[str, str]
 
     def message(self, model: str, unmatched: str | Path) -> str:
         """Return how many prompts have a response, and where everything else is listed."""
-        matched, reasons = self.matched, dict(self.matched.reasons)
+        reasons = dict(self.reasons)
         missing = reasons.pop(NOT_RECEIVED, 0)
-        n = len(matched.responses)
+        n = len(self.responses)
         text = f"{model}: {n:,} of {n + missing:,} prompts have a response"
         if missing:
             text += f"; {missing:,} were not received"
         if reasons:
             listed = ", ".join(f"{name} {count:,}" for name, count in reasons.items())
-            text += f"; {sum(reasons.values()):,} of {matched.n_received:,} responses are not used ({listed})"
+            text += f"; {sum(reasons.values()):,} of {self.n_received:,} responses are not used ({listed})"
         return text + (f". They are listed in {unmatched}" if missing or reasons else "")
 
 
@@ -68,7 +78,9 @@ def import_responses(
 
     def received() -> Iterator[Received]:
         for path in paths:
-            for response in _read(format_, path):
+            if not path.is_file():
+                raise DataError(f"{path}: there is no such file; correct 'response_files' of the arm")
+            for response in format_.read(path):
                 response = _redacted(response, keys)
                 for name, value in response.stated.items():
                     counts[name][value if isinstance(value, str | int | float) else str(value)] += 1
@@ -76,11 +88,12 @@ def import_responses(
 
     paths = [converted] if converted else [Path(file) for file in files]
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
-    matched = match(way, received(), ", ".join(map(str, files)))
+    responses, unmatched, n_received = _match(way, received(), ", ".join(map(str, files)))
+    reasons = {str(name): int(n) for name, n in sorted(unmatched["reason"].value_counts().items())}
     stated = {
-        name: [value for value, _ in found.most_common(MOST_VALUES)]
-        for name, found in counts.items()
-        if found
+        name: [value for value, _ in values.most_common(MOST_VALUES)]
+        for name, values in counts.items()
+        if values
     }
     facts = {
         "format": format_.name,
@@ -90,9 +103,9 @@ def import_responses(
             {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
             for path in map(Path, files)
         ],
-        "received": matched.n_received,
-        "used": len(matched.responses),
-        "unmatched": matched.reasons,
+        "received": n_received,
+        "used": len(responses),
+        "unmatched": reasons,
         "stated": stated,
         "unlike_the_arm": [
             f"{name} {value} instead of {getattr(spec, name)}"
@@ -102,25 +115,124 @@ def import_responses(
         ],
         "spec": spec.as_plain(),
     }
+    elsewhere = json.dumps(facts, sort_keys=True, allow_nan=False)
     return Imported(
-        matched, {"cinorms": __version__, "elsewhere": json.dumps(facts, sort_keys=True, allow_nan=False)}
+        responses, unmatched, n_received, reasons, {"cinorms": __version__, "elsewhere": elsewhere}
     )
 
 
-def _read(format_: Format, path: Path) -> Iterator[Received]:
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file; correct 'response_files' of the arm")
-    yield from format_.read(path)
-
-
-def _redacted(one: Received, keys: Sequence[str]) -> Received:
+def _redacted(response: Received, keys: Sequence[str]) -> Received:
     """Return a response with a mark in place of every key, in every text of it that a file will hold."""
     if not keys:
-        return one
+        return response
     texts: dict[str, Any] = {
         name: redact(text, keys)
         for name in ("file", "text", "finish_reason", "sha256")
-        if isinstance(text := getattr(one, name), str)
+        if isinstance(text := getattr(response, name), str)
     }
-    stated = {name: redact(x, keys) if isinstance(x, str) else x for name, x in one.stated.items()}
-    return replace(one, stated=stated, **texts)
+    stated = {name: redact(x, keys) if isinstance(x, str) else x for name, x in response.stated.items()}
+    return replace(response, stated=stated, **texts)
+
+
+class _Questionnaire:
+    """The prompts of a way of asking, to be looked up by their numbers or by the hash of their text."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self.hashes: list[str] = []
+        #: The position of a prompt by flow, template and order; and those of the prompts whose hash begins alike.
+        self.positions: dict[tuple[int, int, int], int] = {}
+        self._by_hash: dict[str, list[int]] = {}
+        for at, prompt in enumerate(way.prompts()):
+            self.hashes.append(prompt.sha256)
+            self.positions[prompt.flow, prompt.template, prompt.order] = at
+            self._by_hash.setdefault(prompt.sha256[:DIGITS], []).append(at)
+
+    def find(self, response: Received) -> int | str:
+        """Return the position of the question that ``response`` answers, or why there is none."""
+        sha256 = response.sha256 or ""
+        if response.flow is not None and response.template is not None and response.order is not None:
+            at = self.positions.get((response.flow, response.template, response.order))
+            if at is None:
+                return UNKNOWN_NUMBERS
+            if sha256 and not (len(sha256) >= DIGITS and self.hashes[at].startswith(sha256)):
+                return OTHER_PROMPT
+        else:
+            # A shorter beginning of a hash names no prompt.
+            alike = [
+                at for at in self._by_hash.get(sha256[:DIGITS], []) if self.hashes[at].startswith(sha256)
+            ]
+            if len(alike) != 1:
+                return SHARED_PROMPT if alike else UNKNOWN_PROMPT
+            (at,) = alike
+        asked = all(self._asks(at, text, response.in_part) for text in response.recorded)
+        return at if asked else ASKED_OTHERWISE
+
+    def _asks(self, at: int, recorded: str, in_part: bool) -> bool:
+        if prompt_hash(recorded) == self.hashes[at]:
+            return True
+        contents = self._way.contents(at)
+        return same_prompt(recorded, contents) or (in_part and same_prompt(recorded, contents[-1:]))
+
+
+def _match(way: Way, received: Iterable[Received], whose: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    """Return the responses that answer a question of ``way``, everything that is left over, and how many there were.
+
+    A prompt with several responses has one only if all of them are the same; otherwise it has none. Raises
+    ``DataError`` where no response answers a question: ``whose`` names the files.
+    """
+    asked = _Questionnaire(way)
+    answers: dict[int, list[Received]] = {}
+    left: list[tuple[str, Received]] = []
+    n_received = 0
+    for response in received:
+        n_received += 1
+        at = asked.find(response)
+        if isinstance(at, str):
+            left.append((at, response))
+        else:
+            # Compared already: the prompts of a whole study need not be kept.
+            answers.setdefault(at, []).append(replace(response, recorded=()))
+    taken: dict[int, Received] = {}
+    for at, several in answers.items():
+        same = len({(response.text, response.finish_reason) for response in several}) == 1
+        if same:
+            taken[at] = several.pop(0)
+        left += [(REPEATED if same else CONTRADICTING, response) for response in several]
+    if not taken:
+        raise _nothing(n_received, left, len(way), whose)
+    positions = sorted(taken)
+    rows = [taken[at] for at in positions]
+    # Built as the table of an engine: the same answers then are the same bytes.
+    responses = way.questions.named(np.array(positions, dtype=np.int64)).reset_index(drop=True)
+    responses = responses.assign(
+        text=pd.Categorical([row.text for row in rows]),
+        finish_reason=pd.Categorical(pd.Series([row.finish_reason for row in rows], dtype="str")),
+        n_prompt_tokens=pd.array([row.n_prompt_tokens for row in rows], dtype="Int32"),
+        n_output_tokens=pd.array([row.n_output_tokens for row in rows], dtype="Int32"),
+        p_options=None,
+    )
+    listed: list[tuple[Any, ...]] = [
+        (reason, row.file, row.line, row.flow, row.template, row.order, row.sha256, row.text)
+        for reason, row in sorted(left, key=lambda pair: (pair[1].file, pair[1].line))
+    ]
+    listed += [
+        (NOT_RECEIVED, None, None, *numbers, asked.hashes[at], None)
+        for numbers, at in asked.positions.items()
+        if at not in taken
+    ]
+    unmatched = pd.DataFrame(listed, columns=list(UNMATCHED.about))
+    unmatched = unmatched.astype(dict.fromkeys(("line", "flow", "template", "order"), "Int64"))
+    return responses, unmatched, n_received
+
+
+def _nothing(n_received: int, left: list[tuple[str, Received]], n_asked: int, whose: str) -> DataError:
+    if not left:
+        return DataError(f"{whose}: has no response; export it again, or correct 'response_files'")
+    (reason, first), counts = left[0], Counter(reason for reason, _ in left)
+    shown = ", ".join(f"{name} {n:,}" for name, n in counts.most_common())
+    return DataError(
+        f"{whose}: none of the {n_received:,} responses answers one of the arm's {n_asked:,} prompts ({shown}; the "
+        f"first: {first.file} line {first.line}, {reason}).\nUse the file of this arm and model; dataset, prompts, "
+        "orders and seed must be those of the export, and its prompts asked unchanged"
+    )

@@ -61,6 +61,14 @@ def lines_of(log: str) -> Iterator[dict[str, Any]]:
 
 
 def _line(sample: Any, system: str | None = None) -> dict[str, Any]:
+    # What the model received: solvers may have added to what the dataset has. An empty chat is none.
+    chat = list(sample.messages)
+    asked = (chat[:-1] if chat and str(chat[-1].role) == "assistant" else chat) or sample.input
+    messages = (
+        [{"role": "user", "content": asked}]
+        if isinstance(asked, str)
+        else [{"role": str(message.role), "content": message.text} for message in asked]
+    )
     # Inspect puts the system message of its settings in front of every chat, and records it nowhere else.
     before = [{"role": "system", "content": system}] if system else []
     output, failed = sample.output, sample.error is not None or bool(sample.output.error)
@@ -69,24 +77,12 @@ def _line(sample: Any, system: str | None = None) -> dict[str, Any]:
     usage = output.usage
     return {
         "id": str(sample.id),
-        "messages": before + _messages(_asked(sample)),
+        "messages": before + messages,
         "text": output.completion if answered else None,
         "finish_reason": "error" if failed else REASONS.get(reason, reason),
         "n_prompt_tokens": usage.input_tokens if usage else None,
         "n_output_tokens": usage.output_tokens if usage else None,
     }
-
-
-def _asked(sample: Any) -> Any:
-    """Return what the model received: solvers may have added to what the dataset has. An empty chat is none."""
-    chat = list(sample.messages)
-    return (chat[:-1] if chat and str(chat[-1].role) == "assistant" else chat) or sample.input
-
-
-def _messages(asked: Any) -> list[dict[str, str]]:
-    if isinstance(asked, str):
-        return [{"role": "user", "content": asked}]
-    return [{"role": str(message.role), "content": message.text} for message in asked]
 
 
 def _refuse(message: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import DataError
-from cinorms.exchange.identity import prompt_hash, prompt_text, read_id
+from cinorms.exchange.way import prompt_hash, prompt_text, read_id
 
 #: Settings that a file may state of how its responses were collected.
 STATED = ("model", "temperature", "max_tokens")
@@ -54,30 +54,25 @@ def named_by(name: object, text: str | None = None) -> dict[str, Any]:
 def chat_text(chat: Any) -> str | None:
     """Return the text of a chat prompt as a tool recorded it: a text, or messages (also as JSON); None for others."""
     if isinstance(chat, str):
-        return chat_text(_messages_in(chat)) or chat
-    if isinstance(chat, list) and chat and all(isinstance(m, dict) for m in chat):
-        contents = [_content(m.get("content")) for m in chat]
-        if None not in contents:
-            return prompt_text([{"content": str(content)} for content in contents])
-    return None
-
-
-def _content(content: Any) -> str | None:
-    """Return the text of a message: a text, or parts that are all texts."""
-    if isinstance(content, list):
-        texts = [
-            part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
-        ]
-        return "".join(texts) if len(texts) == len(content) else None
-    return content if isinstance(content, str) else None
-
-
-def _messages_in(text: str) -> Any:
-    """Return the list that ``text`` is in JSON; None for any other text."""
-    try:
-        return json.loads(text) if text.startswith("[") else None
-    except (ValueError, RecursionError):  # a wrapper such as [INST]
+        try:
+            return (chat_text(json.loads(chat)) if chat.startswith("[") else None) or chat
+        except (ValueError, RecursionError):  # a wrapper such as [INST]
+            return chat
+    if not (isinstance(chat, list) and chat and all(isinstance(message, dict) for message in chat)):
         return None
+    contents = []
+    for message in chat:
+        content = message.get("content")
+        # The content of a message is a text, or parts that are all texts.
+        parts = (
+            [part.get("text") if isinstance(part, dict) else None for part in content]
+            if isinstance(content, list)
+            else [content]
+        )
+        if not all(isinstance(part, str) for part in parts):
+            return None
+        contents.append({"content": "".join(map(str, parts))})
+    return prompt_text(contents)
 
 
 def tokens(value: object) -> int | None:
@@ -98,10 +93,10 @@ def cleaned(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the object of each line of a JSONL file that is not empty.
+def json_lines(path: Path, format_name: str = "", *keys: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line of a JSONL file that is not empty; each must have the ``keys``.
 
-    Raises ``DataError`` with file and line for a line that is no JSON object, and for a file that cannot be read.
+    Raises ``DataError`` with file and line for a line that is no such object, and for a file that cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig") as lines:
@@ -114,6 +109,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     raise broken(path, number, f"is not JSON ({error})") from None
                 if not isinstance(found, dict):
                     raise broken(path, number, "is not a JSON object")
+                for key in keys:
+                    if key not in found:
+                        raise lacking(path, number, key, format_name, found)
                 yield number, found
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not text in UTF-8 ({error}); export it again") from None

@@ -10,8 +10,6 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from cinorms.core.errors import ConfigError
-
 if TYPE_CHECKING:
     from cinorms.exchange.received import Received
     from cinorms.exchange.way import Way
@@ -38,6 +36,8 @@ class Format:
     write: Callable[[Sequence[Way], str, Path], None] | None = None
     #: The command with which the tool asks the prompts that ``write`` wrote.
     command: str = ""
+    #: Whether it has no place for a prompt in a literal wrapper.
+    messages_only: bool = False
     converter: str | None = None
     environment: str = "core"
     virtual_environment: str | None = None
@@ -46,17 +46,19 @@ class Format:
 @cache
 def format_modules() -> dict[str, str]:
     """Return the module in which each format is declared."""
-    return {each.name: f"{FORMATS}.{each.name}" for each in iter_modules(import_module(FORMATS).__path__)}
+    return {
+        module.name: f"{FORMATS}.{module.name}" for module in iter_modules(import_module(FORMATS).__path__)
+    }
 
 
 @cache
 def format_named(name: str) -> Format:
     """Return the format ``name``; raise ``KeyError`` where there is none."""
     module = format_modules()[name]
-    found = import_module(module).FORMAT
-    if not isinstance(found, Format) or found.name != name:
+    declared = import_module(module).FORMAT
+    if not isinstance(declared, Format) or declared.name != name:
         raise TypeError(f"{module}: FORMAT must be a Format with the name {name!r}")
-    return found
+    return declared
 
 
 def formats() -> tuple[Format, ...]:
@@ -66,14 +68,4 @@ def formats() -> tuple[Format, ...]:
 
 def written_formats() -> tuple[Format, ...]:
     """Return the formats in which prompts can be written."""
-    return tuple(each for each in formats() if each.write)
-
-
-def insist_on_messages(ways: Sequence[Way], arm: str, format_name: str) -> None:
-    """Raise ``ConfigError`` where a model is asked in a literal wrapper, which ``format_name`` has no place for."""
-    for way in ways:
-        if way.wrapper:
-            raise ConfigError(
-                f"arms.{arm}: {', '.join(way.specs)} receives prompts in the literal wrapper '{way.wrapper}', but the "
-                f"format '{format_name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain or lm_eval"
-            )
+    return tuple(known for known in formats() if known.write)

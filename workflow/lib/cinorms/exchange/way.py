@@ -1,19 +1,99 @@
-"""The prompts of an arm as one model or several receive them, one after the other."""
+"""The prompts of an arm as one model or several receive them, and what a prompt is known by outside this project.
+
+A prompt is known by its text, the hash of that text, and an id. This is the only definition; exports state the hash,
+and responses are matched by it. A prompt that a tool recorded next to an id is compared by ``same_prompt``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cinorms.exchange.identity import prompt_hash, prompt_id, prompt_text
+from cinorms.core.files import replacing
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
+from cinorms.prompts.variants import wrap
+
+#: Digits of the hash that an id ends with.
+DIGITS = 16
+#: Between the contents of the messages of a chat, in the text that is hashed.
+BETWEEN = "\n\n"
+
+#: What chat templates put round messages: markers, names of roles, dates, and the system prompts that they come with.
+_TEMPLATE = re.compile(
+    r"""(?: \s | <{1,2}[^<>\s]{1,60}>{1,2} | \[/?\|?[a-z_]{1,30}\|?\]
+    | (?:\#+\s)?(?:GPT4\sCorrect\s)?(?:system|developer|user|human|assistant|model|bot|instruction|input|response)\b:?
+    | (?:Cutting\sKnowledge|Knowledge\sCutoff|Today|Today's|Current)\sDate:\s[\w-]{1,10}(?:\s\w{3,9})?,?(?:\s\d{4})?\.?
+    | You\sare\s\w+,\s(?:created|developed|trained|made)\sby\s[\w\s]{1,40}\.
+    | You\sare\sa\shelpful(?:,\srespectful\sand\shonest)?\s(?:AI\s)?assistant
+        (?:\snamed\s\w+,\strained\sby\s[\w\s]{1,40})?\.?
+    | A\schat\sbetween\sa\scurious\suser\sand\san\sartificial\sintelligence\sassistant\.
+    | The\sassistant\sgives\shelpful,\sdetailed,\sand\spolite\sanswers\sto\sthe\suser's\squestions\.
+    | Below\sis\san\sinstruction\sthat\sdescribes\sa\stask\.
+    | Write\sa\sresponse\sthat\sappropriately\scompletes\sthe\srequest\.
+    )*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_ID = re.compile(rf"(\d{{1,9}})\.(\d{{1,6}})_(\d{{1,6}})\.([0-9a-f]{{{DIGITS}}})")
+
 
 #: What the prompts of two models can differ in, within an arm.
 _DIFFERS = ("n_templates", "layout", "system", "temperature", "max_tokens")
+
+
+def prompt_text(chat: Sequence[Mapping[str, str]], wrapper: str | None = None) -> str:
+    """Return the text of a prompt: the contents of its messages, with an empty line between them.
+
+    A prompt with one of the papers' literal wrappers is the text that the model receives, with the wrapper.
+    """
+    return wrap(chat, wrapper) if wrapper else BETWEEN.join(message["content"] for message in chat)
+
+
+def prompt_hash(text: str) -> str:
+    """Return the SHA-256 of the text of a prompt in UTF-8, as 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def same_prompt(recorded: str, contents: Sequence[str]) -> bool:
+    """Return whether the text ``recorded`` asks what messages with ``contents`` ask.
+
+    White space does not count, nor what a chat template puts round the messages. Any other word before, between or
+    after them asks something else: another instruction, an example, a system prompt of one's own.
+    """
+    rest = " ".join(recorded.split())
+    for content in contents:
+        before, found, rest = rest.partition(" ".join(content.split()))
+        if not found or not _TEMPLATE.fullmatch(before):
+            return False
+    return _TEMPLATE.fullmatch(rest) is not None
+
+
+def prompt_id(flow: int, variant: str, sha256: str) -> str:
+    """Return the id of a prompt: ``flow.template_order.hash``, the hash by its first 16 digits."""
+    return f"{flow}.{variant}.{sha256[:DIGITS]}"
+
+
+class Key(NamedTuple):
+    """What an id holds; ``sha256`` is the beginning of the hash."""
+
+    flow: int
+    template: int
+    order: int
+    sha256: str
+
+
+def read_id(text: str) -> Key | None:
+    """Return what ``text`` holds if it is an id; None for anything else."""
+    parts = _ID.fullmatch(text)
+    return Key(int(parts[1]), int(parts[2]), int(parts[3]), parts[4]) if parts else None
 
 
 class Prompt(NamedTuple):
@@ -53,27 +133,38 @@ class Way:
     def contents(self, at: int) -> list[str]:
         """Return the contents of the messages of a prompt by its position; in a literal wrapper, its whole text."""
         chat = self.questions.chat(at)
-        return [prompt_text(chat, self.wrapper)] if self.wrapper else [each["content"] for each in chat]
+        return [prompt_text(chat, self.wrapper)] if self.wrapper else [message["content"] for message in chat]
 
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt, by flow, template and order."""
         questions, wrapper = self.questions, self.wrapper
-        variants = questions.variants
-        names = variants["variant"].tolist()
-        places = list(zip(variants["template_no"].tolist(), variants["order_no"].tolist(), strict=True))
+        columns = ["variant", "template_no", "order_no"]
+        variants = list(questions.variants[columns].itertuples(index=False, name=None))
         grid = questions.grid
         for at, (flow, row) in enumerate(zip(grid["flow"].tolist(), grid["row"].tolist(), strict=True)):
             chat = questions.chat(at)
             text = prompt_text(chat, wrapper)
             sha256 = prompt_hash(text)
-            template, order = places[row]
-            yield Prompt(prompt_id(flow, names[row], sha256), flow, template, order, sha256, chat, text)
+            variant, template, order = variants[row]
+            yield Prompt(prompt_id(flow, variant, sha256), flow, template, order, sha256, chat, text)
+
+    def write(self, folder: Path, line_of: Callable[[Prompt, str | None], Mapping[str, Any]]) -> str:
+        """Write what ``line_of`` makes of each prompt and the wrapper as a line of JSON; return the file's name."""
+        file = f"{self.name}.jsonl"
+        with replacing(folder / file) as part, part.open("w", encoding="utf-8") as lines:
+            for prompt in self.prompts():
+                lines.write(json.dumps(line_of(prompt, self.wrapper), ensure_ascii=False) + "\n")
+        return file
+
+    def task(self, arm: str) -> str:
+        """Return the name of the task that asks the prompts of ``arm`` in this way."""
+        return f"cinorms_{arm}{self.name.removeprefix('prompts')}".replace("-", "_")
 
 
 def literal_wrapper(spec: Spec) -> str | None:
     """Return the literal wrapper that ``spec`` puts around prompts; None where the model receives messages."""
-    found = spec.identity.get("wrap")
-    return None if found in (None, "chat_template") else str(found)
+    stated = spec.identity.get("wrap")
+    return None if stated in (None, "chat_template") else str(stated)
 
 
 def ways_of(specs: Sequence[Spec], vignettes: pd.DataFrame, variants: pd.DataFrame) -> list[Way]:

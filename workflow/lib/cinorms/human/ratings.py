@@ -9,6 +9,7 @@ name the row of a wrong cell, never what is in it, because a survey can name the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,16 +49,15 @@ def read_ratings(
     Raises ``DataError`` where the file is not as the survey declares it; no message repeats who rated.
     """
     asked = survey.question(question)
-    rows = _rows(survey, asked, path)
-    rater = _numbers(survey, path, rows)
-    flow = _flows(survey, path, rows, vignettes)
-    level, status = _levels(asked, path, rows, levels)
-    _check_counts(survey, path, rows, rater)
+    rows = _read(survey, asked, path)
+    rater, flow, level = rows.raters(), rows.flows(vignettes), rows.levels(asked, levels)
+    rows.check_amounts(rater)
     if not survey.repeated:
-        _check_once(survey, path, rows.assign(**{survey.rater: rater}), flow)
+        rows.check_once(rater, flow)
+    status = np.where(np.isnan(level), "empty", "ok")
     keep, notes = np.isin(flow, select_flows(vignettes, select)["flow"]), []
     for check in survey.checks:
-        hit = _is_any(rows[check.column], check.values)
+        hit = _is_any(rows.cells[check.column], check.values)
         if check.then == "no_answer":
             status = np.where(hit, "nonsense", status)
         elif check.then == "leave_out":
@@ -69,10 +69,39 @@ def read_ratings(
             f"{check.column} {' or '.join(map(str, check.values))}: {hit.sum():,} ratings, {check.then}"
         )
     if not keep.any():
-        raise DataError(f"{survey.file}: checks: no rating is left; correct the values, or the arm's select")
-    again = pd.Series(rater).groupby([flow, rater]).cumcount().to_numpy(np.int64)
-    answers = _answers(flow[keep], rater[keep], again[keep], level[keep], status[keep])
-    return Ratings(answers, [_counted(answers, rater[keep]), *notes])
+        raise DataError(f"{survey.path}: checks: no rating is left; correct the values, or the arm's select")
+    ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status})
+    ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
+    ratings = ratings[keep].sort_values(["flow", "rater", "again"])
+    counts = [
+        f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+        for n in (ratings["flow"].value_counts(), ratings["rater"].value_counts())
+    ]
+    notes.insert(
+        0,
+        f"{len(ratings):,} ratings of {ratings['flow'].nunique():,} flows by {ratings['rater'].nunique():,} people; "
+        f"per flow {counts[0]}, per person {counts[1]}",
+    )
+    return Ratings(_as_answers(ratings), notes)
+
+
+def _as_answers(ratings: pd.DataFrame) -> pd.DataFrame:
+    names = ratings["rater"].astype(str) + "_" + ratings["again"].astype(str)
+    in_order = names[ratings.sort_values(["rater", "again"]).index].unique()
+    status = ratings["status"].to_numpy()
+    without = status != "ok"
+    level = np.where(without, 0, np.nan_to_num(ratings["level"])).astype(np.int8)
+    return pd.DataFrame(
+        {
+            "flow": ratings["flow"].to_numpy(np.int32),
+            "variant": pd.Categorical(names, categories=pd.Index(in_order)),
+            "order": pd.Categorical.from_codes(np.full(len(ratings), -1), pd.Index([], dtype=str)),
+            "level": pd.arrays.IntegerArray(level, without),
+            "status": pd.Categorical(status),
+            "rule": pd.Categorical([RULE] * len(ratings)),
+            "p_options": None,
+        }
+    )
 
 
 def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFrame:
@@ -92,8 +121,8 @@ def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFra
     )
 
 
-def _rows(survey: Survey, question: Question, path: Path) -> pd.DataFrame:
-    """Return the declared columns as text; no other column is ever read."""
+def _read(survey: Survey, question: Question, path: Path) -> _Rows:
+    """Return the rows of the survey; no column that it does not declare is ever read."""
     check_header(path)
     try:
         header = list(map(str, pd.read_csv(path, nrows=0, dtype=str, encoding="utf-8-sig")))
@@ -101,101 +130,122 @@ def _rows(survey: Survey, question: Question, path: Path) -> pd.DataFrame:
         for name in wanted:
             if name not in header:
                 raise DataError(
-                    f"{path}: has no column {name!r}, which {survey.file} names{nearest(name, header)}; "
+                    f"{path}: has no column {name!r}, which {survey.path} names{nearest(name, header)}; "
                     "correct the name there"
                 )
-        rows = pd.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        cells = pd.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError):  # its own words could repeat a line of the file
         raise DataError(f"{path}: cannot be read as a CSV file with a header, in UTF-8") from None
     for name in wanted:
-        rows[name] = rows[name].str.strip()
+        cells[name] = cells[name].str.strip()
     for column, value in survey.where.items():
-        rows = rows[rows[column] == value]
-        if rows.empty:
+        cells = cells[cells[column] == value]
+        if cells.empty:
             raise DataError(
-                f"{survey.file}: where.{column}: no row of {path} has {value!r}; correct the value"
+                f"{survey.path}: where.{column}: no row of {path} has {value!r}; correct the value"
             )
-    return rows
+    return _Rows(survey, path, cells)
 
 
-def _numbers(survey: Survey, path: Path, rows: pd.DataFrame) -> npt.NDArray[np.intp]:
-    """Return the running number of each row's rater, from 0, in the order of first appearance."""
-    who: pd.Series[Any] = rows[survey.rater]
-    if (who == "").any():
-        raise DataError(f"{path}: row {_row(rows, who == '')}: the column {survey.rater!r} is empty")
-    if survey.modulo is not None:
-        digits = who.str.fullmatch(r"\d{1,15}")
-        if not digits.all():
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a survey in the file at ``path``, as text."""
+
+    survey: Survey
+    path: Path
+    cells: pd.DataFrame
+
+    def refuse(self, wrong: Any, what: str) -> None:
+        """Raise ``DataError`` where a row is wrong; rows are counted from 1 after the header."""
+        at = np.asarray(wrong)
+        if at.any():
+            raise DataError(f"{self.path}: row {int(self.cells.index.to_numpy()[at][0]) + 1}{what}")
+
+    def raters(self) -> npt.NDArray[np.intp]:
+        """Return the running number of each row's rater, from 0, in the order of first appearance."""
+        column, modulo = self.survey.rater.column, self.survey.rater.modulo
+        who: pd.Series[Any] = self.cells[column]
+        self.refuse(who == "", f": the column {column!r} is empty")
+        if modulo is not None:
+            self.refuse(
+                ~who.str.fullmatch(r"\d{1,15}"),
+                f": the column {column!r} is no whole number, which rater.modulo in {self.survey.path} needs",
+            )
+            who = who.astype("int64") % modulo
+        return pd.factorize(who)[0].astype(np.intp)
+
+    def flows(self, vignettes: pd.DataFrame) -> npt.NDArray[np.int32]:
+        """Return the flow of each row."""
+        survey, factors = self.survey, list(self.survey.factors)
+        if survey.flow is not None:
+            number = pd.to_numeric(self.cells[survey.flow], errors="coerce")
+            self.refuse(
+                ~number.isin(vignettes["flow"]),
+                f": the column {survey.flow!r} has no flow of dataset {survey.dataset!r}; allowed: 0 to "
+                f"{vignettes['flow'].max()}",
+            )
+            return number.to_numpy(dtype=np.int32)
+        known = vignettes[["flow", *factors]].astype(dict.fromkeys(factors, str))
+        if known.duplicated(factors).any():
+            others = [name for name in vignettes if name not in {"flow", "vignette", "expected", *factors}]
             raise DataError(
-                f"{path}: row {_row(rows, ~digits)}: the column {survey.rater!r} is no whole number, "
-                f"which rater.modulo in {survey.file} needs"
+                f"{survey.path}: factors: {', '.join(factors)} do not tell all flows of dataset {survey.dataset!r} "
+                f"apart; add {', '.join(map(str, others))}"
             )
-        who = who.astype("int64") % survey.modulo
-    return pd.factorize(who)[0].astype(np.intp)
-
-
-def _flows(survey: Survey, path: Path, rows: pd.DataFrame, vignettes: pd.DataFrame) -> npt.NDArray[np.int32]:
-    """Return the flow of each row."""
-    if survey.flow is not None:
-        number = pd.to_numeric(rows[survey.flow], errors="coerce")
-        wrong = ~number.isin(vignettes["flow"])
-        if wrong.any():
-            raise DataError(
-                f"{path}: row {_row(rows, wrong)}: the column {survey.flow!r} has no flow of dataset "
-                f"{survey.dataset!r}; allowed: 0 to {vignettes['flow'].max()}"
+        levels = {}
+        for factor, stated in survey.factors.items():
+            levels[factor] = self.cells[stated.column].replace(dict(stated.levels))
+            allowed = known[factor].unique()
+            self.refuse(
+                ~levels[factor].isin(allowed),
+                f": the column {stated.column!r} has no level of {factor} ({', '.join(allowed)}); state other "
+                f"spellings under factors.{factor}.levels in {survey.path}",
             )
-        return number.to_numpy(dtype=np.int32)
-    known = vignettes[["flow", *survey.factors]].astype(dict.fromkeys(survey.factors, str))
-    if known.duplicated(list(survey.factors)).any():
-        others = [name for name in vignettes if name not in {"flow", "vignette", "expected", *survey.factors}]
-        raise DataError(
-            f"{survey.file}: factors: {', '.join(survey.factors)} do not tell all flows of dataset {survey.dataset!r} "
-            f"apart; add {', '.join(map(str, others))}"
+        flow = pd.DataFrame(levels).merge(known, on=factors, how="left", validate="many_to_one")["flow"]
+        self.refuse(
+            flow.isna(),
+            f": no flow of dataset {survey.dataset!r} has these levels of {', '.join(factors)} together; correct the "
+            "row, or leave it out with 'where'",
         )
-    levels = pd.DataFrame({name: _labels(survey, path, rows, name, vignettes) for name in survey.factors})
-    found = levels.merge(known, on=list(survey.factors), how="left", validate="many_to_one")["flow"]
-    if found.isna().any():
-        at = found.isna().to_numpy()
-        raise DataError(
-            f"{path}: row {_row(rows, at)}: no flow of dataset {survey.dataset!r} has these levels of "
-            f"{', '.join(survey.factors)} together; correct the row, or leave it out with 'where'"
+        return flow.to_numpy(dtype=np.int32)
+
+    def levels(self, question: Question, levels: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return the level of each rating, NaN where the question was left unanswered."""
+        given, values = self.cells[question.column], question.values or tuple(levels)
+        level = np.full(len(given), np.nan)
+        for value, at in zip(values, levels, strict=True):
+            level[_is_any(given, (value,))] = at
+        allowed = ", ".join(map(str, values)) if len(values) <= 11 else f"{values[0]} to {values[-1]}"
+        self.refuse(
+            np.isnan(level) & (given != "").to_numpy(),
+            f": the column {question.column!r} has no rating; allowed: {allowed}",
         )
-    return found.to_numpy(dtype=np.int32)
+        return level
 
+    def check_amounts(self, rater: npt.NDArray[np.intp]) -> None:
+        """Compare the numbers of people and of rows with those that the survey states."""
+        survey = self.survey
+        for key, stated, n in (
+            ("raters", survey.raters, len(np.unique(rater))),
+            ("ratings", survey.ratings, len(self.cells)),
+        ):
+            if stated is not None and stated != n:
+                raise DataError(
+                    f"{survey.path}: {key}: {stated:,} is stated, but {self.path} has {n:,}; correct the number, or "
+                    "the columns"
+                )
 
-def _labels(
-    survey: Survey, path: Path, rows: pd.DataFrame, factor: str, vignettes: pd.DataFrame
-) -> pd.Series[str]:
-    """Return the dataset's level of ``factor`` for each row."""
-    stated = survey.factors[factor]
-    found = rows[stated.column].replace(dict(stated.levels))
-    known = list(dict.fromkeys(vignettes[factor].astype(str)))
-    wrong = ~found.isin(known)
-    if wrong.any():
-        raise DataError(
-            f"{path}: row {_row(rows, wrong)}: the column {stated.column!r} has no level of {factor} "
-            f"({', '.join(known)}); state other spellings under factors.{factor}.levels in {survey.file}"
+    def check_once(self, rater: npt.NDArray[np.intp], flow: npt.NDArray[np.int32]) -> None:
+        """Refuse a rating that is there twice: a file pasted below itself would count every person double."""
+        known = self.cells.assign(**{self.survey.rater.column: rater}).drop(columns=self.survey.flow or [])
+        again = known.assign(**{"": flow}).duplicated()
+        n = int(again.sum())
+        self.refuse(
+            again,
+            f" repeats an earlier one: the same person, flow and answer ({n:,} such {'row' if n == 1 else 'rows'}); "
+            f"delete what is there twice,\nor state repeated: true in {self.survey.path} if people rated a flow more "
+            "than once",
         )
-    return found
-
-
-def _levels(
-    question: Question, path: Path, rows: pd.DataFrame, levels: Sequence[int]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
-    """Return the level of each rating, NaN where there is none, and its status."""
-    given = rows[question.column]
-    values = question.values or tuple(levels)
-    found = np.full(len(rows), np.nan)
-    for value, level in zip(values, levels, strict=True):
-        found[_is_any(given, (value,))] = level
-    unanswered = (given == "").to_numpy()
-    wrong = np.isnan(found) & ~unanswered
-    if wrong.any():
-        raise DataError(
-            f"{path}: row {_row(rows, wrong)}: the column {question.column!r} has no rating; allowed: "
-            + (", ".join(map(str, values)) if len(values) <= 11 else f"{values[0]} to {values[-1]}")
-        )
-    return found, np.where(unanswered, "empty", "ok")
 
 
 def _is_any(column: pd.Series[str], values: Sequence[str | float]) -> npt.NDArray[np.bool_]:
@@ -204,75 +254,3 @@ def _is_any(column: pd.Series[str], values: Sequence[str | float]) -> npt.NDArra
     wanted = [float(value) for value in values if isinstance(value, int | float)]
     texts = [value for value in values if isinstance(value, str)]
     return np.asarray(np.isin(numbers, wanted) | column.isin(texts).to_numpy())
-
-
-def _check_counts(survey: Survey, path: Path, rows: pd.DataFrame, rater: npt.NDArray[np.intp]) -> None:
-    for key, stated, found in (
-        ("raters", survey.raters, len(np.unique(rater))),
-        ("ratings", survey.ratings, len(rows)),
-    ):
-        if stated is not None and stated != found:
-            raise DataError(
-                f"{survey.file}: {key}: {stated:,} is stated, but {path} has {found:,}; correct the number, or the "
-                "columns"
-            )
-
-
-def _check_once(survey: Survey, path: Path, rows: pd.DataFrame, flow: npt.NDArray[np.int32]) -> None:
-    """Refuse a rating that is there twice: a file pasted below itself would count every person double."""
-    again = rows.drop(columns=survey.flow or []).assign(**{"": flow}).duplicated()
-    if again.any():
-        n = int(again.sum())
-        raise DataError(
-            f"{path}: row {_row(rows, again)} repeats an earlier one: the same person, flow and answer ({n:,} such "
-            f"{'row' if n == 1 else 'rows'}); delete what is there twice,\nor state repeated: true in {survey.file} if "
-            "people rated a flow more than once"
-        )
-
-
-def _answers(
-    flow: npt.NDArray[np.int32],
-    rater: npt.NDArray[np.intp],
-    again: npt.NDArray[np.integer[Any]],
-    level: npt.NDArray[np.float64],
-    status: npt.NDArray[Any],
-) -> pd.DataFrame:
-    order = np.lexsort((again, rater, flow))
-    pairs = pd.DataFrame({"rater": rater[order], "again": again[order]})
-    known = pairs.drop_duplicates().sort_values(["rater", "again"])
-    variant = pd.Categorical(_variants(pairs), categories=pd.Index(_variants(known)))
-    without = status[order] != "ok"
-    values = np.where(without, 0, np.nan_to_num(level[order])).astype(np.int8)
-    return pd.DataFrame(
-        {
-            "flow": flow[order].astype(np.int32),
-            "variant": variant,
-            "order": pd.Categorical.from_codes(np.full(len(flow), -1), pd.Index([], dtype=str)),
-            "level": pd.arrays.IntegerArray(values, without),
-            "status": pd.Categorical(status[order]),
-            "rule": pd.Categorical([RULE] * len(flow)),
-            "p_options": None,
-        }
-    )
-
-
-def _variants(pairs: pd.DataFrame) -> pd.Series[str]:
-    return pairs["rater"].astype(str) + "_" + pairs["again"].astype(str)
-
-
-def _counted(answers: pd.DataFrame, rater: npt.NDArray[np.intp]) -> str:
-    per_flow = answers["flow"].value_counts()
-    per_rater = np.unique(rater, return_counts=True)[1]
-    return (
-        f"{len(answers):,} ratings of {len(per_flow):,} flows by {len(per_rater):,} people; "
-        f"per flow {_range(per_flow)}, per person {_range(per_rater)}"
-    )
-
-
-def _range(counts: Any) -> str:
-    return f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
-
-
-def _row(rows: pd.DataFrame, wrong: Any) -> int:
-    """Return the number of the first wrong row of the file, from 1 after the header."""
-    return int(np.asarray(rows.index)[np.asarray(wrong)][0]) + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +15,6 @@ from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_s
 
 #: Between the name of a survey and that of one of its questions.
 SEPARATOR = "/"
-
 
 Amount = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -122,32 +120,19 @@ class SurveyFile(Value):
     )
 
 
-@dataclass(frozen=True)
-class Survey:
-    """What people rated, and in which columns of ``source`` it is; ``file`` declares it."""
+class Survey(SurveyFile):
+    """What people rated: a survey as the file at ``path`` declares it; ``file`` says where its CSV file is."""
 
-    file: Path
-    name: str
-    title: str
-    people: str
-    dataset: str
-    scale: str
-    origin: Mapping[str, str]
-    source: SourceFile
-    rater: str
-    modulo: int | None
-    repeated: bool
-    flow: str | None
-    factors: Mapping[str, FactorColumn]
-    where: Mapping[str, str]
-    questions: Mapping[str, Question]
-    checks: tuple[Check, ...]
-    raters: int
-    ratings: int | None
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the file that declares it, without ``.yaml``."""
+        return self.path.stem
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the ratings must name: the survey's file, and the user's ``own`` CSV file."""
-        return {"survey": [str(self.file)], "own": own_files([self.source])}
+        return {"survey": [str(self.path)], "own": own_files([self.file])}
 
     def question(self, name: str) -> Question:
         """Return the question ``name``, or the first for an empty name."""
@@ -155,7 +140,7 @@ class Survey:
 
     def columns(self, question: Question) -> list[str]:
         """Return the columns that are read; all others may tell who somebody is."""
-        named = [self.rater, *([self.flow] if self.flow else []), question.column]
+        named = [self.rater.column, *([self.flow] if self.flow else []), question.column]
         named += [factor.column for factor in self.factors.values()]
         return list(dict.fromkeys([*named, *self.where, *(check.column for check in self.checks)]))
 
@@ -179,17 +164,5 @@ def load_survey(path: str | Path) -> Survey:
             f"{path}: flow: {given}; name the column with the numbers of the flows under 'flow', or the "
             "columns of the factors under 'factors', not both"
         )
-    shared = {field.name for field in fields(Survey)} & {*SurveyFile.model_fields} - {
-        "file",
-        "origin",
-        "rater",
-    }
-    return Survey(
-        file=path,
-        name=path.stem,
-        **{key: getattr(stated, key) for key in shared},
-        origin=stated.origin.model_dump(exclude_unset=True),
-        source=read_source(path, "file", stated.file),
-        rater=stated.rater.column,
-        modulo=stated.rater.modulo,
-    )
+    file = read_source(path, "file", stated.file)
+    return Survey.model_construct(**{**dict(stated), "file": file, "path": path})

@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from cinorms.core.root import Root
 
 PLAIN = (
-    "{option}",
-    "{option}",
-    "{option}",
-    "{option}",
-    "{Option}",
-    "{Option}",
+    *["{option}"] * 4,
+    *["{Option}"] * 2,
     "{Option}.",
     "{option}.",
     " {option}",
@@ -75,8 +71,6 @@ class TextBook:
     """All texts that can be written about the options of a ``scale``, and which of them fits an answer."""
 
     def __init__(self, scale: Scale) -> None:
-        self.texts: list[str] = []
-        self._truncated: list[bool] = []
         self._codes: dict[tuple[str, int], npt.NDArray[np.int64]] = {}
         options = scale.options
         kinds = {"plain": PLAIN, "verbose": VERBOSE, **INVALID}
@@ -88,16 +82,10 @@ class TextBook:
         known: dict[str, int] = {}
         for kind, forms in kinds.items():
             for number, option in enumerate(options):
-                other = options[number - 1] if number else options[-1]
-                codes = []
-                for form in forms:
-                    text = form.format(option=option, Option=option.capitalize(), other=other)
-                    if text not in known:
-                        known[text] = len(self.texts)
-                        self.texts.append(text)
-                        self._truncated.append(kind == "truncated")
-                    codes.append(known[text])
+                words = {"option": option, "Option": option.capitalize(), "other": options[number - 1]}
+                codes = [known.setdefault(form.format(**words), len(known)) for form in forms]
                 self._codes[kind, number] = np.array(codes)
+        self.texts = list(known)
 
     def pick(
         self,
@@ -116,7 +104,7 @@ class TextBook:
 
     def finish_reason(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.str_]:
         """Return why each text ended: ``length`` for one that was cut off, ``stop`` for the others."""
-        return np.where(np.array(self._truncated)[codes], "length", "stop")
+        return np.where(np.isin(codes, self._codes["truncated", 0]), "length", "stop")
 
 
 Floats = npt.NDArray[np.float64]
@@ -156,6 +144,20 @@ class Traces:
     bias: float = 0.0
     unanswered: float = 0.0
 
+    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> DrawnTraces:
+        """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
+
+        Two budgets have the same draws: where a trace is long under one, it is long under the other.
+        """
+        if budget == 0:
+            nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
+            return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
+        length = budget * self.fill * np.exp(self.spread * draw_normal("trace", seed, *at))
+        cut = np.asarray(length >= budget)
+        n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
+        unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < self.unanswered)
+        return DrawnTraces(n_tokens, cut, unanswered, self.bias * n_tokens / 1000)
+
 
 class DrawnTraces(NamedTuple):
     """The traces of some answers: their lengths, which were cut, which of them no answer follows, and their bias."""
@@ -168,28 +170,13 @@ class DrawnTraces(NamedTuple):
 
     def added_to(self, replies: pd.DataFrame) -> pd.DataFrame:
         """Return replies with the columns about traces; a reply without an answer is empty, cut by the length."""
-        status = np.where(self.n_tokens == 0, "none", np.where(self.cut, "cut", "whole"))
-        texts = replies["text"].cat.add_categories([""] if "" not in replies["text"].cat.categories else [])
-        text = texts.mask(self.unanswered, "")
-        finish = np.where(self.unanswered, "length", replies["finish_reason"])
+        texts = replies["text"].cat
         return replies.assign(
-            text=text, finish_reason=finish, n_trace_tokens=self.n_tokens, trace_status=status
+            text=texts.set_categories(texts.categories.union([""], sort=False)).mask(self.unanswered, ""),
+            finish_reason=np.where(self.unanswered, "length", replies["finish_reason"]),
+            n_trace_tokens=self.n_tokens,
+            trace_status=np.where(self.n_tokens == 0, "none", np.where(self.cut, "cut", "whole")),
         )
-
-
-def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> DrawnTraces:
-    """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
-
-    Two budgets have the same draws: where a trace is long under one, it is long under the other.
-    """
-    if budget == 0:
-        nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
-        return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
-    length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *at))
-    cut = np.asarray(length >= budget)
-    n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
-    unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < traces.unanswered)
-    return DrawnTraces(n_tokens, cut, unanswered, traces.bias * n_tokens / 1000)
 
 
 def load_planted(files: Root, name: str) -> dict[str, Any]:
@@ -255,10 +242,8 @@ def plant(
     flows = vignettes["flow"].to_numpy()
     table = pd.DataFrame({"flow": flows.astype(np.int32)})
     if respondent.control is not None:
-        constant = respondent.control == "constant_answer"
-        table["level"] = pd.array(
-            [scale.levels[scale.sides.index(1)] if constant else pd.NA] * len(table), dtype="Int8"
-        )
+        constant = scale.levels[scale.sides.index(1)] if respondent.control == "constant_answer" else pd.NA
+        table["level"] = pd.array([constant] * len(table), dtype="Int8")
         return table.assign(linear=0.0, residual=0.0)
     linear = np.full(len(flows), float(respondent.shift))
     levels = {factor: list(vignettes[factor].cat.categories) for factor in factors}
@@ -291,14 +276,15 @@ def answer(
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
     budget = (spec.get("reasoning") or {}).get("budget")
-    traces = None if budget is None else draw_traces(Traces(**respondent.trace), budget, at, seed)
+    traces = None if budget is None else Traces(**respondent.trace).draw(budget, at, seed)
     planted = plant(respondent, vignettes, spec["factors"], scale, seed)
     place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
     latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
-    option = _chosen_option(respondent, latent, grid, scale, at, seed, share)
+    shown = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()]
+    option = _chosen_option(respondent, latent, shown, scale, at, seed, share)
     if repeat > 1 and respondent.unrepeatable:
         n, again = len(scale.levels), (*at, repeat)
         other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
@@ -318,17 +304,17 @@ def answer(
 def _chosen_option(
     respondent: Respondent,
     latent: Floats,
-    grid: pd.DataFrame,
+    shown: npt.NDArray[np.int8],
     scale: Scale,
     at: tuple[Any, ...],
     seed: int,
     position_share: float | Floats,
 ) -> Ints:
-    """Return the index of the chosen option (0 lowest) for every row of the grid."""
-    shown, n = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()], len(scale.levels)
+    """Return the index of the chosen option (0 lowest) for every answer; ``shown`` are the options in their order."""
+    n = len(scale.levels)
     match respondent.control:
         case "constant_answer" | "refusing":
-            return np.full(len(grid), scale.sides.index(1))  # the mildest option on the upper side
+            return np.full(len(latent), scale.sides.index(1))  # the mildest option on the upper side
         case "constant_position":
             return np.asarray(shown[:, 0], dtype=np.int64)
         case "uniform":
@@ -339,11 +325,10 @@ def _chosen_option(
     by_position = draw_uniform("by_position", seed, *at) < position_share
     # Those planted, or in proportion between them.
     stated = respondent.position_weights
-    places = np.linspace(0, len(stated) - 1, n)
-    weights = np.cumsum(np.interp(places, np.arange(len(stated)), stated))
+    weights = np.cumsum(np.interp(np.linspace(0, len(stated) - 1, n), np.arange(len(stated)), stated))
     weights /= weights[-1]
     position = np.searchsorted(weights, draw_uniform("position", seed, *at), side="right").clip(max=n - 1)
-    return np.asarray(np.where(by_position, shown[np.arange(len(grid)), position], option), dtype=np.int64)
+    return np.asarray(np.where(by_position, shown[np.arange(len(latent)), position], option), dtype=np.int64)
 
 
 def respondent_of(spec: Mapping[str, Any]) -> Respondent:

@@ -33,10 +33,10 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
     frames = [str(study.arms[arm].frame) for arm in study.arms_from("published")]
     for name in dict.fromkeys(frame.partition("/")[0] for frame in frames):
         release = study.release(name)
-        yield from _with_files("published answers", name, release.origin, release.files)
+        yield from _with_files("published answers", name, dict(release.origin), release.files)
     surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
     for name, survey in surveys.items():
-        yield from _with_files("ratings by people", name, survey.origin, {"ratings": survey.source})
+        yield from _with_files("ratings by people", name, dict(survey.origin), {"ratings": survey.file})
     people = study.people()
     for model in study.all_models():
         if model in people:

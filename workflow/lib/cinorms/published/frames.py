@@ -37,8 +37,6 @@ MAX_OPCODES = 5_000_000
 #: Most tuples of a pickle; the published ones have up to 139. Hashing tuples in tuples overflows the C stack.
 MAX_TUPLES = 10_000
 
-_PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
-
 #: The wide frames' answer columns: template number, then the number of the random answer order.
 ANSWER_COLUMN = re.compile(r"p#(\d+)(?:_(\d+))?")
 
@@ -125,25 +123,20 @@ def _need(condition: bool, what: str) -> None:
         raise DataError(f"pickle refused: {what} is not laid out as in the published frames")
 
 
-def _dtype(record: Any) -> np.dtype[Any]:
-    _need(_is(record, "dtype") and isinstance(record.state, tuple), "a numpy type")
-    code, order = record.args[0], record.state[1]
-    _need(code in ("f8", "i8", "i1", "b1", "O8") and order in ("<", ">", "|"), "a numpy type")
-    return np.dtype(object) if code == "O8" else np.dtype(order + code)
-
-
 def _array(record: Any) -> np.ndarray[Any, Any]:
-    """Return the array of a `_Array` record; objects may only be text, numbers, truth values or missing."""
+    """Return the array of an ``array`` record; objects may only be text, numbers, truth values or missing."""
     _need(_is(record, "array") and isinstance(record.state, tuple), "an array")
     _, shape, kind, fortran, data = record.state
-    dtype = _dtype(kind)
-    if dtype.kind == "O":
+    _need(_is(kind, "dtype") and isinstance(kind.state, tuple), "a numpy type")
+    code, order = kind.args[0], kind.state[1]
+    _need(code in ("f8", "i8", "i1", "b1", "O8") and order in ("<", ">", "|"), "a numpy type")
+    if code == "O8":
         _need(isinstance(data, list) and set(map(type, data)) <= _PLAIN, "a column")
         flat = np.empty(len(data), dtype=object)
         flat[:] = data
     else:
         _need(isinstance(data, bytes), "a column")
-        flat = np.frombuffer(data, dtype=dtype)
+        flat = np.frombuffer(data, dtype=np.dtype(order + code))
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
@@ -198,7 +191,7 @@ def check_opcodes(pickled: bytes) -> None:
         tuples += opcode.name.startswith("TUPLE")
         if count >= MAX_OPCODES or tuples > MAX_TUPLES:
             raise DataError("pickle refused: it has more instructions than any published frame")
-        if opcode.name in _PUTS:
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT"):
             if int(argument or 0) > remembered:
                 raise DataError(
                     f"pickle refused: it remembers thing {remembered} under the number {argument}; fetch the file again"
@@ -241,16 +234,8 @@ def to_answers(
 ) -> pd.DataFrame:
     """Return the answers table (`tables.ANSWERS`) of one model in a published wide frame.
 
-    Parameters
-    ----------
-    frame
-        What `read_frame` returned.
-    model
-        One of `models(frame)`.
-    vignettes
-        Vignettes of the frame's dataset: ``flow`` and ``vignette``; the text is what rows are joined by.
-    prompt_set
-        The frame's ``paraphrasing``, needed if it holds more than one (gpt, gemini, pegasus).
+    Rows are joined to ``vignettes`` by their text. ``prompt_set`` is the frame's ``paraphrasing``, needed where it
+    holds more than one (gpt, gemini, pegasus).
 
     The variant is ``t_o`` from a column ``p#t_o`` and ``t_0`` from ``p#t``; neither the order shown nor
     the reason of an invalid answer was published, so ``order`` is missing and the status is ``invalid``.
@@ -260,16 +245,23 @@ def to_answers(
 
     Raises `DataError` if the model, prompt set or a vignette is unknown, a flow comes twice, or a score
     is not on the scale.
-
     """
-    rows = _rows_of(frame, model, prompt_set)
+    names = _model_names(frame)
+    if model not in set(names.unique()):
+        raise DataError(f"published frame: no model '{model}'; it has {models(frame)}")
+    rows = frame[names == model]
+    if prompt_set is not None:
+        sets = sorted(rows["paraphrasing"].unique()) if "paraphrasing" in rows else []
+        if prompt_set not in sets:
+            raise DataError(f"published frame: no prompt set '{prompt_set}' for {model}; it has {sets}")
+        rows = rows[rows["paraphrasing"] == prompt_set]
     flow = flows_of(rows["Scenario"], vignettes)
     if flow.duplicated().any():
         raise DataError(f"published frame: model {model} has a vignette twice; {_what_to_choose(rows)}")
     wide = rows[[c for c in rows if ANSWER_COLUMN.fullmatch(str(c))]].astype(np.float64)
-    names = ["_".join((m[1], m[2] or "0")) for m in map(ANSWER_COLUMN.fullmatch, wide.columns) if m]
-    templates = np.array([int(name.split("_")[0]) for name in names])
-    _need(len(names) > 0, "a frame without answer columns")
+    variants = ["_".join((m[1], m[2] or "0")) for m in map(ANSWER_COLUMN.fullmatch, wide.columns) if m]
+    templates = np.array([int(name.split("_")[0]) for name in variants])
+    _need(len(variants) > 0, "a frame without answer columns")
     asked = np.tile(templates < FEW_TEMPLATES.get(model, templates.max() + 1), (len(wide), 1))
     score = wide.to_numpy()
     if (rows["dataset"] == "confaide").all():
@@ -281,12 +273,27 @@ def to_answers(
     levels = papers_scale("acceptability").levels  # those of agreement too
     if not np.isin(score[~np.isnan(score)], levels).all():
         raise DataError(f"published frame: model {model} has scores off the scale {levels}")
-    return _answers(flow.to_numpy(), names, score, asked)
+    order = np.argsort(flow.to_numpy(), kind="stable")
+    row, column = np.nonzero(asked[order])
+    level = score[order][row, column]
+    invalid = np.isnan(level)
+    n = len(level)
+    return pd.DataFrame(
+        {
+            "flow": flow.to_numpy()[order][row],
+            "variant": category(column, variants),
+            "order": category(np.full(n, -1), []),
+            "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
+            "status": category(invalid.astype(np.int8), ["ok", "invalid"]),
+            "rule": category(np.zeros(n, dtype=np.int8), ["published"]),
+            "p_options": None,
+        }
+    )
 
 
 def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
     """Return the model of each row; the paraphraser run's names begin with the paraphraser and a hyphen."""
-    if "paraphrasing" not in frame or "model" not in frame:
+    if "paraphrasing" not in frame:
         return frame["model"].astype(str)
     by, paraphrasers = pd.factorize(frame["paraphrasing"])
     which, prefixed = pd.factorize(frame["model"])
@@ -295,19 +302,6 @@ def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
         [m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in prefixed] for p in paraphrasers
     ]
     return pd.Series(np.array(names, dtype=object)[by, which], index=frame.index, dtype="str")
-
-
-def _rows_of(frame: pd.DataFrame, model: str, prompt_set: str | None) -> pd.DataFrame:
-    names = _model_names(frame)
-    if model not in set(names.unique()):
-        raise DataError(f"published frame: no model '{model}'; it has {models(frame)}")
-    rows = frame[names == model]
-    if prompt_set is not None:
-        sets = sorted(rows["paraphrasing"].unique()) if "paraphrasing" in rows else []
-        if prompt_set not in sets:
-            raise DataError(f"published frame: no prompt set '{prompt_set}' for {model}; it has {sets}")
-        rows = rows[rows["paraphrasing"] == prompt_set]
-    return rows
 
 
 def _what_to_choose(rows: pd.DataFrame) -> str:
@@ -341,32 +335,6 @@ def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> pd.Catego
     return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(pd.Index(names, dtype=str)))
 
 
-def _answers(
-    flow: npt.NDArray[np.integer[Any]],
-    names: list[str],
-    score: npt.NDArray[np.float64],
-    asked: npt.NDArray[np.bool_],
-) -> pd.DataFrame:
-    """Return the long answers table of a flows x variants matrix of scores, rows sorted by flow."""
-    order = np.argsort(flow, kind="stable")
-    flow, score, asked = flow[order], score[order], asked[order]
-    row, column = np.nonzero(asked)
-    level = score[row, column]
-    invalid = np.isnan(level)
-    n = len(level)
-    return pd.DataFrame(
-        {
-            "flow": flow[row],
-            "variant": category(column, names),
-            "order": category(np.full(n, -1), []),
-            "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
-            "status": category(invalid.astype(np.int8), ["ok", "invalid"]),
-            "rule": category(np.zeros(n, dtype=np.int8), ["published"]),
-            "p_options": None,
-        }
-    )
-
-
 def order_of(ordering: str) -> str:
     """Return our order string for the authors' ``ordering_{i}``: the option index at each shown position.
 
@@ -398,17 +366,17 @@ def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
         raise DataError(
             f"{path}: the columns {missing} are missing; the authors' raw files have {list(RAW_COLUMNS)}"
         )
-    flow = flows_of(raw["Scenario"], vignettes).astype(np.int32)
+    flow = flows_of(raw["Scenario"], vignettes).to_numpy()
     template = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)$", expand=False)
     if template.isna().any():
         wrong = raw.loc[template.isna(), "prompt_id"].iloc[0]
         raise DataError(f"{path}: prompt_id '{wrong}' is not a template number")
     # ASSUME: rows of one flow and template are in the order in which the random orders were drawn.
-    number = pd.Series(flow.to_numpy()).groupby([flow.to_numpy(), template.to_numpy()]).cumcount()
+    number = pd.Series(flow).groupby([flow, template.to_numpy()]).cumcount()
     orders = {name: order_of(name) for name in raw["likert_order_id"].unique()}
     return pd.DataFrame(
         {
-            "flow": flow.to_numpy(),
+            "flow": flow,
             "variant": pd.Categorical(template + "_" + number.astype(str)),
             "order": pd.Categorical(raw["likert_order_id"].map(orders)),
             "text": pd.Categorical(raw["Response"]),

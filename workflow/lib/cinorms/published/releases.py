@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -100,28 +99,24 @@ class ReleaseFile(Value):
     )
 
 
-@dataclass(frozen=True)
-class Release:
-    """What a paper's authors published, as ``file`` declares it; ``numbers`` are the files with printed numbers.
+class Release(ReleaseFile):
+    """What a paper's authors published, as the file at ``path`` declares it."""
 
-    ``reaches`` holds, by item and cell, how far a number computed by an optimiser moves with the machine.
-    """
+    path: Path
 
-    file: Path
-    name: str
-    title: str
-    paper: str
-    origin: dict[str, str]
-    files: dict[str, SourceFile]
-    frames: dict[str, Frame]
-    models: dict[str, str]
-    numbers: tuple[Path, ...]
-    remarks: tuple[Remark, ...]
-    reaches: dict[tuple[str, str], float]
+    @property
+    def name(self) -> str:
+        """The name of the file that declares it, without ``.yaml``."""
+        return self.path.stem
+
+    @property
+    def reaches(self) -> dict[tuple[str, str], float]:
+        """How far a number computed by an optimiser moves with the machine, by item and cell."""
+        return {(reach.item, reach.cell): float(reach.by) for reach in self.reach}
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
         """Return what a rule that reads ``frame`` must name: the release's file, and the frame's if it is one's own."""
-        return {"release": [str(self.file)], "own": own_files([self.files[self.frames[frame].file]])}
+        return {"release": [str(self.path)], "own": own_files([self.files[self.frames[frame].file]])}
 
 
 def load_release(path: str | Path) -> Release:
@@ -134,23 +129,11 @@ def load_release(path: str | Path) -> Release:
     for name, frame in stated.frames.items():
         if frame.file not in stated.files:
             raise unknown(str(path), f"frames.{name}.file", frame.file, stated.files, "file")
-    numbers = tuple(path.parent / name for name in stated.numbers)
-    for file in numbers:
-        if not os.path.isfile(file):
-            raise ConfigError(f"{path}: numbers: there is no file {file}; correct the name")
-    return Release(
-        file=path,
-        name=path.stem,
-        title=stated.title,
-        paper=stated.paper,
-        origin=stated.origin.model_dump(exclude_unset=True),
-        files={name: read_source(path, f"files.{name}", file) for name, file in stated.files.items()},
-        frames=dict(stated.frames),
-        models=dict(stated.models),
-        numbers=numbers,
-        remarks=stated.remarks,
-        reaches={(one.item, one.cell): float(one.by) for one in stated.reach},
-    )
+    for name in stated.numbers:
+        if not os.path.isfile(path.parent / name):
+            raise ConfigError(f"{path}: numbers: there is no file {path.parent / name}; correct the name")
+    files = {name: read_source(path, f"files.{name}", file) for name, file in stated.files.items()}
+    return Release.model_construct(**{**dict(stated), "files": files, "path": path})
 
 
 def import_answers(
@@ -170,29 +153,22 @@ def import_answers(
     where the frame has a variant that ``variants`` (the arm's prompts) lacks.
     """
     source = release.frames[frame]
-    file = release.files[source.file]
-    table = frames.read_frame(get(file, cache_dir, mirror))
+    table = frames.read_frame(get(release.files[source.file], cache_dir, mirror))
+    whose = f"{release.path}: frames.{frame}.where"
     for column, value in source.where.items():
-        table = _rows_where(table, column, value, f"{release.file}: frames.{frame}.where")
+        if column not in table:
+            raise DataError(f"{whose}: the frame has no column '{column}'; it has {list(map(str, table))}")
+        texts = table[column].astype(str)
+        table = table[texts == value].reset_index(drop=True)
+        if table.empty:
+            known = ", ".join(sorted(texts.unique())[:20])
+            raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {known}")
     if source.prompt_set in set(table.get("paraphrasing", ())):
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:
         answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
         yield model, answers
-
-
-def _rows_where(table: pd.DataFrame, column: str, value: str, whose: str) -> pd.DataFrame:
-    """Return the rows that have ``value`` in ``column``; raise ``DataError`` where there are none."""
-    if column not in table:
-        raise DataError(
-            f"{whose}: the frame has no column '{column}'; it has {list(map(str, table.columns))}"
-        )
-    found = table[table[column].astype(str) == value]
-    if found.empty:
-        known = sorted(table[column].astype(str).unique())[:20]
-        raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {', '.join(known)}")
-    return found.reset_index(drop=True)
 
 
 def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:
@@ -220,7 +196,8 @@ def read_numbers(release: Release) -> pd.DataFrame:
     Raises ``DataError`` for a file that is not laid out so or states a cell twice.
     """
     parts = []
-    for path in release.numbers:
+    for name in release.numbers:
+        path = release.path.parent / name
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
         if list(frame.columns) != list(COLUMNS):
             raise DataError(f"{path}: has the columns {list(frame.columns)}, expected {list(COLUMNS)}")
@@ -237,7 +214,5 @@ def read_numbers(release: Release) -> pd.DataFrame:
 
 def analyses_of(release: Release | None) -> list[str]:
     """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
-    if release is None:
-        return []
-    named = read_numbers(release)
-    return list(dict.fromkeys(named["analysis"][named["analysis"] != ""]))
+    names = [] if release is None else read_numbers(release)["analysis"].tolist()
+    return list(dict.fromkeys(filter(None, names)))

@@ -79,8 +79,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     words = survey or study.prompt_set(settings.prompts)
     origin = ""
     if settings.source == "published" and settings.frame is not None:
-        release = study.release(settings.frame.partition("/")[0])
-        origin = str(release.origin.get("citation", settings.frame))
+        origin = study.release(settings.frame.partition("/")[0]).origin.citation
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,
@@ -90,7 +89,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         levels=scale.levels,
         options=scale.options,
         prompts=words.title,
-        prompts_citation=words.origin.get("citation", ""),
+        prompts_citation=dict(words.origin).get("citation", ""),
         people=survey.people if survey else "",
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),

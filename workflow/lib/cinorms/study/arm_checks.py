@@ -321,7 +321,7 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
     values, levels = study.question(name).values, study.scale(name).levels
     if values and len(values) != len(levels):
         raise ConfigError(
-            f"{survey.file}: questions: {len(values)} values are stated, but scale {survey.scale!r} has {len(levels)} "
+            f"{survey.path}: questions: {len(values)} values are stated, but scale {survey.scale!r} has {len(levels)} "
             "options; state one for each, lowest first"
         )
     models, place = study.models(name), _place_of_models(study, arm)

@@ -6,23 +6,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cinorms.exchange.received import Received, broken, json_lines, lacking, named_by, tokens
+from cinorms.exchange.received import Received, broken, json_lines, named_by, tokens
 from cinorms.exchange.registry import Format
 
 
 def read(path: Path) -> Iterator[Received]:
     """Yield the responses of a file of instance-level records: those of one turn, each output as one."""
-    for line, record in json_lines(path):
-        for key in ("sample_id", "interaction_type", "input"):
-            if key not in record:
-                raise lacking(path, line, key, "every_eval_ever", record)
+    for line, record in json_lines(path, "every_eval_ever", "sample_id", "interaction_type", "input"):
         if record["interaction_type"] != "single_turn":
             raise broken(path, line, f"is a record of {record['interaction_type']!r}, not of a single turn")
         asked, output = _mapping(record["input"]), _mapping(record.get("output"))
         # What a tool was given, which for Inspect is the user's message; and what the model received, if stated.
         recorded = [text for name in ("raw", "formatted") if isinstance(text := asked.get(name), str)]
         usage = _mapping(record.get("token_usage"))
-        failed = record.get("error") is not None
         texts = output.get("raw")
         for text in texts if isinstance(texts, list) and texts else [None]:
             if text is not None and not isinstance(text, str):
@@ -31,7 +27,7 @@ def read(path: Path) -> Iterator[Received]:
                 file=path.name,
                 line=line,
                 text=text,
-                finish_reason="error" if failed else "unknown",
+                finish_reason="unknown" if record.get("error") is None else "error",
                 n_prompt_tokens=tokens(usage.get("input_tokens")),
                 n_output_tokens=tokens(usage.get("output_tokens")),
                 stated={"model": record["model_id"]} if record.get("model_id") else {},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from cinorms.core.files import replacing
 from cinorms.exchange.formats import plain
-from cinorms.exchange.registry import Format, insist_on_messages
+from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way
 
 #: A task per way of asking, as Inspect finds them.
@@ -35,19 +34,18 @@ def {task}() -> Task:
 
 def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     """Write a dataset per way, and one file with their tasks."""
-    insist_on_messages(ways, arm, "inspect")
     file = f"cinorms_{arm.replace('-', '_')}.py"
     tasks = []
     for way in ways:
-        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
-            for prompt in way.prompts():
-                sample = {"id": prompt.id, "input": prompt.messages, "prompt_sha256": prompt.sha256}
-                lines.write(json.dumps(sample, ensure_ascii=False) + "\n")
+        dataset = way.write(
+            folder,
+            lambda prompt, _: {"id": prompt.id, "input": prompt.messages, "prompt_sha256": prompt.sha256},
+        )
         settings = {"temperature": way.spec.temperature, "max_tokens": way.spec.max_tokens}
         tasks.append(
             TASK.format(
-                task=f"cinorms_{arm}{way.name.removeprefix('prompts')}".replace("-", "_"),
-                file=f"{way.name}.jsonl",
+                task=way.task(arm),
+                file=dataset,
                 settings=", ".join(
                     f"{name}={value}" for name, value in settings.items() if value is not None
                 ),
@@ -63,6 +61,7 @@ FORMAT = Format(
     endings=(".eval", ".json"),
     read=plain.read,
     write=write,
+    messages_only=True,
     command="run `inspect eval cinorms_*.py --model MODEL --log-dir logs`; import `logs/*.eval`",
     converter="cinorms.exchange.inspect_log",
     environment="inspect",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.received import Received, broken, chat_text, json_lines, lacking, named_by
+from cinorms.exchange.received import Received, broken, chat_text, json_lines, named_by
 from cinorms.exchange.registry import Format
-from cinorms.exchange.way import Way
+from cinorms.exchange.way import Prompt, Way
 
 #: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.
 TASK = """\
@@ -39,19 +38,18 @@ metadata:
 
 def read(path: Path) -> Iterator[Received]:
     """Yield the responses of a file ``samples_*.jsonl``: each repeat of a document is one, unfiltered."""
-    for line, sample in json_lines(path):
-        for key in ("doc", "resps"):
-            if key not in sample:
-                raise lacking(path, line, key, "lm_eval", sample)
+    for line, sample in json_lines(path, "lm_eval", "doc", "resps"):
         doc, context, settings = sample["doc"], *_arguments(sample.get("arguments"))
-        name = doc.get("id") if isinstance(doc, Mapping) else None
+        key = doc.get("id") if isinstance(doc, Mapping) else None
+        # Without sampling the temperature is 0.
+        temperature = 0.0 if settings.get("do_sample") is False else settings.get("temperature")
+        stated = {"temperature": temperature, "max_tokens": settings.get("max_gen_toks")}
+        stated = {name: value for name, value in stated.items() if value is not None}
         texts = list(_texts(sample["resps"]))
         if not texts:
             raise broken(path, line, "has no response in 'resps'")
         for text in texts:
-            yield Received(
-                file=path.name, line=line, text=text, stated=_stated(settings), **named_by(name, context)
-            )
+            yield Received(file=path.name, line=line, text=text, stated=stated, **named_by(key, context))
 
 
 def _texts(responses: Any) -> Iterator[str | None]:
@@ -77,38 +75,27 @@ def _arguments(given: Any) -> tuple[str | None, Mapping[str, Any]]:
     return chat_text(context), settings
 
 
-def _stated(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the settings of a request state; without sampling the temperature is 0."""
-    found = {"temperature": settings.get("temperature"), "max_tokens": settings.get("max_gen_toks")}
-    if settings.get("do_sample") is False:
-        found["temperature"] = 0.0
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     """Write a task and its documents per way."""
     for way in ways:
-        temperature = way.spec.temperature
-        task = f"cinorms_{arm}{way.name.removeprefix('prompts')}".replace("-", "_")
-        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
-            for prompt in way.prompts():
-                messages = prompt.messages
-                # The system message is empty where there is none.
-                system = "" if way.wrapper or len(messages) == 1 else messages[0]["content"]
-                user = prompt.text if way.wrapper else messages[-1]["content"]
-                document = {"id": prompt.id, "prompt_sha256": prompt.sha256, "system": system, "user": user}
-                lines.write(json.dumps(document, ensure_ascii=False) + "\n")
+        temperature, task = way.spec.temperature, way.task(arm)
+        drawn = f"  do_sample: {str((temperature or 0) > 0).lower()}\n  temperature: {temperature}\n"
         text = TASK.format(
             task=task,
-            file=f"{way.name}.jsonl",
+            file=way.write(folder, _document),
             chat="" if way.wrapper else " --apply_chat_template",
             max_tokens=way.spec.max_tokens,
-            sampling=""
-            if temperature is None
-            else f"  do_sample: {str(temperature > 0).lower()}\n  temperature: {temperature}\n",
+            sampling="" if temperature is None else drawn,
         )
         with replacing(folder / f"{task}.yaml") as part:
             part.write_text(text, encoding="utf-8")
+
+
+def _document(prompt: Prompt, wrapper: str | None) -> dict[str, str]:
+    # The system message is empty where there is none.
+    system = "" if wrapper or len(prompt.messages) == 1 else prompt.messages[0]["content"]
+    user = prompt.text if wrapper else prompt.messages[-1]["content"]
+    return {"id": prompt.id, "prompt_sha256": prompt.sha256, "system": system, "user": user}
 
 
 FORMAT = Format(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, listing
-from cinorms.core.files import replacing
-from cinorms.exchange.identity import read_id
 from cinorms.exchange.received import (
     MOST_DIGITS,
     STATED,
@@ -24,7 +21,7 @@ from cinorms.exchange.received import (
     tokens,
 )
 from cinorms.exchange.registry import Format
-from cinorms.exchange.way import Way
+from cinorms.exchange.way import Prompt, Way
 
 #: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.
 NUMBERS = ("flow", "template", "order")
@@ -34,59 +31,60 @@ NAMING = ("id", "prompt_sha256", "prompt", "messages")
 def read(path: Path) -> Iterator[Received]:
     """Yield the responses of a JSONL, Parquet or CSV file."""
     for line, row in _rows(path):
-        yield read_row(path, line, row)
-
-
-def read_row(path: Path, line: int, row: Mapping[str, Any]) -> Received:
-    """Return the response in one line of a file."""
-    if "text" not in row:
-        raise lacking(path, line, "text", "plain", row)
-    text = row["text"]
-    if text is not None and not isinstance(text, str):
-        raise broken(path, line, f"has {text!r:.40} as 'text', which is not a text")
-    return Received(
-        file=str(row.get("file") or path.name),
-        line=tokens(row.get("line")) or line,
-        text=text,
-        finish_reason=str(row.get("finish_reason") or "unknown"),
-        n_prompt_tokens=tokens(row.get("n_prompt_tokens")),
-        n_output_tokens=tokens(row.get("n_output_tokens")),
-        stated={name: row[name] for name in STATED if row.get(name) is not None},
-        **_prompt_of(path, line, row),
-    )
+        if "text" not in row:
+            raise lacking(path, line, "text", "plain", row)
+        text = row["text"]
+        if text is not None and not isinstance(text, str):
+            raise broken(path, line, f"has {text!r:.40} as 'text', which is not a text")
+        yield Received(
+            file=str(row.get("file") or path.name),
+            line=tokens(row.get("line")) or line,
+            text=text,
+            finish_reason=str(row.get("finish_reason") or "unknown"),
+            n_prompt_tokens=tokens(row.get("n_prompt_tokens")),
+            n_output_tokens=tokens(row.get("n_output_tokens")),
+            stated={name: row[name] for name in STATED if row.get(name) is not None},
+            **_prompt_of(path, line, row),
+        )
 
 
 def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row states of its prompt: numbers, a hash, or both; and the prompt as it was recorded."""
     given = {name: row[name] for name in (*NUMBERS, *NAMING) if row.get(name) is not None}
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if any(name in given for name in NUMBERS):
         absent = [name for name in NUMBERS if name not in given]
         if absent:
             raise broken(path, line, f"has no '{absent[0]}'; flow, template and order belong together")
-        found = {name: _whole(path, line, name, given[name]) for name in NUMBERS}
-    if "id" in given and read_id(str(given["id"])) is not None:
-        found = {**named_by(given["id"]), **found}
+        fields = {name: _whole(path, line, name, given[name]) for name in NUMBERS}
+    if "id" in given:
+        fields = {**named_by(given["id"]), **fields}
     if "prompt_sha256" in given:
-        found["sha256"] = str(given["prompt_sha256"]).lower()
-    recorded = tuple(_recorded(path, line, row, name) for name in ("prompt", "messages") if name in given)
-    if not found and recorded:
-        found = named_by(None, recorded[0])
-    if not found:
+        fields["sha256"] = str(given["prompt_sha256"]).lower()
+    recorded = []
+    for name in ("prompt", "messages"):
+        if (chat := given.get(name)) is None:
+            continue
+        # A chat may go on with the response itself.
+        reply = {"role": "assistant", "content": row["text"]}
+        if (
+            isinstance(chat, list)
+            and chat
+            and isinstance(chat[-1], dict)
+            and reply.items() <= chat[-1].items()
+        ):
+            chat = chat[:-1]
+        text = chat_text(chat)
+        if text is None:
+            raise broken(
+                path, line, f"has {given[name]!r:.40} as '{name}', which is neither a text nor messages"
+            )
+        recorded.append(text)
+    if not fields and recorded:
+        fields = named_by(None, recorded[0])
+    if not fields:
         raise lacking(path, line, "id", "plain", row)
-    return {**found, "recorded": recorded}
-
-
-def _recorded(path: Path, line: int, row: Mapping[str, Any], name: str) -> str:
-    """Return the text of a recorded prompt, of which a chat may go on with the response itself."""
-    chat, reply = row[name], {"role": "assistant", "content": row["text"]}
-    whole = (
-        isinstance(chat, list) and chat and isinstance(chat[-1], dict) and reply.items() <= chat[-1].items()
-    )
-    text = chat_text(chat[:-1] if whole else chat)
-    if text is None:
-        raise broken(path, line, f"has {chat!r:.40} as '{name}', which is neither a text nor messages")
-    return text
+    return {**fields, "recorded": tuple(recorded)}
 
 
 def _whole(path: Path, line: int, name: str, value: Any) -> int:
@@ -123,11 +121,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             frame = pd.read_csv(path, dtype=str, keep_default_na=False)
         except (OSError, ValueError) as error:
             raise DataError(f"{path}: is not a readable CSV file ({error})") from None
-        names = list(map(str, frame.columns))
         # An empty text is a text; elsewhere an empty cell is a missing value.
         for number, values in enumerate(frame.itertuples(index=False, name=None), 2):
-            row = dict(zip(names, values, strict=True))
-            yield number, {name: (value if value or name == "text" else None) for name, value in row.items()}
+            row = zip(frame.columns, values, strict=True)
+            yield number, {name: value if value or name == "text" else None for name, value in row}
     else:
         raise DataError(
             f"{path}: cannot be read as the format 'plain': {listing(path.suffix, FORMAT.endings)}"
@@ -137,18 +134,19 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     """Write one JSONL file per way: a prompt per line, to be completed with ``text``."""
     for way in ways:
-        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
-            for prompt in way.prompts():
-                line = {
-                    "id": prompt.id,
-                    "flow": prompt.flow,
-                    "template": prompt.template,
-                    "order": prompt.order,
-                    "prompt_sha256": prompt.sha256,
-                    "prompt": prompt.text,
-                    **({} if way.wrapper else {"messages": prompt.messages}),
-                }
-                lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+        way.write(folder, _line)
+
+
+def _line(prompt: Prompt, wrapper: str | None) -> dict[str, Any]:
+    line = {
+        "id": prompt.id,
+        "flow": prompt.flow,
+        "template": prompt.template,
+        "order": prompt.order,
+        "prompt_sha256": prompt.sha256,
+        "prompt": prompt.text,
+    }
+    return line if wrapper else {**line, "messages": prompt.messages}
 
 
 FORMAT = Format(

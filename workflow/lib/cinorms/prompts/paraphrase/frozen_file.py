@@ -72,10 +72,10 @@ def run_on_fault(template: str) -> str | None:
     The next sentence begins with a capital letter, or is the list of options. A template that goes on with a small
     letter, a mark or a new line is left alone.
     """
-    found = _RUN_ON.search(template)
-    if not found:
+    run_on = _RUN_ON.search(template)
+    if not run_on:
         return None
-    return f"the vignette runs into the next sentence ({found[0]!r}); put a full stop after {{scenario}}"
+    return f"the vignette runs into the next sentence ({run_on[0]!r}); put a full stop after {{scenario}}"
 
 
 def wording(template: str) -> str:
@@ -105,9 +105,24 @@ def confirm(path: Path, read: bool) -> None:
     document = load_yaml(path)
     load_prompt_set(path)  # refuses what is no prompt set
     provenance, templates = document["provenance"], document["templates"]
-    edited = digest(templates) != provenance["templates_sha256"]
-    if edited:
-        _check_edited(path, document)
+    if digest(templates) != provenance["templates_sha256"]:
+        # What a paraphraser could not have given either is refused.
+        request, count = provenance["request"], len(templates) - 1
+        if templates[0] != request["original"]:
+            raise ConfigError(
+                f"{path}: templates[0]: differs from the original that was reworded; restore it "
+                f"({request['original']!r}), or state a new original in the prompt set and delete this file"
+            )
+        if count != request["count"]:
+            raise ConfigError(
+                f"{path}: templates: has {count} paraphrases, expected {request['count']}; write the missing ones by "
+                "hand, or remove the extra ones"
+            )
+        options = scale_near(path, document["scale"]).options
+        for number in range(1, len(templates)):
+            fault = fault_of(templates[number], templates[:number], options)
+            if fault:
+                raise ConfigError(f"{path}: templates[{number}]: {fault}; correct it")
         provenance.setdefault("mended", []).append({"date": now(), "templates": mended_in(document)})
     provenance["confirmed"] = {"date": now(), "how": "read" if read else "unread"}
     write_frozen(document, path)
@@ -118,23 +133,3 @@ def mended_in(document: Mapping[str, Any]) -> list[int]:
     generated = document["provenance"].get("generated", [])
     pairs = enumerate(zip(document["templates"][1:], generated, strict=False), start=1)
     return [number for number, (template, written) in pairs if template != written]
-
-
-def _check_edited(path: Path, document: Mapping[str, Any]) -> None:
-    """Refuse edited templates that a paraphraser could not have given either."""
-    templates, request = document["templates"], document["provenance"]["request"]
-    if templates[0] != request["original"]:
-        raise ConfigError(
-            f"{path}: templates[0]: differs from the original that was reworded; restore it ({request['original']!r}), "
-            "or state a new original in the prompt set and delete this file"
-        )
-    if len(templates) != request["count"] + 1:
-        raise ConfigError(
-            f"{path}: templates: has {len(templates) - 1} paraphrases, expected {request['count']}; write the missing "
-            "ones by hand, or remove the extra ones"
-        )
-    options = scale_near(path, document["scale"]).options
-    for number in range(1, len(templates)):
-        fault = fault_of(templates[number], templates[:number], options)
-        if fault:
-            raise ConfigError(f"{path}: templates[{number}]: {fault}; correct it")

@@ -112,11 +112,10 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
         return
     part = part_path(out)
     document = _resume(part, request, paraphraser) or _begin(request, paraphraser)
-    wanted = request["request"]
-    rounds = document["provenance"]["rounds"]
+    count, rounds = request["request"]["count"], document["provenance"]["rounds"]
     before = len(rounds)
-    while (missing := wanted["count"] + 1 - len(document["templates"])) > 0:
-        if len(rounds) - before == wanted["tries"]:
+    while (missing := count + 1 - len(document["templates"])) > 0:
+        if len(rounds) - before == request["request"]["tries"]:
             raise ParaphraseError(_too_few(document, missing, request["file"], part))
         try:
             _ask_once(document, missing, paraphraser, request["options"])
@@ -128,7 +127,7 @@ def freeze(request: Mapping[str, Any], paraphraser: Paraphraser, out: Path) -> N
         print(f"round {len(rounds)}: {rounds[-1]['accepted']} of {missing} missing paraphrases are valid")
     write_frozen(document, out)
     part.unlink(missing_ok=True)
-    print(f"{out}: {wanted['count']} paraphrases, the last of them in round {len(rounds)}")
+    print(f"{out}: {count} paraphrases, the last of them in round {len(rounds)}")
 
 
 def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, Any]:
@@ -190,15 +189,10 @@ def _ask_once(
     document: dict[str, Any], missing: int, paraphraser: Paraphraser, options: Sequence[str]
 ) -> None:
     """Ask for the ``missing`` paraphrases, check what comes back and add it to ``document``."""
-    wanted, rounds = document["provenance"]["request"], document["provenance"]["rounds"]
-    templates, rejected = document["templates"], document["provenance"]["rejected"]
-    ask = Ask(
-        templates=tuple(templates),
-        wanted=missing,
-        scale=wanted["scale"],
-        temperature=wanted["temperature"],
-        seed=wanted["seed"] + len(rounds),
-    )
+    provenance, templates = document["provenance"], document["templates"]
+    wanted, number = provenance["request"], len(provenance["rounds"])
+    before, seed = len(templates), wanted["seed"] + number
+    ask = Ask(tuple(templates), missing, wanted["scale"], wanted["temperature"], seed)
     candidates = paraphraser.ask(ask)
     for candidate in candidates.texts:
         if len(templates) == wanted["count"] + 1:
@@ -206,49 +200,41 @@ def _ask_once(
         reason = fault_of(candidate, templates, options)
         if reason is None:
             templates.append(candidate)
-            document["provenance"]["generated"].append(candidate)
+            provenance["generated"].append(candidate)
         else:
             kept = candidate if len(candidate) <= KEPT_CHARACTERS else candidate[:KEPT_CHARACTERS] + " ..."
-            rejected.append({"round": len(rounds) + 1, "candidate": kept, "reason": reason})
-    rounds.append(
+            provenance["rejected"].append({"round": number + 1, "candidate": kept, "reason": reason})
+    provenance["rounds"].append(
         {
             "date": now(),
-            "seed": ask.seed,
+            "seed": seed,
             "asked": missing,
             "returned": len(candidates.texts),
-            "accepted": len(templates) - len(ask.templates),
+            "accepted": len(templates) - before,
             **({"reported": dict(candidates.reported)} if candidates.reported else {}),
         }
     )
     versions = {package: metadata.version(package) for package in paraphraser.packages}
-    document["provenance"]["software"] = {
-        "cinorms": __version__,
-        "python": platform.python_version(),
-        **versions,
-    }
+    provenance["software"] = {"cinorms": __version__, "python": platform.python_version(), **versions}
 
 
 def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -> str:
     """Return the message: how many are missing, what was rejected and why, what to do."""
-    provenance = document["provenance"]
-    wanted, rejected = provenance["request"], provenance["rejected"]
+    provenance, count = document["provenance"], document["provenance"]["request"]["count"]
+    rejected = provenance["rejected"]
     lines = [
-        f"  round {fault['round']}: {fault['reason']}: {fault['candidate'][:120]!r}"
-        for fault in rejected[-SHOWN:]
+        f"{file}: {count - missing} of {count} paraphrases by {document['paraphraser']} are valid, {missing} missing "
+        f"after round {len(provenance['rounds'])}. Rejected:"
     ]
-    more = len(rejected) - len(lines)
-    if more > 0:
-        lines.insert(0, f"  ({more} earlier ones are in {part})")
-    return "\n".join(
-        [
-            f"{file}: {wanted['count'] - missing} of {wanted['count']} paraphrases by "
-            f"{document['paraphraser']} are valid, {missing} missing after round "
-            f"{len(provenance['rounds'])}. Rejected:",
-            *lines,
-            f"The valid ones are kept in {part}: run again, and only the missing ones are asked for. If the "
-            "same reasons come back, change the original, the temperature or the paraphraser, or lower count",
-        ]
+    if len(rejected) > SHOWN:
+        lines.append(f"  ({len(rejected) - SHOWN} earlier ones are in {part})")
+    for fault in rejected[-SHOWN:]:
+        lines.append(f"  round {fault['round']}: {fault['reason']}: {fault['candidate'][:120]!r}")
+    lines.append(
+        f"The valid ones are kept in {part}: run again, and only the missing ones are asked for. If the "
+        "same reasons come back, change the original, the temperature or the paraphraser, or lower count"
     )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

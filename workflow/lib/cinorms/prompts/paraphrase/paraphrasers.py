@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.core.logs import redact
@@ -33,8 +32,7 @@ class ParaphraseError(CinormsError):
     """A paraphraser cannot be asked, or too few of its paraphrases are valid."""
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """One round: ``wanted`` rewordings of ``templates[0]`` that are none of ``templates``."""
 
     templates: tuple[str, ...]
@@ -44,27 +42,35 @@ class Ask:
     seed: int
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Unchecked rewordings, and what the paraphraser reported about itself."""
 
     texts: tuple[str, ...]
-    reported: dict[str, str] = field(default_factory=dict)
+    reported: Mapping[str, str] = {}
 
 
-class Paraphraser(Protocol):
-    """Anything that can be asked for rewordings."""
+class Paraphraser:
+    """Anything that can be asked for rewordings; ``entry`` describes it (``generate.make_request`` makes it)."""
 
-    @property
-    def instruction(self) -> str:
-        """Return its instruction, or what it does without one."""
+    #: Its instruction, or what it does without one.
+    instruction: str = INSTRUCTION
+    #: The packages whose versions can change what it replies, the one that it is asked through first; and the file of
+    #: the environment that has them.
+    packages: tuple[str, ...] = ()
+    environment = ""
 
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Return the packages whose versions can change what it replies."""
+    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
+        self._entry, self._name = entry, f"paraphraser {entry['name']!r}"
 
     def ask(self, ask: Ask) -> Candidates:
         """Return candidates, in the paraphraser's own order."""
+        raise NotImplementedError
+
+    def _not_installed(self) -> ConfigError:
+        return ConfigError(
+            f"{self._name}: the package {self.packages[0]!r} is not installed in this Python; run with "
+            f"`--sdm conda`, which installs {self.environment}, or install it"
+        )
 
 
 def told(ask: Ask) -> str:
@@ -99,14 +105,6 @@ def candidates_in(text: str, cut_off: bool = False) -> tuple[str, ...]:
                 break
         bare.append(line)
     return tuple(bare) or ("",)
-
-
-def not_installed(name: str, package: str, environment: str) -> ConfigError:
-    """Return the message about a package that a paraphraser needs."""
-    return ConfigError(
-        f"paraphraser {name!r}: the package {package!r} is not installed in this Python; run with "
-        f"`--sdm conda`, which installs {environment}, or install it"
-    )
 
 
 # --- The planted paraphraser
@@ -149,19 +147,15 @@ CLOSINGS = (
 )
 
 
-class PlantedParaphraser:
+class PlantedParaphraser(Paraphraser):
     """No model: a fixed list of 36 rewordings for each scale, in an order that the seed decides."""
 
-    packages = ()
     instruction = "None: a fixed list of rewordings (planted; no model was asked)."
 
     def ask(self, ask: Ask) -> Candidates:
         """Return ``ask.wanted`` rewordings that are not taken, or as many as are left; ``""`` for none."""
-        listed = [
-            f"{opening} {closing}"
-            for opening in OPENINGS.get(ask.scale, OTHER_OPENINGS)
-            for closing in CLOSINGS
-        ]
+        openings = OPENINGS.get(ask.scale, OTHER_OPENINGS)
+        listed = [f"{opening} {closing}" for opening in openings for closing in CLOSINGS]
         random.Random(ask.seed).shuffle(listed)
         left = [template for template in listed if template not in ask.templates]
         return Candidates(tuple(left[: ask.wanted]) or ("",))
@@ -188,24 +182,19 @@ MAX_MODEL_LEN = 4096
 TOKENS_PER_REWORDING = 120
 
 
-class OpenAIParaphraser:
+class OpenAIParaphraser(Paraphraser):
     """A chat model behind OpenAI's API, or behind an address that speaks it, such as Gemini's."""
 
     packages = ("openai",)
-    instruction = INSTRUCTION
+    environment = "envs/openai.yaml"
 
-    def __init__(self, entry: Mapping[str, Any], key_variable: str | None, key: str | None) -> None:
+    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
+        super().__init__(entry)
         try:
             import openai
         except ImportError:
-            raise not_installed(entry["name"], "openai", "envs/openai.yaml") from None
-        if key_variable and not key:
-            raise ConfigError(
-                f"paraphraser {entry['name']!r}: the variable {key_variable} is not set; export the key in "
-                "the shell that starts the run (keep it out of files)"
-            )
+            raise self._not_installed() from None
         self._secrets = [key] if key else []
-        self._entry = entry
         self._openai = openai
         # A server of one's own may need no key, but the package insists on one.
         self._client = openai.OpenAI(
@@ -236,7 +225,6 @@ class OpenAIParaphraser:
         )
 
     def _request(self, ask: Ask) -> Any:
-        openai = self._openai
         reasoning = self._entry.get("reasoning")
         # A reasoning model takes neither temperature nor seed.
         settings: dict[str, Any] = {} if reasoning else {"temperature": ask.temperature}
@@ -248,33 +236,28 @@ class OpenAIParaphraser:
             return self._client.chat.completions.create(
                 model=self._entry["source"], messages=[{"role": "user", "content": told(ask)}], **settings
             )
-        except openai.BadRequestError as error:
+        except self._openai.OpenAIError as error:
             # Gemini's address knows no seed and refuses a request that has one.
-            if self._seeded and "seed" in str(error):
+            if isinstance(error, self._openai.BadRequestError) and self._seeded and "seed" in str(error):
                 self._seeded = False
                 return self._request(ask)
-            raise self._failure(error) from None
-        except openai.OpenAIError as error:
-            raise self._failure(error) from None
-
-    def _failure(self, error: Exception) -> ParaphraseError:
-        # Some servers repeat the key that they refuse.
-        message = redact(str(error), self._secrets)
-        return ParaphraseError(f"paraphraser {self._entry['name']!r}: {type(error).__name__}: {message}")
+            # Some servers repeat the key that they refuse.
+            message = redact(str(error), self._secrets)
+            raise ParaphraseError(f"{self._name}: {type(error).__name__}: {message}") from None
 
 
-class VllmParaphraser:
+class VllmParaphraser(Paraphraser):
     """A chat model with open weights, asked through vLLM without a server."""
 
     packages = ("vllm", "torch", "transformers")
-    instruction = INSTRUCTION
+    environment = "envs/vllm.yaml"
 
-    def __init__(self, entry: Mapping[str, Any]) -> None:
+    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
+        super().__init__(entry)
         try:
             from vllm import LLM, SamplingParams
         except ImportError:
-            raise not_installed(entry["name"], "vllm", "envs/vllm.yaml") from None
-        self._name = entry["name"]
+            raise self._not_installed() from None
         self._sampling = SamplingParams
         # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
         # there is for short questions.
@@ -283,7 +266,7 @@ class VllmParaphraser:
         try:
             self._llm = LLM(model=entry["source"], **settings)
         except Exception as error:
-            raise ParaphraseError(f"paraphraser {self._name!r}: vLLM cannot load it: {error}") from error
+            raise ParaphraseError(f"{self._name}: vLLM cannot load it: {error}") from error
 
     def ask(self, ask: Ask) -> Candidates:
         """Ask for all rewordings of the round in one chat."""
@@ -296,7 +279,7 @@ class VllmParaphraser:
             )
         except Exception as error:
             # Above all a tokenizer without a chat template, and a GPU out of memory.
-            raise ParaphraseError(f"paraphraser {self._name!r}: vLLM cannot ask it: {error}") from error
+            raise ParaphraseError(f"{self._name}: vLLM cannot ask it: {error}") from error
         reply = outputs[0].outputs[0]
         reported = {"finish_reason": str(reply.finish_reason)}
         return Candidates(candidates_in(reply.text, cut_off=reply.finish_reason == "length"), reported)
@@ -319,7 +302,7 @@ MAX_TOKENS = 60
 MAX_CANDIDATES = 64
 
 
-class PegasusParaphraser:
+class PegasusParaphraser(Paraphraser):
     """A PEGASUS checkpoint from the hub or a folder, on the GPU where there is one."""
 
     packages = ("transformers", "torch", "tokenizers")
@@ -328,7 +311,8 @@ class PegasusParaphraser:
         "(as other names where the template holds these)."
     )
 
-    def __init__(self, entry: Mapping[str, Any]) -> None:
+    def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
+        super().__init__(entry)
         try:
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -423,9 +407,6 @@ def combine(choices: Sequence[Sequence[str]], wanted: int, seed: int) -> list[st
 
 # --- By the name of the engine that asks them
 
-#: Makes a paraphraser from its entry, the name of the variable with the key, and the key.
-Make = Callable[[Mapping[str, Any], str | None, str | None], Paraphraser]
-
 
 class OwnEnvironment(NamedTuple):
     """Where the packages of a paraphraser are that no engine has."""
@@ -435,11 +416,11 @@ class OwnEnvironment(NamedTuple):
     virtual_environment: str
 
 
-PARAPHRASERS: dict[str, Make] = {
-    "planted": lambda entry, variable, key: PlantedParaphraser(),
+PARAPHRASERS: dict[str, type[Paraphraser]] = {
+    "planted": PlantedParaphraser,
     "openai": OpenAIParaphraser,
-    "vllm": lambda entry, variable, key: VllmParaphraser(entry),
-    "pegasus": lambda entry, variable, key: PegasusParaphraser(entry),
+    "vllm": VllmParaphraser,
+    "pegasus": PegasusParaphraser,
 }
 
 #: For the paraphrasers that are no engine; the others run in their engine's environment.
@@ -455,4 +436,9 @@ def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: st
     """
     if entry["engine"] not in PARAPHRASERS:
         raise ConfigError(f"paraphraser {entry['name']!r}: the engine {entry['engine']!r} cannot paraphrase")
-    return PARAPHRASERS[entry["engine"]](entry, key_variable, key)
+    if key_variable and not key:
+        raise ConfigError(
+            f"paraphraser {entry['name']!r}: the variable {key_variable} is not set; export the key in the shell that "
+            "starts the run (keep it out of files)"
+        )
+    return PARAPHRASERS[entry["engine"]](entry, key)
