@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.rounding import rounded
 from cinorms.core.validation import load_yaml
@@ -193,7 +194,10 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     once = comparison.compare(row("0.18", column="s"), {"t": TABLE.assign(s=0.17497)}).assign(item="Table 2")
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
-    text = comparison.render(release, pd.concat([found, beside, once, near]), ["m", "unknown"])
+    cells = pd.DataFrame([["5", "<i>S", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
+    text = comparison.render(release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"])
+    assert "0 of 1 cells hold" in text
+    assert "Section 5: &lt;i&gt;S: 0 of 1 hold" in text
     assert "&lt;b&gt;one&lt;/b&gt;" in text
     assert "<b>one</b>" not in text
     assert "S&lt;1&gt;" in text

@@ -66,6 +66,37 @@ class Remark(Value):
     but: SomeText = Field(description="What the numbers say.")
 
 
+class Sentence(Value):
+    """A sentence of the paper about flows, as data."""
+
+    section: SomeText = Field(description="Section of the paper.")
+    says: SomeText = Field(description="The sentence, shortened.")
+    flows: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Factor -> levels: the flows that the sentence is about; all where it is left out."
+    )
+    others: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Factor -> levels that the sentence makes an exception of."
+    )
+    levels: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Model -> the answer options one of which it holds for each of these flows."
+    )
+    opposite: tuple[SomeText, SomeText] | None = Field(
+        None, description="Two models whose norms are on different sides of the scale."
+    )
+    share: bool = Field(
+        False,
+        description="Whether the sentence is about most of its flows; their share is shown, not counted.",
+    )
+    but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
+
+
+class Sentences(Value):
+    """Sentences of the paper about flows."""
+
+    table: SomeText = Field(description="The study's analysis of kind flow_norms with the models' norms.")
+    rows: tuple[Sentence, ...] = Field(description="The sentences.")
+
+
 class ReleaseFile(Value):
     """The scored answers that the authors of a paper published, and the numbers that it prints; one may be missing."""
 
@@ -98,6 +129,9 @@ class ReleaseFile(Value):
         description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
         "settle.",
     )
+    sentences: LeftOut[Sentences] = Field(
+        None, description="Sentences of the paper about flows, compared with the norms of the study."
+    )
 
 
 @dataclass(frozen=True)
@@ -117,6 +151,7 @@ class Release:
     models: dict[str, str]
     numbers: tuple[Path, ...]
     remarks: tuple[Remark, ...]
+    sentences: Sentences | None
     reaches: dict[tuple[str, str], float]
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
@@ -149,6 +184,7 @@ def load_release(path: str | Path) -> Release:
         models=dict(stated.models),
         numbers=numbers,
         remarks=stated.remarks,
+        sentences=stated.sentences,
         reaches={(one.item, one.cell): float(one.by) for one in stated.reach},
     )
 
@@ -236,8 +272,9 @@ def read_numbers(release: Release) -> pd.DataFrame:
 
 
 def analyses_of(release: Release | None) -> list[str]:
-    """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
+    """Return the analyses that the numbers and sentences of ``release`` are compared with, each once."""
     if release is None:
         return []
-    named = read_numbers(release)
-    return list(dict.fromkeys(named["analysis"][named["analysis"] != ""]))
+    named = read_numbers(release)["analysis"]
+    about_flows = [release.sentences.table] if release.sentences else []
+    return list(dict.fromkeys([*named[named != ""], *about_flows]))
