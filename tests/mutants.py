@@ -133,8 +133,8 @@ def start(folder: str) -> None:
     import statsmodels.api  # noqa: F401
 
 
-def tests_pass(package: str, seconds: float) -> bool:
-    """Tell whether the tests of a package pass here, in a fork of this process."""
+def tests_pass(package: str, seconds: float, *first: str) -> bool:
+    """Tell whether the tests of a package pass here, in a fork of this process; those in ``first`` run first."""
     import pytest
 
     child = os.fork()
@@ -145,7 +145,9 @@ def tests_pass(package: str, seconds: float) -> bool:
         os.dup2(null, 2)
         where = f"tests/unit/{package}" if package else "tests/unit/test_results.py"
         os._exit(
-            pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", where])
+            pytest.main(
+                ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", *first, where]
+            )
         )
     end = time.monotonic() + seconds
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
@@ -162,7 +164,9 @@ def survives(edit: Edit, package: str, seconds: float) -> bool:
     text = edit.module.read_text(encoding="utf-8")
     edit.module.write_text(list(mutants(text))[edit.number][1], encoding="utf-8")
     try:
-        return tests_pass(package, seconds)
+        folder = Path("tests/unit") / edit.module.relative_to(LIBRARY).parent
+        own = folder / f"test_{edit.module.stem}.py"
+        return tests_pass(package, seconds, *[str(path) for path in (own, folder) if path.exists()])
     finally:
         edit.module.write_text(text, encoding="utf-8")
 

@@ -73,4 +73,4 @@ def ask_shard(
     """Return the responses to the shard that ``spec`` describes, without a journal, and the facts of its file."""
     questions = Questions.of(spec, vignettes, variants)
     engine = engine or make_engine(spec, {}, None, None)
-    return ask_questions(questions, engine, None, CollectedReplies(questions)), response_facts(questions)
+    return ask_questions(engine, CollectedReplies(questions)), response_facts(questions)

@@ -38,7 +38,7 @@ def make_results(folder: Path, mark: str = "", models: list[str] | None = None) 
 
 def folder_of(results: Results) -> Path:
     """Return the folder that `make_results` wrote."""
-    return results.tables["counts"].parents[1]
+    return results.files["tables"]["counts"].parents[1]
 
 
 def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -> StudyFacts:

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from workload import Model, make_spec, prompts_of
 
-from cinorms.inference.engines.vllm.conversations import TextTalk
+from cinorms.inference.engines.vllm.conversations import IN_FLIGHT, TextTalk, talk
 from cinorms.inference.engines.vllm.offline import VllmEngine
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from workload import Model, flop_per_token, flows_and_variants, random_model, sa
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.vllm.conversations import TextTalk
+from cinorms.inference.engines.vllm.conversations import IN_FLIGHT, TextTalk, talk
 from cinorms.inference.engines.vllm.offline import (
     VllmEngine,
     device_name,
@@ -24,7 +24,6 @@ from cinorms.inference.engines.vllm.offline import (
     llm_settings,
     read_config,
 )
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, talk
 from cinorms.inference.engines.vllm.tokenise import Ids
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec

@@ -153,7 +153,6 @@ def run(library: Path, way: str, n: int) -> dict[str, float]:
             [*own, "--ask", port, "--prompts", str(n)],
             env=environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # the progress bar
             check=True,
             timeout=LONGEST,
         )

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings, split_mass
+from cinorms.inference.engines.vllm.conversations import OptionTrie, spellings, split_mass
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec

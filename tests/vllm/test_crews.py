@@ -65,10 +65,8 @@ def test_arms_share_a_start(
     known: dict[str, Any] = {}
 
     def collect(arm: str) -> pd.DataFrame:
-        job = jobs[arm]
-        spec = Spec.from_plain(job.spec).with_identity(**known)
-        frames = tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
-        return ask.ask_and_write(spec, job.tuning, None, *frames, Path(job.out))
+        ask.ask_job(jobs[arm], known, None, [], write=True)
+        return tables.read(jobs[arm].out, tables.RESPONSES)
 
     collect("main")
     ask.ask_companions(place, known, None, [])

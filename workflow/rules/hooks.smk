@@ -5,7 +5,7 @@ from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
-from cinorms.inference.preflight import Surroundings
+from cinorms.inference.engine_kind import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.values import SECTIONS

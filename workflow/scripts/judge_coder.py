@@ -9,7 +9,7 @@ from cinorms.coding.sample import as_levels, compare, draw_sample, load_codes, m
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
-from cinorms.inference.completeness import check_complete
+from cinorms.inference.collected_replies import check_complete
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

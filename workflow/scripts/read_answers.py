@@ -6,7 +6,7 @@ from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
-from cinorms.inference.completeness import check_complete
+from cinorms.inference.collected_replies import check_complete
 from cinorms.inference.until_decided import add_not_asked
 
 if __name__ == "__main__":

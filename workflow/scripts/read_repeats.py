@@ -9,7 +9,7 @@ from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
 from cinorms.core.tables import REPEATS
-from cinorms.inference.completeness import check_complete
+from cinorms.inference.collected_replies import check_complete
 from cinorms.inference.spec import repeat_of
 
 if __name__ == "__main__":

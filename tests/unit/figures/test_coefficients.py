@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.figures.coefficients import draw, terms
@@ -64,10 +63,3 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
     planted = [layer for layer in built(drawn.plot) if "shape" in layer and set(layer["shape"]) == {"|"}]
     assert planted[0]["x"].tolist() == [1.2] * 3
     assert "the planted coefficient" in drawn.caption
-
-
-@pytest.mark.parametrize("models", [["a"], ["nobody"]])
-def test_no_estimate_at_all_is_a_figure_that_says_so(figure_entry, models) -> None:
-    one = table(models=("a",), estimate=np.nan, conf_low=np.nan, conf_high=np.nan, status="separated")
-    drawn = draw([one], figure_entry("coefficients", models, table="regression"))
-    assert "no term of the table 'regression' has an estimate" in drawn.caption

@@ -36,11 +36,24 @@ def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(
     assert set(table["panel"]) == {OVERALL}
 
 
-def test_a_dataset_without_points_is_on_the_scale_of_levels(norms_of, figure_entry, small_vignettes) -> None:
-    expects = {"main": small_vignettes.assign(expected=1.0)}
-    drawn = draw([norms_of("a", LEVELS)], figure_entry("delta", ["a"]), expects, None)
-    assert "a +0.04 (n = 23)" in drawn.caption
-    assert "both in levels from -2 to 2" in drawn.caption
+@pytest.mark.parametrize(
+    ("points", "options", "mean", "unit"),
+    [
+        (None, {}, "a +0.04 (n = 23)", "levels from -2 to 2"),
+        ((-100, 100), {}, "a +2.2 (n = 23)", "points from -100 to 100"),
+        ((-100, 100), {"embedding": [0, 1, 2, 3, 4]}, "a +0.04 (n = 23)", "points from 0 to 4"),
+    ],
+)
+def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
+    norms_of, figure_entry, small_vignettes, points, options, mean, unit
+) -> None:
+    asked = figure_entry("delta", ["a"], **options)
+    asked = replace(asked, factors_of={"main": replace(asked.factors_of["main"], expected_range=points)})
+    value = 1.0 if points is None else 50.0
+    drawn = draw([norms_of("a", LEVELS)], asked, {"main": small_vignettes.assign(expected=value)}, None)
+    assert mean in drawn.caption
+    assert f"both in {unit}" in drawn.caption
+    assert f"({unit.split()[0]}; above 0: more acceptable)" in drawn.plot.labels.x
 
 
 def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting) -> None:
@@ -95,23 +108,6 @@ def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, 
     path.write_text("recipient,expected\nthe police,-100\n", encoding="utf-8")
     table = deltas([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, path)
     assert set(table["delta"]) == {150.0}
-
-
-def test_nothing_expected_and_no_norms_are_figures_that_say_so(
-    norms_of, entry, expecting, small_vignettes
-) -> None:
-    drawn = draw([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, None)
-    assert "no flow has both a norm and an expected value" in drawn.caption
-    none = [norms_of("a", [[None, None]] * 24)]
-    assert "no flow has both" in draw(none, entry(["a"], by="recipient"), expecting, None).caption
-
-
-def test_numbers_stated_for_the_levels_are_the_unit(norms_of, entry, expecting) -> None:
-    asked = entry(["a"], embedding=[0, 1, 2, 3, 4])
-    drawn = draw([norms_of("a", LEVELS)], asked, expecting, None)
-    assert "a +0.05 (n = 22)" in drawn.caption
-    assert "both in points from 0 to 4" in drawn.caption
-    assert "(points; above 0: more acceptable)" in drawn.plot.labels.x
 
 
 def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting) -> None:

@@ -69,20 +69,13 @@ def test_colours_cover_every_level_and_every_status() -> None:
     assert len(set(colours)) == len(colours)
 
 
-def test_segments_are_levels_from_low_to_high_then_invalid_ones() -> None:
-    counts = answer_counts([Selected("main", "a", MIXED)], entry())
-    frame = segments(counts, entry())
+def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_it_fits() -> None:
+    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
     assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
     assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
-    assert frame["colour"].tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
-    assert frame["colour"].tolist()[5:] == [
-        theme.STATUS_COLOURS["refusal"],
-        theme.STATUS_COLOURS["needs_context"],
-    ]
-
-
-def test_labels_stand_in_the_middle_of_their_segment_and_small_ones_have_none() -> None:
-    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()).set_index("segment")
+    invalid = [theme.STATUS_COLOURS[status] for status in ("refusal", "needs_context")]
+    assert frame["colour"].tolist() == [*theme.level_colours(ACCEPTABILITY).values(), *invalid]
+    frame = frame.set_index("segment")
     assert frame.loc["strongly unacceptable", "middle"] == pytest.approx(0.05)
     assert frame.loc["neutral", "middle"] == pytest.approx(0.45)
     assert frame.loc["asks for context", "middle"] == pytest.approx(0.96)
@@ -107,30 +100,23 @@ def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
     assert ((both["y_label"] > both["ymin"]) & (both["y_label"] < both["ymax"])).sum() == len(labels)
 
 
-def test_models_stand_from_top_to_bottom_in_the_entrys_order() -> None:
-    selected = [Selected("main", name, PLAIN) for name in ("zeta", "alpha", "mid")]
-    drawn = draw(selected, entry())
-    limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
-    assert list(limits)[::-1] == ["zeta", "alpha", "mid"]
-
-
-def test_panels_stand_in_the_order_of_the_entrys_arms() -> None:
-    selected = [Selected(arm, "a", frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN))]
+def test_models_and_panels_stand_in_the_entrys_order() -> None:
+    selected = [
+        Selected(arm, name, frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN)) for name in "ba"
+    ]
     drawn = draw(selected, entry("zeta", "main"))
+    limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
+    assert list(limits)[::-1] == ["b", "a"]
     stacked, _ = layers(drawn)
-    first_panel = stacked[stacked["PANEL"] == 1]
-    assert len(first_panel) == 7  # the mixed one, though "main" comes first in the alphabet
+    assert (stacked["PANEL"] == 1).sum() == 2 * 7, "the mixed ones, though main comes first in the alphabet"
 
 
 def test_arms_of_two_scales_share_colours_by_level() -> None:
     selected = [Selected("main", "a", MIXED), Selected("confaide", "a", MIXED)]
     frame = segments(answer_counts(selected, entry("main", "confaide")), entry("main", "confaide"))
     colour = frame.drop_duplicates("segment").set_index("segment")["colour"]
-    assert (
-        colour["strongly disagree"]
-        == colour["strongly unacceptable"]
-        == theme.level_colours(ACCEPTABILITY)[-2]
-    )
+    lowest = theme.level_colours(ACCEPTABILITY)[-2]
+    assert colour["strongly disagree"] == colour["strongly unacceptable"] == lowest
     assert (frame.groupby(["arm", "model"], observed=True)["share"].sum().round(9) == 1).all()
     draw(selected, entry("main", "confaide"))
 
@@ -147,18 +133,20 @@ def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() 
 
 
 @pytest.mark.parametrize(
-    "selected",
+    "frames",
     [
-        [Selected("main", "a", PLAIN.head(0))],
-        [Selected("main", "a", PLAIN.head(0)), Selected("main", "b", MIXED)],
-        [Selected("main", "a", answers({"refusal": 7}))],
-        [Selected("main", "a", answers(dict.fromkeys(ANSWER_STATUSES[1:], 1)))],
-        [Selected("main", "a", answers({"invalid": 3, 0: 1}))],
+        [PLAIN.head(0)],
+        [PLAIN.head(0), MIXED],
+        [answers({"refusal": 7})],
+        [answers(dict.fromkeys(ANSWER_STATUSES[1:], 1))],
+        [answers({"invalid": 3, 0: 1})],
     ],
     ids=["no answers", "none of one model", "all invalid", "every status", "published"],
 )
-def test_unusual_answers_can_be_drawn(selected: list[Selected]) -> None:
-    drawn = draw(selected, entry())
+def test_unusual_answers_can_be_drawn(frames: list[pd.DataFrame]) -> None:
+    drawn = draw(
+        [Selected("main", model, frame) for model, frame in zip("ab", frames, strict=False)], entry()
+    )
     layers(drawn)
     assert "nan" not in drawn.caption
 
@@ -189,12 +177,11 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
     pdf, png, svg, caption = written[0]
-    assert pdf.startswith(b"%PDF")
-    assert png.startswith(b"\x89PNG")
+    assert (pdf[:4], png[:4]) == (b"%PDF", b"\x89PNG")
     assert len(png) > 2_000
     assert b"strongly unacceptable" in svg
-    assert b"Planted respondents: no model gave their answers." in svg
-    assert caption.decode().strip().endswith("Planted respondents: no model gave their answers.")
+    assert PLANTED_MARK.encode() in svg
+    assert caption.decode().strip().endswith(PLANTED_MARK)
 
 
 # --- Norms at each level, and flows without one

@@ -25,9 +25,11 @@ FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_p
 NEEDED = {"coefficients": {"table": "regression"}}
 
 
-def regression(models: list[str]) -> Selected:
+def regression(models: list[str], estimate: float) -> Selected:
     rows = [
-        ("main", model, "sender", level, "x", 1.0, 0.5, 1.5, 24, "ok") for model in models for level in "yz"
+        ("main", model, "sender", level, "x", estimate, 0.5, 1.5, 24, "ok")
+        for model in models
+        for level in "yz"
     ]
     names = ["arm", "model", "term", "level", "baseline", "estimate", "conf_low", "conf_high", "n", "status"]
     return Selected("", "regression", pd.DataFrame(rows, columns=names))
@@ -54,19 +56,27 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
     levels = pd.array(np.resize([-2, -1, 0, 1, 2], 24), dtype="Int8")
     planted = pd.DataFrame({"flow": np.arange(24, dtype=np.int32), "level": levels})
 
-    def draw(name: str, models: list[str] = MODELS, **options: Any) -> Drawn:
+    def draw(
+        name: str,
+        models: list[str] = MODELS,
+        levels: Any = LEVELS,
+        estimate: float = 1.0,
+        expected: float = 1.0,
+        truth: pd.DataFrame | None = planted,
+        **options: Any,
+    ) -> Drawn:
         kind = kinds("figures")[name]
         further = {
-            "vignettes": {"main": renamed(small_vignettes, models).assign(expected=1.0)},
+            "vignettes": {"main": renamed(small_vignettes, models).assign(expected=expected)},
             "prompts": {"main": small_prompts},
-            "planted": {("main", model): planted for model in models},
+            "planted": {} if truth is None else {("main", model): truth for model in models},
             "expected": None,
             "repeats": {},
         }
         made: dict[str, Any] = {
-            "answers": lambda: [answers_of(model, LEVELS) for model in models],
-            "norms": lambda: [norms_of(model, LEVELS) for model in models],
-            "table": lambda: [regression(models)],
+            "answers": lambda: [answers_of(model, levels) for model in models],
+            "norms": lambda: [norms_of(model, levels) for model in models],
+            "table": lambda: [regression(models, estimate)],
         }
         entry = figure_entry(name, models, **NEEDED.get(name, {}), **options)
         return call(entry, made[kind.reads](), further)
@@ -102,7 +112,7 @@ ALWAYS = {"distribution", "profile"}
 
 
 @pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
-def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -> None:
+def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name: str) -> None:
     nothing = {"factors": ["nobody"]} if name == "coefficients" else {"select": {"sender": ["nobody"]}}
     kind = kinds("figures")[name]
     empty = drawn(name, **nothing)
@@ -111,7 +121,32 @@ def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, name: str) -
     assert list(table) == named
     assert table["figure_status"].tolist() == ["empty"]
     assert f"Nothing to show: {table['figure_reason'].iloc[0]}" in empty.caption
+    built(empty.plot)
     assert table[named[:-2]].isna().all(axis=None)
+
+
+NONE, CONTROL = [[None] * 4] * 24, pd.DataFrame({"flow": range(24), "level": pd.array([pd.NA] * 24, "Int8")})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("agreement", {"models": ["a"]}, "agreement needs two models; a alone is there"),
+        ("agreement", {"levels": NONE}, "no two models hold a norm for the same flow"),
+        ("calibration", {"truth": None}, "nothing was planted here"),
+        ("calibration", {"truth": CONTROL}, "nothing was planted here"),
+        ("coefficients", {"estimate": np.nan}, "no term of the table 'regression' has an estimate"),
+        ("delta", {"expected": np.nan}, "no flow has both a norm and an expected value"),
+        ("delta", {"levels": NONE, "by": "recipient"}, "no flow has both a norm and an expected value"),
+        ("minority", {"levels": NONE}, "no flow with a norm has an answer outside it"),
+        ("minority", {"levels": [[1, 1]] * 24}, "no flow with a norm has an answer outside it"),
+        ("variance", {"levels": [[None, None, None, 1]] * 24}, "no flow has the two valid answers needed"),
+    ],
+)
+def test_a_figure_says_why_it_has_nothing_to_show(
+    drawn, name: str, changes: dict[str, Any], reason: str
+) -> None:
+    assert reason in drawn(name, **changes).nothing
 
 
 def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(

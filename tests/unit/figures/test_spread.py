@@ -78,15 +78,6 @@ def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
     assert list(group_names(same).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
 
 
-def test_without_two_answers_the_figure_says_so(answers_of, figure_entry, small_prompts) -> None:
-    drawn = draw_variance(
-        [answers_of("a", REFUSED)],
-        figure_entry("variance", ["a"]),
-        {"main": small_prompts},
-    )
-    assert drawn.nothing
-
-
 def test_one_model_without_numbers_is_named(answers_of, figure_entry, small_prompts, built) -> None:
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
     drawn = draw_variance(selected, figure_entry("variance", ["a", "b"]), {"main": small_prompts})
@@ -119,9 +110,3 @@ def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built) -> None:
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
     assert rectangles.groupby("PANEL").size().tolist() == [2, 2]
     assert "b 22 of 23, a 22 of 23" in drawn.caption
-
-
-@pytest.mark.parametrize("levels", [[[None, None]] * 24, [[1, 1]] * 24], ids=["no norm", "no minority"])
-def test_without_a_minority_the_figure_says_so(norms_of, figure_entry, levels) -> None:
-    drawn = draw_minority([norms_of("a", levels)], figure_entry("minority", ["a"]))
-    assert drawn.nothing

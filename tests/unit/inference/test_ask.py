@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,24 +36,26 @@ def spec(build_study: Callable[..., Study]) -> Spec:
     return make_spec(study, "main", "planted-tulu-2-7b", "2-of-2")
 
 
+def run(folder: Path, plain: dict[str, Any], out: Path, log: Path) -> subprocess.CompletedProcess[str]:
+    """Ask from the command line; ``folder`` has the vignettes and the variants."""
+    files = {name: folder / f"{name}.parquet" for name in ("vignettes", "variants")}
+    words = {"spec": json.dumps(plain), **files, "out": out, "log": log}
+    command = [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in words.items())]
+    return subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
+
+
 @pytest.fixture(scope="module")
 def asked(
-    spec: Spec,
-    iot_flows: pd.DataFrame,
-    iot_variants: pd.DataFrame,
-    tmp_path_factory: pytest.TempPathFactory,
+    spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Ask the shard from the command line and return where its responses are."""
     folder = tmp_path_factory.mktemp("asked")
     tables.write(iot_flows, folder / "vignettes.parquet", tables.VIGNETTES)
     tables.write(iot_variants, folder / "variants.parquet", tables.PROMPTS)
-    out = folder / "responses/main/planted-tulu-2-7b/2-of-2.parquet"
-    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(spec.as_plain()), "--out", str(out)]
-    command += ["--vignettes", str(folder / "vignettes.parquet")]
-    command += ["--variants", str(folder / "variants.parquet"), "--log", str(folder / "logs/ask.log")]
-    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
+    out, log = folder / "responses/main/planted-tulu-2-7b/2-of-2.parquet", folder / "logs/ask.log"
+    done = run(folder, spec.as_plain(), out, log)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert "planted-tulu-2-7b: 2,592 responses in " in (folder / "logs/ask.log").read_text(encoding="utf-8")
+    assert "planted-tulu-2-7b: 2,592 responses in " in log.read_text(encoding="utf-8")
     return out
 
 
@@ -65,15 +68,9 @@ def test_a_shard_asks_its_own_part_of_the_grid(
     assert responses["flow"].tolist() == list(flows.repeat(3))
     grid = ask_grid(flows, iot_variants, "balanced", 2026, 5)
     of_template_1 = grid[grid["row"].between(3, 5)]
-    codes = tables_codes(responses["order"])
-    assert codes == of_template_1["order_code"].tolist()
+    assert [ORDERS.index(order) for order in responses["order"]] == of_template_1["order_code"].tolist()
     assert responses["text"].notna().all()
     assert responses["n_prompt_tokens"].isna().all()
-
-
-def tables_codes(orders: pd.Series) -> list[int]:
-
-    return [ORDERS.index(order) for order in orders]
 
 
 def test_the_command_line_writes_what_the_library_gives(
@@ -95,7 +92,7 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
     chat = messages(
         iot_variants["template"][3],
         iot_flows["vignette"][first["flow"]],
-        tables_codes(pd.Series([first["order"]]))[0],
+        ORDERS.index(first["order"]),
         ACCEPTABILITY,
     )
     assert json.loads(facts["example_prompt"]) == chat
@@ -107,11 +104,7 @@ def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
     asked: Path, spec: Spec, tmp_path: Path
 ) -> None:
     wrong = {**spec.as_plain(), "select": {"sender": ["a dor lock"]}}
-    command = [sys.executable, "-m", "cinorms.ask", "--spec", json.dumps(wrong)]
-    command += ["--vignettes", str(asked.parents[3] / "vignettes.parquet")]
-    command += ["--variants", str(asked.parents[3] / "variants.parquet")]
-    command += ["--out", str(tmp_path / "a/b/c/x.parquet"), "--log", str(tmp_path / "ask.log")]
-    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
+    done = run(asked.parents[3], wrong, tmp_path / "a/b/c/x.parquet", tmp_path / "ask.log")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "did you mean 'a door lock'?" in done.stderr

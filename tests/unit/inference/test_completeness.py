@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import DataError
-from cinorms.inference.completeness import check_complete
+from cinorms.inference.collected_replies import check_complete
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 

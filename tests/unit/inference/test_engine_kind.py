@@ -23,7 +23,6 @@ from cinorms.inference.engine_kind import (
     cost_by_rates,
     engine_kind,
     engine_kinds,
-    engine_modules,
     no_cost,
 )
 from cinorms.inference.journal_files import LastChunkKept
@@ -35,19 +34,15 @@ from ...specs import make_model, make_spec
 JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
 
 
-def test_engines_are_found() -> None:
+def test_engines_are_found_and_each_declaration_is_whole(folder: Path) -> None:
     assert [kind.name for kind in engine_kinds()] == ["human", "openai", "planted", "vllm"]
     with pytest.raises(KeyError):
         engine_kind("settings")
-
-
-@pytest.mark.parametrize("name", engine_modules())
-def test_a_declaration_is_whole(name: str, folder: Path) -> None:
-    kind = engine_kind(name)
-    assert (folder / f"envs/{kind.environment}.yaml").is_file()
-    settings = kind.settings()
-    assert not kind.wraps or issubclass(settings, ServedSettings)
-    assert all(field.description for field in settings.model_fields.values())
+    for kind in engine_kinds():
+        assert (folder / f"envs/{kind.environment}.yaml").is_file(), kind.name
+        settings = kind.settings()
+        assert not kind.wraps or issubclass(settings, ServedSettings)
+        assert all(field.description for field in settings.model_fields.values()), kind.name
 
 
 @pytest.mark.parametrize(
@@ -89,18 +84,12 @@ def test_an_endpoints_tuning_is_complete() -> None:
     }
 
 
-def test_needs_are_what_a_cluster_is_asked_for() -> None:
-    vllm = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70)
-    needs = vllm.kind.needs
-    assert needs.gpus is not None
-    assert (needs.gpus(vllm.settings), vllm.gpus) == (4, 4)
-    api = make_model("m", engine="openai", source="s")
-    assert api.kind.needs.gpus is None
-    assert api.kind.needs.more == {"api_jobs": 1}
-
-
-def test_a_stand_in_answers_with_its_own_norms_and_takes_no_gpu() -> None:
+def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu() -> None:
+    api = make_model("m", engine="openai", source="s").kind.needs
+    assert (api.gpus, api.more) == (None, {"api_jobs": 1})
     entry = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70, stand_in="p")
+    assert entry.kind.needs.gpus is not None
+    assert (entry.kind.needs.gpus(entry.settings), entry.gpus) == (4, 4)
     standing = entry.answered_by(make_model("p", engine="planted", planted={"noise": 2}))
     assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
     assert standing.identity == {"planted": {"noise": 2}}

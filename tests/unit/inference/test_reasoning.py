@@ -41,32 +41,10 @@ def test_a_trace_is_what_stands_before_its_first_end(text: str, found: tuple[Any
     assert split_trace(text, "<think>\n", "</think>\n\n") == found
 
 
-def test_a_status_says_what_is_known() -> None:
-    assert status_of(5, None, True) == "whole"
-    assert status_of(None, "x", True) == "whole"
-    assert status_of(0, None, True) == "none"
-    assert status_of(None, None, True) is None
-    assert status_of(None, None, False) == "cut"
-
-
-def test_a_condition_is_a_word() -> None:
+def test_a_status_says_what_is_known_and_a_condition_is_a_word() -> None:
+    known = [(5, None, True), (None, "x", True), (0, None, True), (None, None, True), (None, None, False)]
+    assert [status_of(*each) for each in known] == ["whole", "whole", "none", None, "cut"]
     assert [Asked("none", 0).shown, Asked("low", 500).shown] == ["none", "low 500"]
-
-
-def reply(text: str, status: str | None, finish: str = "stop") -> Any:
-    """Return the answer read from one reply of a model that reasons."""
-    responses = pd.DataFrame(
-        {
-            "flow": [0],
-            "variant": ["0_0"],
-            "order": ["01234"],
-            "text": pd.Categorical([text]),
-            "finish_reason": pd.Categorical([finish]),
-            "n_trace_tokens": pd.array([3], dtype="Int32"),
-            "trace_status": pd.Categorical([status], categories=["none", "whole", "cut"]),
-        }
-    )
-    return read_responses(responses, ACCEPTABILITY).iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +66,18 @@ def reply(text: str, status: str | None, finish: str = "stop") -> Any:
 def test_stray_marks_do_not_hide_an_answer(
     text: str, status: str | None, finish: str, read: tuple[str, int | None]
 ) -> None:
-    found = reply(text, status, finish)
+    responses = pd.DataFrame(
+        {
+            "flow": [0],
+            "variant": ["0_0"],
+            "order": ["01234"],
+            "text": pd.Categorical([text]),
+            "finish_reason": pd.Categorical([finish]),
+            "n_trace_tokens": pd.array([3], dtype="Int32"),
+            "trace_status": pd.Categorical([status], categories=["none", "whole", "cut"]),
+        }
+    )
+    found = read_responses(responses, ACCEPTABILITY).iloc[0]
     assert (found["status"], None if pd.isna(found["level"]) else found["level"]) == read
 
 
@@ -169,7 +158,7 @@ def begin(tokeniser: Tokeniser, seed: int | None = None) -> TextTalk:
     reasoning = Reasoning.of(spec)
     assert reasoning is not None
     ids = np.array([65, 66], dtype=np.int32)
-    return TextTalk(7, ids, spec, seed, reasoning.budget, Closing.of(reasoning, tokeniser), tokeniser)
+    return TextTalk(7, ids, spec, seed, Closing.of(reasoning, tokeniser))
 
 
 def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, mark: bool = False) -> Any:
@@ -177,11 +166,6 @@ def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, ma
     reason = (1 if one else "</think>") if mark else None
     ids = tokeniser.tokenizer.ids(text) + ([0] if ended else [])
     return SimpleNamespace(token_ids=ids, finish_reason=finish, stop_reason=reason)
-
-
-def ended(tokeniser: Tokeniser, talk: TextTalk, request: Any) -> None:
-    assert talk.take(request.about, output(tokeniser, "neutral", "stop")) == ()
-    assert tokeniser.decode([talk.token_ids]) == ["neutral"]
 
 
 def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser: Tokeniser) -> None:
@@ -193,25 +177,24 @@ def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser: Toke
     assert (second.sampling.max_tokens, first.sampling.seed, second.sampling.seed) == (9, 5, 6)
     assert tokeniser.decode([talk.trace_ids]) == ["why not"]
     assert talk.trace_status == "whole"
-    ended(tokeniser, talk, second)
+    assert talk.take(second.about, output(tokeniser, "neutral", "stop")) == ()
+    assert tokeniser.decode([talk.token_ids]) == ["neutral"]
     mark = 1 if tokeniser.tokenizer.one_token else 8
     assert talk.n_output_tokens == 7 + mark + 7
 
 
-def test_a_trace_beyond_its_budget_is_cut_closed_and_answered(tokeniser: Tokeniser) -> None:
+@pytest.mark.parametrize(
+    ("text", "finish", "status"), [("x" * 20, "length", "cut"), ("why", "stop", "unclosed")]
+)
+def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answered(
+    tokeniser: Tokeniser, text: str, finish: str, status: str
+) -> None:
     talk = begin(tokeniser)
-    (second,) = talk.take("trace", output(tokeniser, "x" * 20, "length"))
-    assert tokeniser.decode([second.ids.tolist()]) == ["AB" + "x" * 20 + "</think>\n\n"]
-    assert (talk.trace_status, len(talk.trace_ids)) == ("cut", 20)
-    ended(tokeniser, talk, second)
-
-
-def test_a_model_that_ends_its_turn_in_its_trace_is_still_asked_for_the_answer(tokeniser: Tokeniser) -> None:
-    talk = begin(tokeniser)
-    (second,) = talk.take("trace", output(tokeniser, "why", "stop", ended=True))
-    assert tokeniser.decode([second.ids.tolist()]) == ["ABwhy</think>\n\n"]
-    assert (talk.trace_status, len(talk.trace_ids)) == ("unclosed", 3)
-    ended(tokeniser, talk, second)
+    (second,) = talk.take("trace", output(tokeniser, text, finish, ended=finish == "stop"))
+    assert tokeniser.decode([second.ids.tolist()]) == [f"AB{text}</think>\n\n"]
+    assert (talk.trace_status, len(talk.trace_ids)) == (status, len(text))
+    assert talk.take(second.about, output(tokeniser, "neutral", "stop")) == ()
+    assert tokeniser.decode([talk.token_ids]) == ["neutral"]
 
 
 def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -19,7 +18,6 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import REPEATS
 from cinorms.inference import journal as journal_module
-from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.provenance import gather
@@ -27,26 +25,12 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import in_repeat, repeat_of, shard_names, take_shard
 from cinorms.prompts.variants import list_variants
 
+from ...engines import Answering
 from ...specs import endpoint_tuning, make_flows, make_spec
 
 TEMPLATES = ["0 {scenario} {options}", "1: {scenario} and {options}"]
 FLOWS = make_flows(40)
 VARIANTS = list_variants("t", TEMPLATES, 2, 3)
-
-
-class Counter:
-    """An engine that numbers its replies."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        texts = [f"reply {len(self.asked) + i}" for i in range(len(todo))]
-        self.asked += [questions.chat(int(at))[-1]["content"] for at in todo]
-        keep(pd.DataFrame({"at": todo, "text": texts, "finish_reason": "stop", "usd": 0.01}))
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
 
 def questions(shard: str, **changes: Any) -> Questions:
@@ -57,8 +41,10 @@ def todo(made: Questions) -> list[int]:
     return made.missing(np.zeros(len(made.grid), dtype=bool)).tolist()
 
 
-def ask(folder: Path, shard: str, **changes: Any) -> tuple[Counter, pd.DataFrame, Path]:
-    spec, engine = make_spec(shard=shard, source="s", **changes), Counter()
+def ask(folder: Path, shard: str, **changes: Any) -> tuple[Answering, pd.DataFrame, Path]:
+    numbers = count()
+    engine = Answering(lambda asked, at: {"text": [f"reply {next(numbers)}" for _ in at], "usd": 0.01})
+    spec = make_spec(shard=shard, source="s", **changes)
     out = folder / f"responses/main/m/{shard}.parquet"
     journal = Journal.at(folder / ".journal", spec, Asker("study", "main", "m")).begin()
     return engine, write_shard(spec, FLOWS, VARIANTS, out, engine, journal), out
@@ -80,21 +66,13 @@ def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: i
     assert all(list(part.index) == list(range(len(part))) for part in parts)
 
 
-def test_names() -> None:
+def test_shards_have_names_and_keep_the_orders_of_a_template_together() -> None:
     assert shard_names(1, 33) == ["1-of-1"]
-    assert shard_names(3, 33) == ["1-of-3", "2-of-3", "3-of-3"]
     assert shard_names(40, 3) == ["1-of-3", "2-of-3", "3-of-3"]
-
-
-def test_a_shard_keeps_the_orders_of_a_template_together() -> None:
-    part = take_shard(variants_of(11, 3), "2-of-11")
-    assert list(part["variant"]) == ["1_0", "1_1", "1_2"]
-
-
-@pytest.mark.parametrize("wrong", ["0-of-3", "4-of-3"])
-def test_a_shard_that_does_not_exist_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match=wrong):
-        take_shard(variants_of(3, 1), wrong)
+    assert list(take_shard(variants_of(11, 3), "2-of-11")["variant"]) == ["1_0", "1_1", "1_2"]
+    for wrong in ("0-of-3", "4-of-3"):
+        with pytest.raises(ValueError, match=wrong):
+            take_shard(variants_of(3, 1), wrong)
 
 
 def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
@@ -141,15 +119,10 @@ def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: 
     assert first.asked != second.asked
     repeated = [ask(tmp_path, in_repeat("1-of-1", n), temperature=temperature) for n in (1, 2, 3)]
     assert [engine.asked for engine, _, _ in repeated] == [[]] * 3
+    assert [ask(tmp_path, f"{n}-of-2-repeat-2", temperature=temperature)[0].asked for n in (1, 2)] == [[], []]
     assert out.read_bytes() == before
     pd.testing.assert_frame_equal(repeated[1][1], again)
     assert (again["flow"] == responses["flow"]).all()
-
-
-def test_two_shards_ask_what_one_does(tmp_path: Path) -> None:
-    ask(tmp_path, "1-of-1-repeat-2")
-    halves = [ask(tmp_path, f"{n}-of-2-repeat-2")[0].asked for n in (1, 2)]
-    assert halves == [[], []]
 
 
 def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,41 +153,30 @@ def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0
 def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_cost(tmp_path: Path) -> None:
     files = {shard: ask(tmp_path, shard)[2] for shard in ("1-of-1", "1-of-1-repeat-2")}
     where = {"journal": str(tmp_path / ".journal"), "asker": ["study", "main", "m"]}
-    asked = {
-        "arm": "main",
-        "model": "m",
-        "planted": False,
-        "responses": [str(files["1-of-1"])],
-        "journal": where,
-    }
-    once = gather("study", [asked], [], str(tmp_path / "spending"))["asked"][0]
-    twice = gather(
-        "study", [{**asked, "repeats": [str(files["1-of-1-repeat-2"])]}], [], str(tmp_path / "spending")
-    )["asked"][0]
+    asked: dict[str, Any] = {"arm": "main", "model": "m", "planted": False, "journal": where}
+    asked["responses"] = [str(files["1-of-1"])]
+    both = asked | {"repeats": [str(files["1-of-1-repeat-2"])]}
+    once, twice = gather("study", [asked, both], [], str(tmp_path / "spending"))["asked"]
     assert "repeats" not in once
     assert [each["shard"] for each in twice["repeats"]] == ["1-of-1-repeat-2"]
     assert (twice["responses"], twice["replies_kept"]) == (240, 480)
     assert twice["usd"] == pytest.approx(4.8)
 
 
-def replies(texts: list[str | None], finish: str = "stop", p: list[Any] | None = None) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": np.arange(len(texts), dtype=np.int32),
-            "variant": pd.Categorical(["0_0"] * len(texts)),
-            "order": pd.Categorical(["01234"] * len(texts)),
-            "text": pd.Categorical(texts),
-            "finish_reason": pd.Categorical([finish if text is not None or p else "error" for text in texts]),
-            "p_options": p or [None] * len(texts),
-        }
-    )
+def replies(texts: list[str | None], p: list[Any] | None = None) -> pd.DataFrame:
+    n = len(texts)
+    answered = [text is not None or bool(p) for text in texts]
+    columns = {"flow": np.arange(n, dtype=np.int32), "p_options": p or [None] * n}
+    words = {"variant": ["0_0"] * n, "order": ["01234"] * n, "text": texts}
+    words["finish_reason"] = ["stop" if ok else "error" for ok in answered]
+    return pd.DataFrame({**columns, **{name: pd.Categorical(values) for name, values in words.items()}})
 
 
-def read(of: pd.DataFrame) -> pd.DataFrame:
-    ok = of["text"].notna().to_numpy()
-    level = pd.arrays.IntegerArray(np.ones(len(of), dtype=np.int8), ~ok)
+def read(asked: pd.DataFrame) -> pd.DataFrame:
+    ok = asked["text"].notna().to_numpy()
+    level = pd.arrays.IntegerArray(np.ones(len(asked), dtype=np.int8), ~ok)
     facts = {"level": level, "status": np.where(ok, "ok", "error"), "rule": "exact", "p_options": None}
-    return of[["flow", "variant", "order"]].assign(**facts)
+    return asked[["flow", "variant", "order"]].assign(**facts)
 
 
 def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compared(tmp_path: Path) -> None:
@@ -227,14 +189,10 @@ def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compare
     assert found["same_reply"].isna().sum() == 3
 
 
-def test_probabilities_are_compared_number_by_number() -> None:
+def test_probabilities_are_compared_number_by_number_and_other_questions_are_refused() -> None:
     one, other = np.array([0.5, 0.5], dtype=np.float32), np.array([0.5, 0.25], dtype=np.float32)
     first, again = replies([None] * 2, p=[one, one]), replies([None] * 2, p=[one.copy(), other])
     table = repeated_answers(first, {2: again}, {2: read(again)})
     assert table["same_reply"].tolist() == [True, False]
-
-
-def test_a_repeat_with_other_questions_is_refused() -> None:
-    first, again = replies(["a", "b"]), replies(["a"])
     with pytest.raises(DataError, match="repeat 2 does not have the questions of the first asking"):
-        repeated_answers(first, {2: again}, {2: read(again)})
+        repeated_answers(replies(["a", "b"]), {2: replies(["a"])}, {2: read(replies(["a"]))})

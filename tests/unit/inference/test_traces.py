@@ -10,11 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.core import tables
 from cinorms.core.errors import JournalError
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.journal import Asker, Journal
-from cinorms.inference.journal_files import read_traces, traces_of
+from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
@@ -29,14 +28,11 @@ def questions() -> Questions:
     return Questions.of(spec, make_flows(3), list_variants("set", ["{scenario} {options}"], 1, 2))
 
 
-def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> CollectedReplies:
+def keep(journal: Journal, asked: Questions, at: list[int], traces: list[Any]) -> None:
     """Keep a chunk of replies with traces."""
     chunk = pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"})
     chunk["trace"] = pd.Series(traces, dtype=object)
-    replies = CollectedReplies(asked)
-    part = replies.take(chunk.assign(n_trace_tokens=3, trace_status="whole"))
-    journal.keep(part, traces_of(part, chunk))
-    return replies
+    CollectedReplies(asked, journal).keep(chunk.assign(n_trace_tokens=3, trace_status="whole"))
 
 
 def open_journal(folder: Path, asked: Questions, arm: str = "main") -> Journal:
@@ -53,9 +49,11 @@ def test_traces_are_found_by_their_prompts_and_are_not_in_the_parts(tmp_path: Pa
     journal = open_journal(tmp_path, asked)
     keep(journal, asked, [4, 0], [TRACE + "4", TRACE + "0"])
     keep(journal, asked, [2, 5], ["half \ud800 a letter", None])
+    keep(journal, asked, [1], [None])
+    assert len(list((journal.folder / "traces").iterdir())) == 2, "a part without traces has no file"
     assert read(journal, asked) == {4: TRACE + "4", 0: TRACE + "0", 2: "half ? a letter"}
     assert "trace" not in journal.read().column_names
-    assert sum(path.stat().st_size for path in (journal.folder / "parts").iterdir()) < 12_000
+    assert sum(path.stat().st_size for path in (journal.folder / "parts").iterdir()) < 18_000
 
 
 def test_the_first_reply_counts_and_so_does_its_trace(tmp_path: Path) -> None:
@@ -64,14 +62,6 @@ def test_the_first_reply_counts_and_so_does_its_trace(tmp_path: Path) -> None:
     journal = open_journal(tmp_path, asked, "other")
     keep(journal, asked, [1, 3], ["second", "third"])
     assert read(journal, asked) == {1: "first", 3: "third"}
-
-
-def test_a_part_without_traces_has_no_file(tmp_path: Path) -> None:
-    asked = questions()
-    journal = open_journal(tmp_path, asked)
-    keep(journal, asked, [1], [None])
-    assert not any((journal.folder / "traces").iterdir())
-    assert read(journal, asked) == {}
 
 
 def test_foreign_files_and_a_damaged_part_hide_no_trace(tmp_path: Path) -> None:
@@ -115,29 +105,3 @@ def test_a_full_disk_loses_the_traces_of_a_chunk_and_none_of_its_replies(
         monkeypatch.undo()
     assert journal.read().num_rows == 2
     assert read(journal, asked) == {}
-
-
-def test_shards_of_two_versions_are_one_table() -> None:
-    """One shard was written before responses had columns about traces."""
-    old = pd.DataFrame(
-        {
-            "flow": pd.array([1], dtype="int32"),
-            "variant": pd.Categorical(["0_0"]),
-            "order": pd.Categorical(["01234"]),
-            "text": pd.Categorical(["neutral"]),
-            "finish_reason": pd.Categorical(["stop"]),
-            "n_prompt_tokens": pd.array([1], dtype="Int32"),
-            "n_output_tokens": pd.array([1], dtype="Int32"),
-            "p_options": None,
-        }
-    )
-    new = old.assign(
-        flow=pd.array([0], dtype="int32"),
-        n_trace_tokens=pd.array([7], dtype="Int32"),
-        trace_status=pd.Categorical(["whole"]),
-    )
-    both = tables.stack([old, new], tables.RESPONSES)
-    assert both["n_trace_tokens"].tolist() == [7, pd.NA]
-    assert both["trace_status"].tolist()[0] == "whole"
-    assert both["trace_status"].isna().tolist() == [False, True]
-    pd.testing.assert_frame_equal(tables.stack([old], tables.RESPONSES), old)

@@ -17,16 +17,16 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.entries.files import part_asked
-from cinorms.inference.completeness import check_complete
-from cinorms.inference.engine_kind import Keep
-from cinorms.inference.journal import Asker, Journal, settings_of
+from cinorms.inference.collected_replies import check_complete
+from cinorms.inference.journal import Asker, Journal, sample_settings
 from cinorms.inference.questions import Questions
-from cinorms.inference.until_decided import add_not_asked, design_of
+from cinorms.inference.until_decided import add_not_asked, design_of, rounds_of, rule_of
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import Rounds, Rule
 
+from ...engines import Answering, Rows
 from ...scales import ORDERS, shipped
 from ...specs import make_flows, make_spec
 
@@ -42,27 +42,11 @@ TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
 VARIANTS = list_variants("p", TEMPLATES, 4, 3)
 
 
-class Steady:
-    """Answers a flow by its sender, now and then otherwise; is killed after ``patience`` chunks."""
-
-    def __init__(self, patience: int = 10_000) -> None:
-        self.patience, self.rounds, self.n_asked = patience, 0, 0
-
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        self.rounds += 1
-        for part in np.array_split(todo, max(1, len(todo) // 150)):
-            if self.patience == 0:
-                raise KeyboardInterrupt
-            self.patience -= 1
-            flow = questions.grid["flow"].to_numpy()[part]
-            odd = (flow * 7 + questions.grid["row"].to_numpy()[part] * 5) % 4 == 0
-            at = np.where(odd, (flow // 25 + 2) % 5, (flow // 25) % 5)
-            texts = [SCALE.options[i] for i in at]
-            keep(pd.DataFrame({"at": part, "text": texts, "finish_reason": "stop"}))
-            self.n_asked += len(part)
-
-    def facts(self) -> dict[str, Any]:
-        return {}
+def steady(questions: Questions, at: Rows) -> dict[str, Any]:
+    """Answer a flow by its sender, now and then otherwise."""
+    flow = questions.grid["flow"].to_numpy()[at]
+    odd = (flow * 7 + questions.grid["row"].to_numpy()[at] * 5) % 4 == 0
+    return {"text": [SCALE.options[i] for i in (flow // 25 + 2 * odd) % 5]}
 
 
 def spec(**changes: Any) -> Any:
@@ -71,7 +55,7 @@ def spec(**changes: Any) -> Any:
     return make_spec("openai", **{**stated, "asking": rule, **changes})
 
 
-def ask(folder: Path, engine: Steady, out: str = "out.parquet", made: Any = None) -> Path:
+def ask(folder: Path, engine: Answering, out: str = "out.parquet", made: Any = None) -> Path:
     made = made or spec()
     journal = Journal.at(folder / ".journal", made, Asker("study", "main", "m")).begin()
     path = folder / out
@@ -87,7 +71,7 @@ def answers_in(path: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ask(tmp_path_factory.mktemp("whole"), Steady())
+    return ask(tmp_path_factory.mktemp("whole"), Answering(steady))
 
 
 def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
@@ -100,44 +84,58 @@ def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
         assert shown[flow, variant][places[flow, variant, level]] == str(level)
 
 
+def test_an_answer_that_is_not_valid_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+
+    def take(rounds: Rounds, codes: npt.NDArray[Any]) -> None:
+        taken.append(codes.copy())
+        rounds.todo = np.zeros_like(rounds.asked)
+
+    def replies(rows: Rows) -> pd.DataFrame:
+        texts = np.where(rows % 2, "no idea", SCALE.options[3])
+        return pd.DataFrame(
+            {"text": pd.Categorical(texts), "finish_reason": pd.Categorical(["stop"] * len(rows))}, rows
+        )
+
+    monkeypatch.setattr(Rounds, "take", take)
+    rule = rule_of(spec())
+    assert rule is not None
+    (rows,) = rounds_of(Questions.of(spec(), VIGNETTES, VARIANTS), rule, replies)
+    assert taken[0].ravel()[rows].tolist() == np.where(rows % 2, 5, 3).tolist()
+
+
 def test_a_number_line_has_no_places() -> None:
     line = spec(scale=shipped("appropriateness_0_100").known)
     assert design_of(Questions.of(line, VIGNETTES, VARIANTS[VARIANTS["order_no"] == 0])).places is None
 
 
-def test_fewer_prompts_are_asked_in_rounds_of_one_engine(tmp_path: Path) -> None:
-    engine = Steady()
-    responses = tables.read(ask(tmp_path, engine), tables.RESPONSES)
-    assert engine.n_asked == len(responses) < 0.9 * 300 * 12
-    assert 1 < engine.rounds <= 10
-
-
 @pytest.mark.parametrize("patience", [9, *(pytest.param(late, marks=pytest.mark.slow) for late in (1, 12))])
 def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path: Path, whole: Path, patience: int) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        ask(tmp_path, Steady(patience))
-    again = Steady()
-    found = ask(tmp_path, again)
-    assert found.read_bytes() == whole.read_bytes()
-    assert 0 < again.n_asked < len(tables.read(whole, tables.RESPONSES))
-    last = Steady()
+    with pytest.raises(InterruptedError):
+        ask(tmp_path, Answering(steady, 150, patience))
+    again = Answering(steady)
+    assert ask(tmp_path, again).read_bytes() == whole.read_bytes()
+    n_asked = len(tables.read(whole, tables.RESPONSES))
+    assert 0 < len(again.asked) < n_asked < 0.9 * 300 * 12
+    assert 1 < again.calls <= 10, "rounds of one engine"
+    last = Answering(steady)
     assert ask(tmp_path, last, "third.parquet").read_bytes() == whole.read_bytes()
-    assert last.n_asked == 0
+    assert last.asked == []
 
 
 def test_replies_to_everything_in_the_journal_change_nothing(tmp_path: Path, whole: Path) -> None:
     everything = spec()
     del everything.identity["asking"]
-    ask(tmp_path, Steady(), "all.parquet", everything)
-    engine = Steady()
+    ask(tmp_path, Answering(steady), "all.parquet", everything)
+    engine = Answering(steady)
     assert ask(tmp_path, engine).read_bytes() == whole.read_bytes()
-    assert engine.n_asked == 0
+    assert len(engine.asked) == 0
 
 
 def test_the_rule_is_no_setting_of_a_journal() -> None:
     everything = spec()
     del everything.identity["asking"]
-    assert settings_of(everything) == settings_of(spec())
+    assert sample_settings(everything) == sample_settings(spec())
 
 
 def test_what_was_not_asked_has_a_status_and_no_vote(whole: Path, tmp_path: Path) -> None:

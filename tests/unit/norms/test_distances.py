@@ -1,4 +1,4 @@
-"""Delta: worked by hand, against plain code and scipy, with what can be missing, and ConfAIde's."""
+"""Privacy bias; delta: worked by hand, against plain code and scipy, with what can be missing, and ConfAIde's."""
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,17 @@ from cinorms.norms.distances import (
     delta_table,
     embed,
     mean_values,
+    norm_values,
     privacy_bias,
 )
+from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.expectations import from_vignettes
 from cinorms.vignettes.reading import read_vignettes
 
 from ...scales import ACCEPTABILITY, LEVELS
+from ..stats.made import norms_of
 
 #: ConfAIde's numbers for the five levels (PETS section 5.3).
 CONFAIDE_POINTS = (-100.0, -50.0, 0.0, 50.0, 100.0)
@@ -54,6 +57,39 @@ def metrics_of(values, expected, points=LEVELS):
     found = delta_table(table, LEVELS, points).set_index("metric")
     assert found.index.tolist() == list(METRICS)
     return found
+
+
+# --- privacy bias
+
+FACTORS = {
+    "sender": ["a fitness tracker", "a door lock"],
+    "subject": ["owner"],
+    "recipient": ["the police", "owner's doctor", "its maker"],
+}
+VIGNETTES = pd.MultiIndex.from_product(FACTORS.values(), names=list(FACTORS)).to_frame(index=False)
+VIGNETTES.insert(0, "flow", np.arange(6))
+
+
+def test_every_flow_has_its_value_or_its_reason():
+    """One flow of each status; the last one was not asked."""
+    norms = norms_of([[2, 2, 2], [-1, -1, 0], [1, -1, None], [-2, -1, 1, 1, 0], [None, None]])
+    values = norm_values(norms, Thresholds(1, 0.5, "strict"))
+    bias = privacy_bias(values, VIGNETTES, list(FACTORS))
+    assert bias.columns.tolist() == ["flow", *FACTORS, "value", "status"]
+    assert bias["status"].tolist() == ["kept", "kept", "tie", "no_majority", "below_t_val", "not_asked"]
+    assert bias["value"].fillna(9).tolist() == [2, -1, 9, 9, 9, 9]
+    assert bias["recipient"].tolist() == FACTORS["recipient"] * 2
+    with pytest.raises(DataError, match="flow 4 is not in the vignettes"):
+        privacy_bias(values, VIGNETTES.head(4), ["sender"])
+
+
+def test_the_mean_over_variants_by_hand():
+    norms = norms_of([[2, -1, None, 1], [None], [-2]])
+    means = mean_values(norms)
+    assert means["status"].tolist() == ["kept", "below_t_val", "kept"]
+    assert means["value"][0] == pytest.approx(2 / 3)
+    assert means["value"].isna().tolist() == [False, True, False]
+    assert mean_values(norms, t_val=2)["status"].tolist() == ["kept", "below_t_val", "below_t_val"]
 
 
 # --- one flow
@@ -90,11 +126,6 @@ def test_each_flow_has_its_delta_or_the_reason_why_not():
     assert found[["delta", "delta_absolute", "delta_category"]].iloc[2:].isna().all(axis=None)
     assert found["delta_status"].tolist() == ["ok", "ok", "no_majority", "no_expected", "no_majority"]
     assert found["status"].tolist() == bias["status"].tolist()
-
-
-def test_delta_is_positive_where_more_is_accepted_than_expected():
-    assert bias_table(bias_of([2]), LEVELS, LEVELS, expected_of([-2]))["delta"].tolist() == [4]
-    assert bias_table(bias_of([-1]), LEVELS, LEVELS, expected_of([1]))["delta"].tolist() == [-2]
 
 
 def test_flows_are_joined_by_number_not_by_row():
@@ -205,12 +236,6 @@ def test_what_is_missing_is_told_and_never_zero(values, expected, status, n, n_m
     assert found["n_missing"].unique().tolist() == [n_missing]
     assert words in found.loc["mean_signed", "reason"]
     assert found["value"].isna().all() == (status != "ok")
-
-
-def test_missing_flows_do_not_move_a_metric():
-    some = metrics_of([1, None, -1, 2, None], [0, 2, -1, None, None])
-    whole = metrics_of([1, -1], [0, -1])
-    pd.testing.assert_series_equal(some["value"], whole["value"])
 
 
 def test_slices_by_factors_have_the_metrics_of_their_flows():

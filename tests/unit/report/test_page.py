@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +36,7 @@ from ...html_page import Page
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...studies import DEFAULT_MODELS
 from ...study_facts import changed
-from ...study_folder import COMMAND, MODELS, folder_of, make_folder, make_results
+from ...study_folder import COMMAND, FACTORS, MODELS, folder_of, make_folder, make_results
 
 HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&amp;{{ 7*7 }}{% raw %}"
 
@@ -139,18 +138,12 @@ def test_intervals_of_shares_cover_them() -> None:
 def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: Results) -> None:
     finding = findings(results)[0]
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
-    shares = pd.concat(
-        [
-            answers.query("status == 'ok'")
-            .merge(results.vignettes["flows"], on="flow")
-            .assign(yes=lambda rows: rows["level"] > 0)
-            .groupby(factor, observed=True)["yes"]
-            .mean()
-            for answers in frames
-            for factor in ("sender", "recipient", "principle")
-        ]
-    )
-    shares = shares.groupby(level=0).mean()  # every model counts equally
+    parts = []
+    for answers in frames:
+        valid = answers.query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
+        yes = valid["level"] > 0
+        parts += [yes.groupby(valid[factor], observed=True).mean() for factor in FACTORS]
+    shares = pd.concat(parts).groupby(level=0).mean()  # every model counts equally
     assert f"flows with principle ‘{shares.idxmax()}’ most often: {shares.max():.0%}" in finding.text
     assert f"flows with principle ‘{shares.idxmin()}’ least often: {shares.min():.0%}" in finding.text
     assert finding.number == share(shares.max(), 1)
@@ -166,7 +159,7 @@ def test_disagreement_is_counted_from_the_norms(results: Results) -> None:
     opposed = int(((both.max(axis=1) > 0) & (both.min(axis=1) < 0)).sum())
     assert finding.number == str(differ)
     assert (
-        f"At least two of the 3 models hold a norm on {len(both)} of 120 flows. The norms differ on {differ} of these"
+        f"3 models hold a norm on {len(both)} of 120 flows. The norms differ on {differ} of these"
         in finding.text
     )
     assert f"On {opposed} (" in finding.text
@@ -279,13 +272,8 @@ def test_numbers_are_shortened_and_nothing_else_is(given: str, said: str) -> Non
 
 
 def test_a_share_is_not_called_all_or_none_unless_it_is() -> None:
-    assert [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)] == [
-        "under 1%",
-        "over 99%",
-        "0%",
-        "100%",
-        "none",
-    ]
+    shares = [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)]
+    assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
 
 
 def test_a_link_is_read_back_as_it_was_meant() -> None:
@@ -306,11 +294,11 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Results) -> None
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(results: Results) -> None:
     text = render(results, COMMAND)
+    assert text == render(results, COMMAND), "the same study gives the same page"
     page = Page(text)
-    links = [
-        v for _, given in page.tags for name, v in given.items() if name in ("src", "href", "srcset", "data")
-    ]
-    assert all((value or "").startswith(("data:", "#", "../")) for value in links)
+    given = [pair for _, attributes in page.tags for pair in attributes.items()]
+    links = [value or "" for name, value in given if name in ("src", "href", "srcset", "data")]
+    assert all(value.startswith(("data:", "#", "../")) for value in links)
     assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base")]
     (said,) = [
         given["content"] for _, given in page.tags if given.get("http-equiv") == "Content-Security-Policy"
@@ -332,14 +320,6 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
         assert text.count("\n") < 250
 
 
-@pytest.mark.parametrize("planted", [True, False])
-def test_the_mark_of_planted_respondents(results: Results, planted: bool) -> None:
-    names = [*results.study.models] if planted else []
-    told = {"planted": names, "mark": planted_mark(names, names)}
-    one = replace(results, study=changed(results.study, **told))
-    assert ("Planted respondents: no model gave their answers." in Page(render(one, COMMAND)).text) == planted
-
-
 def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> None:
     models = results.study.plain()["models"]
     first, *others = models
@@ -353,17 +333,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> 
     )
     assert f"(simulated; no model gave their answers): {first}. The others are models." in text
     assert "The results of planted respondents say nothing about any real model" in text
-    alone = {m: {**models[m], "planted": True} for m in models}
-    told = {"planted": [*models], "mark": planted_mark(models, models), "models": alone}
-    text = Page(render(replace(results, study=changed(results.study, **told)), COMMAND)).text
-    assert "answered in place of models" in text
-
-
-def test_the_page_says_what_was_asked_when_and_at_what_cost(results: Results) -> None:
-    text = Page(render(results, COMMAND)).text
-    assert "120 flows of Flows, each in up to 6 variants: 3 wordings (Paraphrases) in 2 orders" in text
-    assert "2026-01-02 to 2026-01-03" in text
-    assert "0.50" in text
+    assert "0.50" in text, "what it cost"
     assert "I will not say" in text
 
 
@@ -394,10 +364,6 @@ def test_a_study_without_figures_and_tables_has_a_page(results: Results) -> None
     text = Page(render(replace(results, study=study), COMMAND)).text
     assert "Norm explorer" in text
     assert "Answers and norms" not in text
-
-
-def test_the_same_study_gives_the_same_page(results: Results) -> None:
-    assert render(results, COMMAND) == render(results, COMMAND)
 
 
 # --- What is said of a study
@@ -438,32 +404,20 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
     study = make_folder(folder)
     named = page_inputs_of(study, str(folder))
     before = render(read_page_results(study, named), COMMAND)
-    moved = {
-        key: [_moved(Path(path), elsewhere / key / str(i)) for i, path in enumerate(paths)]
-        for key, paths in named.items()
-    }
-    shutil.rmtree(folder)
+    moved: dict[str, list[str]] = {key: [] for key in named}
+    for key, paths in named.items():
+        for i, path in enumerate(map(Path, paths)):
+            (elsewhere / key / str(i)).mkdir(parents=True)
+            moved[key].append(str(path.rename(elsewhere / key / str(i) / path.name)))
     results = read_page_results(study, moved)
     assert len(render(results, COMMAND)) > 0.99 * len(before)
+    assert results.files["cards"]["model-b", "json"].name == "model-b.json"
+    assert results.files["figures"]["shares", "txt"].name == "shares.txt"
     of_cards = {key: moved[key] for key in card_inputs_of(study, "")}
     for model in MODELS:
         assert make_card(read_results(study, of_cards), model) == make_card(results, model)
-
-
-def _moved(path: Path, folder: Path) -> str:
-    folder.mkdir(parents=True)
-    return str(path.rename(folder / path.name))
-
-
-def test_files_stand_in_the_order_of_the_study(tmp_path: Path) -> None:
-    study = make_folder(tmp_path)
-    named = page_inputs_of(study, str(tmp_path))
-    assert [Path(path).name for path in named["cards"][:2]] == ["model-a.md", "model-a.json"]
     with pytest.raises(ValueError, match="shorter"):
-        read_page_results(study, {**named, "norms": named["norms"][:-1]})
-    results = read_page_results(study, named)
-    assert results.cards["model-b"].json == tmp_path / "cards/model-b.json"
-    assert results.figures["shares"].txt == tmp_path / "figures/shares.txt"
+        read_page_results(study, {**moved, "norms": moved["norms"][:-1]})
 
 
 # --- Cards
@@ -480,13 +434,8 @@ def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
     assert (row["norms"], row["flows"], row["accepted"]) == (len(part), 24, int((part > 0).sum()))
     assert main["most_accepted"][0]["value"] == held.max()
     assert main["least_accepted"][0]["value"] == held.min()
-    assert main["delta"] == {
-        "mean_signed": 5.0,
-        "mean_absolute": 9.0,
-        "flows": 10,
-        "status": "ok",
-        "reason": "",
-    }
+    numbers = {"mean_signed": 5.0, "mean_absolute": 9.0, "flows": 10}
+    assert main["delta"] == {**numbers, "status": "ok", "reason": ""}
     assert json.loads(card_json(card)) == card
 
 

@@ -54,15 +54,32 @@ def page(made) -> str:
     return people_page.render(FACTS, *made)
 
 
-def test_it_says_what_was_asked_of_whom_in_the_words_of_the_scale(page):
-    text = " ".join(page.split())
-    assert "What is measured is kindness." in text
-    assert "from -100 (wholly unkind) to 100 (wholly kind); a higher number is more kind" in text
-    assert "Is it kind?" in text
-    assert "Rate it: {scenario} (the first of 8 wordings)" in text
-    assert "a model that answers lower (less kind), beyond noise" in text
-    assert "accept" not in text
-    assert ">wholly unkind</text>" in page
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("What is measured is kindness.", 1),
+        ("from -100 (wholly unkind) to 100 (wholly kind); a higher number is more kind", 1),
+        ("Is it kind?", 1),
+        ("Rate it: {scenario} (the first of 8 wordings)", 1),
+        ("a model that answers lower (less kind), beyond noise", 1),
+        (">wholly unkind</text>", 1),
+        ("accept", 0),
+        ("Of 2 models, 1 is farther from people than another group of as many people would be", 1),
+        (": farther than other people</text>", 1),
+        ('<p class="mark">planted</p>', 1),
+        ('class="number">12<', 3),
+        ("another group of people:", 1),  # a band for people, none for expected values
+        ("no sample of anybody's answers", 1),
+        ("What these numbers do not show", 1),
+        ("<b>survey</b>", 0),
+        ("<i>3</i>", 0),
+        ("… &lt;i&gt;3&lt;/i&gt;", 2),
+    ],
+)
+def test_it_says_in_the_words_of_the_scale_what_was_found_and_escapes_data(
+    page: str, text: str, times: int
+) -> None:
+    assert " ".join(page.split()).count(text) == times
 
 
 def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(page, made):
@@ -86,25 +103,6 @@ def test_models_of_two_arms_are_told_apart(made):
     page = people_page.render(FACTS, *both, vignettes)
     assert ">near (main)</text>" in page
     assert ">near (stories)</text>" in page
-
-
-def test_it_says_who_is_farther_than_other_people_and_marks_planted_models(page):
-    assert "Of 2 models,\n  1 is farther from people than another group of as many people would be" in page
-    assert "farther than other people" in page
-    assert '<p class="mark">planted</p>' in page
-    assert page.count('class="number">12<') >= 2
-
-
-def test_it_has_a_band_for_people_and_none_for_expected_values(page):
-    assert page.count("another group of people:") == 1
-    assert "no sample of anybody's answers" in page
-    assert "What these numbers do not show" in page
-
-
-def test_text_from_data_is_escaped(page):
-    assert "<b>survey</b>" not in page
-    assert "<i>3</i>" not in page
-    assert "… &lt;i&gt;3&lt;/i&gt;" in page
 
 
 def test_an_axis_has_round_numbers_within_the_drawing():

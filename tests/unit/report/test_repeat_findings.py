@@ -35,7 +35,7 @@ def results(folder: Path, **tables: list[dict[str, Any]]) -> Results:
     for name, rows in tables.items():
         pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
     files = {name: folder / f"{name}.csv" for name in tables}
-    return Results(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, files, {})
+    return Results(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, {"tables": files})
 
 
 def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:

@@ -91,7 +91,9 @@ def _with_table(results: Results, name: str, kind: str, table: pd.DataFrame) -> 
     analyses = results.study.plain()["analyses"]
     analyses[name] = {**analyses["counts"], "kind": kind, "arms": list(results.study.arms)}
     return replace(
-        results, study=changed(results.study, analyses=analyses), tables={**results.tables, name: path}
+        results,
+        study=changed(results.study, analyses=analyses),
+        files={**results.files, "tables": {**results.files["tables"], name: path}},
     )
 
 
@@ -154,8 +156,8 @@ def _people_alone(results: Results) -> Results:
         study=changed(results.study, **kept),
         norms={who: results.norms[who]},
         codes={who: results.codes[who]},
+        files={**results.files, "cards": {}},
         reviews={},
-        cards={},
     )
 
 

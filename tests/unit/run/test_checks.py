@@ -13,7 +13,7 @@ import yaml
 from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from cinorms.inference.preflight import Surroundings
+from cinorms.inference.engine_kind import Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check

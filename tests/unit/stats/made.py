@@ -35,3 +35,20 @@ def matrix(x):
     names = [f"{t}_{o}" for t, o in np.ndindex(x.shape[1:])]
     levels = pd.DataFrame(x.reshape(len(x), len(names)), columns=names, dtype=float)
     return levels, pd.Series([t for t, _ in np.ndindex(x.shape[1:])], index=names)
+
+
+def level(flow, model):
+    """Return the same planted levels as hypotheses_reference.R."""
+    u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
+    v = (flow * 613) % 257 / 257
+    return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)
+
+
+def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
+    """Return answers with effects of the flow, the template, the two together and the single answer (sd)."""
+    return (
+        rng.normal(0, flow, (flows, 1, 1))
+        + rng.normal(0, template, (1, templates, 1))
+        + rng.normal(0, both, (flows, templates, 1))
+        + rng.normal(0, noise, (flows, templates, orders))
+    )

@@ -19,7 +19,8 @@ def test_common_norms_by_hand(values):
     columns = ["models", "flows", "n_all", "n_same", "n_same_sign"]
     assert found.loc["all", columns].tolist() == [3, 5, 4, 1, 2]
     assert found.loc["a and c", columns].tolist() == [2, 5, 4, 3, 3]
-    assert found.loc["a and c", "share_same"] == 0.75
+    assert found.loc["a and c", ["share_same", "share_same_sign"]].tolist() == [0.75, 0.75]
+    assert found.loc["all", ["share_same", "share_same_sign"]].tolist() == [0.25, 0.5]
     assert found.loc["b alone", "status"] == "one_model"
     assert np.isnan(found.loc["b alone", "share_same"])
     with pytest.raises(ConfigError, match=r"models \['z'\]"):

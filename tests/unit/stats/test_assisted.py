@@ -142,7 +142,7 @@ def planted(rng, flows, raters, per_flow, n_rated, agreement):
 
 def test_a_flow_without_ratings_gets_the_prediction():
     norms, people, model = planted(np.random.default_rng(1), 100, 40, 10, 50, 0.95)
-    table = estimate_flows(people, model).table
+    table = estimate_flows(people, model)
     unrated = table["n_raters"] == 0
     assert unrated.sum() == 50
     assert (table.loc[unrated, "estimate"] == table.loc[unrated, "predicted"]).all()
@@ -156,8 +156,8 @@ def test_a_model_that_agrees_is_worth_raters_and_one_that_does_not_is_not():
     worth = []
     for agreement in (0.95, 0.0):
         _, people, model = planted(np.random.default_rng(2), 98, 26, 5, 98, agreement)
-        fit = estimate_flows(people, model)
-        worth.append((fit.table["n_effective"].median(), fit.explained))
+        table = estimate_flows(people, model)
+        worth.append((table["n_effective"].median(), table["explained"].iloc[0]))
     assert worth[0][0] > 8
     assert worth[0][1] > 0.7
     assert worth[1][0] < 7
@@ -166,12 +166,12 @@ def test_a_model_that_agrees_is_worth_raters_and_one_that_does_not_is_not():
 
 def test_what_cannot_be_estimated_has_a_status():
     _, people, model = planted(np.random.default_rng(3), 20, 10, 4, 4, 0.9)
-    assert set(estimate_flows(people, model).table["status"]) == {"few_flows"}
+    assert set(estimate_flows(people, model)["status"]) == {"few_flows"}
     _, people, model = planted(np.random.default_rng(3), 20, 10, 4, 20, 0.9)
     model[3] = np.nan
-    assert estimate_flows(people, model).table["status"].tolist().index("no_predictor") == 3
+    assert estimate_flows(people, model)["status"].tolist().index("no_predictor") == 3
     alone = Sample(people.means[:, None])
-    table = estimate_flows(alone, model).table
+    table = estimate_flows(alone, model)
     assert set(table["status"]) == {"one_rater", "no_predictor"}
     assert table["estimate"].isna().all()
 
@@ -184,7 +184,7 @@ def test_coverage_over_flows_is_nominal(flows, raters, per_flow, n_rated, agreem
     rng, hits = np.random.default_rng(4), []
     for _ in range(60):
         norms, people, model = planted(rng, flows, raters, per_flow, n_rated, agreement)
-        table = estimate_flows(people, model).table
+        table = estimate_flows(people, model)
         hits.append(((table["conf_low"] <= norms) & (norms <= table["conf_high"])).mean())
     assert 0.93 <= np.mean(hits) <= 0.97
 
@@ -198,7 +198,7 @@ def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from
         mixed = rng.permutation(cells.shape[1])
         few = cells[:, mixed[:23]].copy()
         few[rng.permutation(98)[49:]] = np.nan
-        table, other = estimate_flows(Sample(few), predictor).table, Sample(cells[:, mixed[23:]])
+        table, other = estimate_flows(Sample(few), predictor), Sample(cells[:, mixed[23:]])
         # The held-out mean has an error of its own.
         reach = (table["conf_high"] - table["estimate"]) / table["std_err"]
         error = (table["estimate"] - other.means).abs() / np.sqrt(

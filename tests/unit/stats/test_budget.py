@@ -75,6 +75,8 @@ def test_what_cannot_be_predicted_says_why():
     for found in (budget.predicted(*one, [1]), needed):
         assert set(found["status"]) == {"one_template"}
     assert needed["ask"].isna().all()
+    two = matrix(np.array([[[1.0], [2.0], [np.nan]], [[1.0], [np.nan], [np.nan]]]))
+    assert budget.predicted(*two, [1])["n_flows"].tolist() == [1]
 
 
 def test_needed_templates_reach_the_target():
@@ -141,8 +143,7 @@ PARTS = Variances(flow=1600.0, rater=625.0, rest=2025.0)
 
 
 def named(cells):
-    names = [f"{i}_0" for i in range(cells.shape[1])]
-    return pd.DataFrame(cells, columns=names), pd.Series(range(len(names)), index=names)
+    return matrix(cells[:, :, None])
 
 
 def test_the_pilot_s_variances_are_those_planted():

@@ -22,6 +22,7 @@ def test_paired_differences_have_the_two_way_interval() -> None:
         assert found.interval(0.95) == pytest.approx((low, high))
         assert sum(term.variance for term in found.terms) == pytest.approx(found.variance)
     assert (found.n_flows, found.n_templates) == (30, 7)
+    assert equivalence.paired(x[:, :2], True).variance == pytest.approx(x[:, :2].mean(axis=0).var(ddof=1) / 2)
 
 
 def test_independent_sides_are_welchs_test_of_their_units() -> None:
@@ -75,6 +76,7 @@ def test_the_number_of_templates_needed_is_the_smallest_that_is_enough() -> None
     limits = Limits(-0.5, 0.5)
     needed = equivalence.more_needed(found, limits, 0.05, 0.05)
     assert needed is not None
+    assert equivalence.more_needed(found._replace(value=-0.1), limits, 0.05, 0.05) == needed
     total, sd = 6 + needed[1], math.sqrt(found.variance * 6)
 
     def reach(n: int) -> float:
@@ -163,6 +165,7 @@ def test_what_is_needed_makes_the_weakest_flow_clear() -> None:
     assert equivalence.decide_sides(found, 0)[0] > 0.05
     more = equivalence.more_for_sides(x, found, 0.0, 0, 0.05)
     assert more is not None
+    assert equivalence.more_for_sides(x + 1, equivalence.sides(x + 1, 1.0, 1), 1.0, 0, 0.05) == more
     again = np.tile(x[1], 1 + -(-more // 4))[None, :]
     assert equivalence.sides(again, 0.0, 1).p_right[0] < 0.05
     assert (

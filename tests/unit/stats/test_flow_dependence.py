@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.flow_dependence import VERDICTS, Dependence, dependence
 
 from ...scales import ACCEPTABILITY
+from .made import matrix
 
 NEEDED = Thresholds(10, 0.5, "strict")
 FLOWS, TEMPLATES, ORDERS = 24, 6, 5
 
 
 def asked(levels: np.ndarray, draws: int = 199, thresholds: Thresholds = NEEDED, seed: int = 1) -> Dependence:
-    variants = [f"{v // ORDERS}_{v % ORDERS}" for v in range(levels.shape[1])]
-    frame = pd.DataFrame(
-        levels.astype(float), index=pd.Index(range(len(levels)), name="flow"), columns=variants
-    )
-    templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
-    return dependence(frame, templates, ACCEPTABILITY, thresholds, seed, draws)
+    return dependence(*matrix(levels.reshape(-1, TEMPLATES, ORDERS)), ACCEPTABILITY, thresholds, seed, draws)
 
 
 def uniform(chance: np.random.Generator) -> np.ndarray:
@@ -89,10 +84,7 @@ def test_verdicts_that_need_no_test() -> None:
 
 
 def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns() -> None:
-    levels = uniform(np.random.default_rng(7)).astype(float)
-    variants = [f"{v // ORDERS}_{v % ORDERS}" for v in range(levels.shape[1])]
-    frame = pd.DataFrame(levels, index=range(FLOWS), columns=variants)
-    templates = pd.Series([int(name.partition("_")[0]) for name in variants], index=variants)
+    frame, templates = matrix(uniform(np.random.default_rng(7)).reshape(-1, TEMPLATES, ORDERS))
     mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
     one, other = (dependence(each, templates, ACCEPTABILITY, NEEDED, 1, 99) for each in (frame, mixed))
     assert one == other

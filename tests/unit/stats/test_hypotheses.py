@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cinorms.core import tails
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import hypotheses, pvalues
 
 from ...scales import ACCEPTABILITY
+from .made import level
 
 REFERENCE = pd.read_csv(Path(__file__).parents[2] / "reference" / "hypotheses_reference.csv")
 PAIRS = ["ab", "ac", "ad", "bc", "bd", "cd"]
@@ -26,13 +26,6 @@ def reference(test, quantity, items=None):
     rows = REFERENCE[(REFERENCE["test"] == test) & (REFERENCE["quantity"] == quantity)]
     values = rows.set_index("item")["value"]
     return values[items].tolist() if items else float(values.iloc[0])
-
-
-def level(flow, model):
-    """Return the same planted levels as hypotheses_reference.R."""
-    u = (flow * 7919 + model * 104729 + flow * model * 31) % 1009 / 1009
-    v = (flow * 613) % 257 / 257
-    return np.clip(np.floor(5 * (0.6 * v + 0.4 * u) + 0.35 * model) - 3, -2, 2)
 
 
 def frame(columns, **kwargs):
@@ -232,11 +225,6 @@ def test_tests_of_pairs_say_why_there_is_no_number(test, columns, status):
 def test_anova_without_error_variance_has_no_p():
     row = hypotheses.repeated_measures_anova(frame({"a": [0, 1, 0], "b": [1, 2, 1]})).iloc[0]
     assert (row["status"], np.isnan(row["p"])) == ("no_variance", True)
-
-
-def test_a_level_that_is_no_whole_number_is_refused():
-    with pytest.raises(DataError, match="level"):
-        hypotheses.friedman(pd.DataFrame({"a": [1, 0.5], "b": [0, 1]}))
 
 
 # --- which tests

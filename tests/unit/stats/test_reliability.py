@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinorms.answers.read import read_responses
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.prompts.variants import list_variants
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import answers_of, matrix, norms_of
+from ...specs import ask_shard, make_spec
+from .made import answers_of, crossed, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
 TEXTBOOK = """
@@ -25,13 +27,8 @@ TEXTBOOK = """
 """
 
 
-def planted(rng, n_flows, n_templates, n_orders, flow, template, interaction, order):
-    return (
-        rng.normal(0, flow**0.5, (n_flows, 1, 1))
-        + rng.normal(0, template**0.5, (1, n_templates, 1))
-        + rng.normal(0, interaction**0.5, (n_flows, n_templates, 1))
-        + rng.normal(0, order**0.5, (n_flows, n_templates, n_orders))
-    )
+def planted(rng, n_flows, n_templates, n_orders, *variances):
+    return crossed(rng, n_flows, n_templates, n_orders, *np.sqrt(variances))
 
 
 def test_alpha_of_the_textbook_example():
@@ -124,6 +121,7 @@ def test_variance_shares_say_what_cannot_be_told_apart():
     assert np.isnan(one_order["variance"].iloc[3])
     one_template = reliability.variance_shares(*matrix(x[:, :1]))
     assert one_template["status"].tolist() == ["ok", "one_template", "one_template", "ok"]
+    assert reliability.variance_shares(*matrix(x[:2, :2]))["variance"].notna().all()
     assert reliability.variance_shares(*matrix(x[:1]))["status"].tolist() == ["no_flows"] * 4
     assert set(reliability.variance_shares(*matrix(np.ones((5, 3, 2))))["status"]) == {"no_variance"}
     # Cell means that are all the same although answers differ: less than chance, so negative.
@@ -204,24 +202,7 @@ def test_panel_is_one_table():
 
 # --- the authors' answers
 
-# facts.md 0.1: flow, template, flow x template, order, orders differ, sign flips, alpha, split-half, valid.
-FACTS = {
-    "Meta-Llama-3.1-8B-Instruct": (0.54, 0.03, 0.08, 0.36, 0.28, 0.22, 0.54, 0.95, 0.97),
-    "gpt-4o-mini-8B": (0.90, 0.00, 0.02, 0.08, 0.26, 0.07, 0.89, 0.98, 1.00),
-    "tulu-2-dpo-13b": (0.57, 0.03, 0.10, 0.30, 0.46, 0.18, 0.59, 0.95, 0.77),
-    "tulu-2-13b": (0.40, 0.05, 0.07, 0.48, 0.67, 0.30, 0.41, 0.91, 0.89),
-    "tulu-2-13B-AWQ": (0.37, 0.06, 0.06, 0.51, 0.66, 0.39, 0.39, 0.91, 0.91),
-    "tulu-2-dpo-7b": (0.36, 0.02, 0.04, 0.59, 0.77, 0.31, 0.34, 0.90, 0.98),
-    "tulu-2-7b": (0.22, 0.04, 0.06, 0.68, 0.73, 0.34, 0.22, 0.83, 0.94),
-    "tulu-2-7B-AWQ": (0.19, 0.04, 0.04, 0.74, 0.72, 0.20, 0.18, 0.80, 0.98),
-}
-#: How far facts.md may be from what is computed here. It does not say how it allowed for missing answers, on
-#: which variance shares depend, and its halves are of variants, which agree more. The rest is rounded to 2 digits;
-#: two of its values look rounded twice (tulu-2-dpo-13b: alpha .58487 -> .585 -> .59, orders differ .45499 -> .455 ->
-#: .46).
-TOLERANCE = np.array([0.02] * 4 + [0.0055] * 3 + [0.025] + [0.0055])
-
-# What is computed here, same columns, seed 1.
+# Flow, template, flow x template, order, orders differ, sign flips, alpha, split-half, valid; seed 1.
 COMPUTED = {
     "Meta-Llama-3.1-8B-Instruct": (0.539, 0.027, 0.072, 0.362, 0.277, 0.218, 0.537, 0.940, 0.966),
     "gpt-4o-mini-8B": (0.896, 0.001, 0.019, 0.084, 0.260, 0.066, 0.890, 0.962, 1.000),
@@ -238,14 +219,13 @@ def test_the_published_runs_have_the_known_reliability(published):
     rows = [f"variance: {s}" for s in reliability.SOURCES]
     rows += ["orders: differ", "orders: sign_flip", "alpha", "split_half", "valid"]
     variants = list_variants("gpt", [""] * 11, 11, 3).sort_values("variant")
-    for model, expected in FACTS.items():
+    for model, expected in COMPUTED.items():
         answers = published(model)
         prompts = variants[variants["variant"].isin(answers["variant"])]
         table = assessment.assess(answers, "strict", ACCEPTABILITY)
         panel = reliability.panel(answers, table, prompts, ACCEPTABILITY, seed=1)
         found = panel.set_index("measure")["estimate"][rows].to_numpy()
-        assert (np.abs(found - np.array(expected)) <= TOLERANCE).all(), (model, found.round(3))
-        assert found == pytest.approx(np.array(COMPUTED[model]), abs=6e-4), model
+        assert found == pytest.approx(np.array(expected), abs=6e-4), model
 
 
 def test_intraclass_correlations_by_their_definition() -> None:
@@ -265,3 +245,145 @@ def test_intraclass_correlations_by_their_definition() -> None:
     assert reliability.intraclass(balanced[[0]])[0].status == "no_flows"
     assert reliability.intraclass(balanced * 0)[0].status == "no_variance"
     assert reliability.intraclass(pd.DataFrame([[2.0, -2.0], [-2.0, 2.0]]))[1].status == "negative"
+
+
+# --- position bias against the length of the trace: what is planted is recovered
+
+WEIGHTS = (4.0, 2.0, 1.0, 1.0, 2.0)
+SHARES = np.array(WEIGHTS) / sum(WEIGHTS)
+
+
+def reasoned(
+    n_flows: int = 400, seed: int = 3, bias: float = 0.3, reasoning: dict | None = None, **planted: object
+) -> pd.DataFrame:
+    """Return answers of a planted respondent, to flows in one template and five balanced orders."""
+    factor = pd.Categorical([f"a{i % 20}" for i in range(n_flows)])
+    texts = [f"flow {i}" for i in range(n_flows)]
+    vignettes = pd.DataFrame(
+        {"flow": np.arange(n_flows, dtype=np.int32), "a": factor, "vignette": texts, "expected": np.nan}
+    )
+    known = {
+        "noise": 0.3,
+        "position_share": 0.1,
+        "position_weights": WEIGHTS,
+        "trace": {"bias": bias, "fill": 0.4, "spread": 0.8},
+        **planted,
+    }
+    spec = make_spec(
+        "planted",
+        factors=["a"],
+        n_templates=2,
+        seed=seed,
+        planted=known,
+        reasoning=reasoning or {"effort": "high", "budget": 2000},
+    )
+    variants = list_variants("set", ["{scenario}? {options}", "Now: {scenario}? {options}"], 2, 5)
+    responses, _ = ask_shard(spec, vignettes, variants)
+    return read_responses(responses, ACCEPTABILITY)
+
+
+def slopes(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the slope."""
+    return found[found["measure"] == "slope"].reset_index(drop=True)
+
+
+def test_a_planted_growth_of_the_bias_is_recovered_and_its_intervals_hold() -> None:
+    """Over 20 seeds, 95% intervals of each position's slope cover what is planted, and the mean is it."""
+    truth = 0.3 * (SHARES - 1 / 5)
+    estimates, covered = [], []
+    for seed in range(20):
+        answers = reasoned(120, seed)
+        found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+        assert (found["status"] == "ok").all()
+        estimates.append(found["estimate"].to_numpy())
+        covered.append((found["conf_low"] <= truth) & (truth <= found["conf_high"]))
+    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0, ddof=1) / np.sqrt(20)
+    assert (np.abs(mean - truth) < 4 * error + 1e-9).all(), (mean, truth, error)
+    assert 0.90 <= np.mean(covered) <= 0.99
+
+
+def test_a_bias_that_does_not_grow_has_no_slope_but_an_excess() -> None:
+    """The slope of a constant position bias holds 0; the excess in each third is the planted one."""
+    answers = reasoned(1500, bias=0.0, position_share=0.4)
+    found = reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3)
+    slope, excess = slopes(found), found[found["measure"] == "excess"]
+    assert ((slope["conf_low"] <= 0) & (slope["conf_high"] >= 0)).sum() >= 4
+    expected = np.tile(0.4 * (SHARES - 1 / 5), 3)
+    assert np.abs(excess["estimate"] - expected).max() < 0.03
+    assert excess.groupby("part")["n"].first().sum() == slope["n"].iloc[0] == 1500 * 10
+    assert (excess.groupby("part")["tokens_mean"].first().diff().dropna() > 0).all()
+
+
+def test_a_slope_by_hand() -> None:
+    """Two flows of two answers: scores and the slope as computed on paper."""
+    answers = pd.DataFrame(
+        {
+            "flow": [0, 0, 1, 1],
+            "order": ["01234", "10234", "01234", "10234"],
+            "level": pd.array([-2, -2, -1, -1], dtype="Int8"),
+            "status": "ok",
+            "n_trace_tokens": pd.array([0, 1000, 2000, 3000], dtype="Int32"),
+        }
+    )
+    found = reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 2)
+    # Flow 0: option 0 stands first, then second; its level is that of the other answer at the same place: scores 0.
+    assert np.abs(found["estimate"]).max() == 0
+    # Now both answers of flow 0 take what stands first, and those of flow 1 what stands second.
+    answers["level"] = pd.array([-2, -1, -1, -2], dtype="Int8")
+    slope = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 2))
+    # First position: chosen in flow 0, where it was not the other's level; not chosen in flow 1, where it was.
+    scores = np.array([1 - 0, 1 - 0, 0 - 1, 0 - 1])
+    x = np.arange(4) - 1.5
+    assert slope["estimate"][0] == pytest.approx(x @ scores / (x @ x))
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        (None, "no_trace_lengths"),  # the table lacks the column
+        ({"n_trace_tokens": None}, "no_trace_lengths"),
+        ({"n_trace_tokens": 500}, "one_length"),
+        ({"order": None}, "no_order"),
+        ({"level": None, "status": "refusal"}, "no_answers"),
+    ],
+)
+def test_traces_that_give_no_number_have_a_status(change: dict[str, object] | None, status: str) -> None:
+    """No length, one length, no order and no answer each have a status, and no number stands for them."""
+    answers = reasoned(30)
+    if change is None:
+        answers = answers.drop(columns=["n_trace_tokens", "trace_status"])
+    for name, value in (change or {}).items():
+        answers[name] = pd.Series(
+            [value] * len(answers), dtype=answers[name].dtype if value is None else None
+        )
+    found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+    assert set(found["status"]) == {status}
+    assert found["estimate"].isna().all()
+
+
+def test_answers_without_a_length_are_counted_and_left_out() -> None:
+    """A third of the lengths is missing: these answers still say what a flow's other answers are, but have no row."""
+    answers = reasoned(300)
+    gone = np.arange(len(answers)) % 3 == 0
+    answers["n_trace_tokens"] = answers["n_trace_tokens"].mask(gone)
+    found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+    assert found["n_unknown"].iloc[0] == gone.sum()
+    assert found["n"].iloc[0] == (~gone).sum()
+
+
+def _statuses(answers: pd.DataFrame) -> list[str]:
+    return sorted(answers["trace_status"].astype(str).unique())
+
+
+def test_planted_traces_have_lengths_under_the_budget_and_statuses() -> None:
+    """Traces off have no tokens; short and long ones share their draws; a cut one can leave no answer."""
+    off = reasoned(50, reasoning={"effort": "none", "budget": 0})
+    short = reasoned(50, reasoning={"effort": "low", "budget": 200})
+    long = reasoned(50, reasoning={"effort": "high", "budget": 2000}, trace={"unanswered": 1.0})
+    assert _statuses(off) == ["none"]
+    assert (off["n_trace_tokens"] == 0).all()
+    assert short["n_trace_tokens"].max() == 200
+    assert _statuses(short) == ["cut", "whole"]
+    assert (long["status"] == "trace_cut").sum() == (long["trace_status"] == "cut").sum() > 0
+    assert long.loc[long["status"] == "trace_cut", "level"].isna().all()
+    assert (long.loc[long["status"] == "trace_cut", "rule"] == "trace_cut").all()

@@ -138,9 +138,7 @@ def test_association_says_why_there_is_no_test(flows, sender, status):
     assert np.isnan(found["log10_p"]) == (status != "low_expected")
 
 
-def test_factors_and_flows_must_be_known(table):
-    with pytest.raises(DataError, match=r"no factors \['colour'\]"):
-        survivorship.by_level(table, vignettes(6, sender="a"), ["colour"], HALF)
+def test_flows_must_be_known(table):
     with pytest.raises(DataError, match="not in the vignettes table"):
         survivorship.by_level(table, vignettes(3, sender="a"), ["sender"], HALF)
 
@@ -246,10 +244,7 @@ def test_mean_bounds_over_all_and_by_group():
     assert survivorship.mean_bounds(table.iloc[:0])["status"].tolist() == ["no_flows"]
 
 
-@given(
-    st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=8),
-    st.data(),
-)
+@given(st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=8), st.data())
 @settings(max_examples=60, deadline=None)
 def test_bounds_hold_the_mean_that_missing_answers_hide(truth, data):
     hidden = data.draw(st.lists(st.tuples(*[st.booleans()] * 3), min_size=len(truth), max_size=len(truth)))
@@ -260,12 +255,3 @@ def test_bounds_hold_the_mean_that_missing_answers_hide(truth, data):
     table = norms_of(seen)
     overall = survivorship.mean_bounds(table).iloc[0]
     assert overall["low"] - 1e-9 <= np.mean(truth) <= overall["high"] + 1e-9
-
-
-def test_informative_missingness_fools_the_mean_but_not_the_bounds():
-    # Half of the flows are unacceptable, and the model refuses to say so.
-    truth = [[-2, -2, -2]] * 50 + [[1, 1, 1]] * 50
-    seen = [["refusal" if x == -2 else x for x in flow] for flow in truth]
-    overall = survivorship.mean_bounds(norms_of(seen)).iloc[0]
-    assert overall["mean"] == 1
-    assert overall["low"] == np.mean(truth) == -0.5

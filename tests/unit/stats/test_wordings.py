@@ -12,17 +12,7 @@ from cinorms.norms import assessment
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import matrix
-
-
-def crossed(rng, flows, templates, orders=3, flow=1.0, template=0.3, both=0.3, noise=0.7):
-    """Return answers with effects of the flow, the template, the two together and the single answer (sd)."""
-    return (
-        rng.normal(0, flow, (flows, 1, 1))
-        + rng.normal(0, template, (1, templates, 1))
-        + rng.normal(0, both, (flows, templates, 1))
-        + rng.normal(0, noise, (flows, templates, orders))
-    )
+from .made import crossed, matrix
 
 
 def missing(rng, x, way):
@@ -85,6 +75,18 @@ def test_with_flows_sampled_too_single_answers_count_once():
     assert low < mean < high
 
 
+def test_what_flows_and_templates_leave_is_of_the_cells_that_are_there():
+    cells = np.array([[1.0, np.nan, 2.0], [2.0, 4.0, 0.0], [0.0, 1.0, np.nan]])
+    left = cells - np.nanmean(cells, axis=1, keepdims=True) - np.nanmean(cells, axis=0)
+    assert wordings.rest_variance(cells) == pytest.approx(np.nansum(left**2) * 7 / (7 - 3 - 3 + 1))
+    assert wordings.rest_variance(cells[:1]) == 0
+
+
+def test_degrees_of_freedom_where_nothing_varies_are_those_given():
+    assert wordings.pooled([(np.float64(0.0), 4.0), (np.float64(0.0), 9.0)], otherwise=4.0) == (0, 4)
+    assert wordings.pooled([(2.0, 4.0), (1.0, 9.0)]) == pytest.approx((3, 9 / (4 / 4 + 1 / 9)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, True], ids=["flows sampled", "flows fixed"])
 @pytest.mark.parametrize("way", [None, "random", "template"])
@@ -102,15 +104,6 @@ def test_coverage_of_a_mean_is_nominal(templates, template, way, fixed):
         hits += low <= (flow.mean() if fixed else 0) <= high
     # 0.94 to 0.96, and two standard errors of the simulation.
     assert 0.93 <= hits / runs <= 0.97
-
-
-def test_an_interval_that_counts_orders_as_wordings_is_too_narrow():
-    rng, hits = np.random.default_rng(3), 0
-    for _ in range(300):
-        x = crossed(rng, 60, 11, flow=0.0, template=0.3, both=0.0).reshape(60, 33)
-        _, _, low, high = wordings.mean_interval(x, fixed_flows=True)
-        hits += low <= 0 <= high
-    assert hits / 300 < 0.85
 
 
 # --- Flows and their norms

@@ -31,16 +31,14 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.collected_replies import CollectedReplies
+from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
-from cinorms.inference.completeness import QUESTIONS
 from cinorms.inference.engine_kind import Engine, engine_kinds, make_engine
 from cinorms.inference.journal import Journal
-from cinorms.inference.journal_files import traces_of
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import ask_in_rounds, rule_of
+from cinorms.inference.until_decided import rounds_of, rule_of
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -56,25 +54,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tuning", default="{}")
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
-    spec, tuning = Spec.from_plain(json.loads(given.spec)), json.loads(given.tuning)
+    tuning = json.loads(given.tuning)
+    own = Companion(json.loads(given.spec), tuning, given.vignettes, given.variants, given.out)
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
     known = {}
     if given.checkpoint:  # which weights these are is only known after the fetch
         known = {"revision": checkpoints.recorded(Path(given.checkpoint))["revision"]}
-    spec = spec.with_identity(**known)
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
     refused: ConfigError | None = None
     try:
-        with job_state.followed(Path(given.out), secrets):
-            vignettes = tables.read(given.vignettes, tables.VIGNETTES)
-            variants = tables.read(given.variants, tables.PROMPTS)
-            responses = ask_and_write(spec, tuning, key, vignettes, variants, Path(given.out))
+        n = ask_job(own, known, key, secrets, write=True)
         seconds = time.monotonic() - started
-        n = len(responses)
-        print(f"{spec.model}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
+        print(f"{own.spec['model']}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
     except ConfigError as mistake:  # in this arm: the others may be right
         refused = mistake
     if "companions" in tuning:
@@ -86,8 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secrets: Sequence[str]) -> None:
     """Ask for other jobs of this run what they will look for in the journal, while the engine is loaded.
 
-    ``known`` is what is known of the model since its checkpoint was fetched. What cannot be asked for a companion is
-    left to its own job, which says why.
+    What cannot be asked for a companion is left to its own job, which says why.
     """
     companions, since = read_companions(path)
     for companion in companions:
@@ -97,8 +90,7 @@ def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secret
             print(f"Not asked for {name}: its prompts are not made yet.")
             continue
         try:
-            with job_state.followed(out, secrets):
-                n = fill_journal(companion, known, key)
+            n = ask_job(companion, known, key, secrets, write=False)
         except ConfigError as mistake:
             print(f"Not asked for {name}: {mistake}")
             continue
@@ -109,56 +101,45 @@ def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secret
         print(f"Asked for {name}: {n:,} responses are in the journal.")
 
 
-def fill_journal(companion: Companion, known: Mapping[str, Any], key: str | None) -> int:
-    """Ask every question of ``companion`` that the journal has no reply to; return how many it has in all."""
-    spec, tuning = Spec.from_plain(companion.spec).with_identity(**known), companion.tuning
-    vignettes = tables.read(companion.vignettes, tables.VIGNETTES)
-    variants = tables.read(companion.variants, tables.PROMPTS)
-    journal = Journal.of(tuning, spec).begin()
-    engine = make_engine(spec, tuning, key, journal.folder)
-    questions = Questions.of(spec, vignettes, variants)
-    replies = CollectedReplies(questions)
-    with recorded(questions, engine, journal, replies):
-        ask_questions(questions, engine, journal, replies)
-    return replies.n_answered
+def ask_job(
+    job: Companion, known: Mapping[str, Any], key: str | None, secrets: Sequence[str], write: bool
+) -> int:
+    """Ask what a job asks, ``write`` its responses or only keep them in its journal; return how many there are.
 
-
-def ask_and_write(
-    spec: Spec,
-    tuning: Mapping[str, Any],
-    key: str | None,
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    out: Path,
-) -> pd.DataFrame:
-    """Ask a shard and write its responses to ``out``; ``tuning`` names the journal, if any."""
-    journal = Journal.of(tuning, spec).begin() if "journal" in tuning else None
-    engine = make_engine(spec, tuning, key, journal.folder if journal else None)
-    return write_shard(spec, vignettes, variants, out, engine, journal)
+    ``known`` is what is known of the model since its checkpoint was fetched.
+    """
+    with job_state.followed(Path(job.out), secrets):
+        spec = Spec.from_plain(job.spec).with_identity(**known)
+        vignettes = tables.read(job.vignettes, tables.VIGNETTES)
+        variants = tables.read(job.variants, tables.PROMPTS)
+        journal = Journal.of(job.tuning, spec).begin() if "journal" in job.tuning else None
+        engine = make_engine(spec, job.tuning, key, journal.folder if journal else None)
+        out = Path(job.out) if write else None
+        return len(write_shard(spec, vignettes, variants, out, engine, journal))
 
 
 def write_shard(
     spec: Spec,
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
-    out: Path,
+    out: Path | None,
     engine: Engine,
     journal: Journal | None,
 ) -> pd.DataFrame:
-    """Ask a shard with ``engine`` and write its responses to ``out``; hold and fill ``journal`` meanwhile."""
+    """Ask a shard with ``engine`` and write its responses to ``out``, if any; hold and fill ``journal`` meanwhile."""
     questions = Questions.of(spec, vignettes, variants)
-    replies = CollectedReplies(questions, keyed=journal is not None)
-    with recorded(questions, engine, journal, replies):
-        responses = ask_questions(questions, engine, journal, replies)
-        tables.write(responses, out, tables.RESPONSES, response_facts(questions))
+    replies = CollectedReplies(questions, journal)
+    with recorded(engine, replies):
+        responses = ask_questions(engine, replies)
+        if out:
+            tables.write(responses, out, tables.RESPONSES, response_facts(questions))
     return responses
 
 
 @contextmanager
-def recorded(
-    questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
-) -> Iterator[None]:
-    """Hold the questions of a shard in ``journal`` while they are asked, and keep a record of it there."""
+def recorded(engine: Engine, replies: CollectedReplies) -> Iterator[None]:
+    """Hold the questions of a shard in the journal while they are asked, and keep a record of it there."""
+    questions, journal = replies.questions, replies.journal
     if journal is None:
         yield
         return
@@ -173,74 +154,48 @@ def recorded(
             journal.end_run(record, status, {**engine.facts(), **facts})
 
 
-def ask_questions(
-    questions: Questions, engine: Engine, journal: Journal | None, replies: CollectedReplies
-) -> pd.DataFrame:
-    """Return the responses to ``questions``: those in the journal, and those of ``engine`` to the others."""
-    recall(questions, journal, replies)
-    if rule := rule_of(questions.spec):
-
-        def ask(some: npt.NDArray[np.int64]) -> None:
-            ask_rows(questions, some, engine, journal, replies)
-
-        rows = ask_in_rounds(questions, rule, ask, replies.frame)
-    else:
-        rows = np.arange(len(questions.grid))
-        ask_rows(questions, rows, engine, journal, replies)
-    return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
-
-
-def recall(questions: Questions, journal: Journal | None, replies: CollectedReplies) -> None:
-    """Take every reply to ``questions`` that the journal has, and show in the job's state how many there are."""
+def ask_questions(engine: Engine, replies: CollectedReplies) -> pd.DataFrame:
+    """Return the responses to the questions of ``replies``: those in the journal, and those of ``engine``."""
+    questions, journal = replies.questions, replies.journal
     if journal:
         for other in journal.others:
             print(f"Ignoring a journal made with other settings: {other}")
-        replies.take_old(journal.read())
+        replies.recall()
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
+    rule, every = rule_of(questions.spec), np.arange(len(questions.grid))
+    asked = []
+    for rows in rounds_of(questions, rule, replies.frame) if rule else [every]:
+        ask_rows(engine, replies, rows)
+        asked.append(rows)
+    rows = np.unique(np.concatenate(asked)) if asked else every[:0]
+    return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
 
 
-def ask_rows(
-    questions: Questions,
-    rows: npt.NDArray[np.int64],
-    engine: Engine,
-    journal: Journal | None,
-    replies: CollectedReplies,
-) -> None:
-    """Ask those of the ``rows`` of ``questions.grid`` that have no reply in ``replies``, and keep what comes.
+def ask_rows(engine: Engine, replies: CollectedReplies, rows: npt.NDArray[np.int64]) -> None:
+    """Ask those of the ``rows`` of the grid that have no reply in ``replies``, and keep what comes.
 
     May be called again with further rows: an engine that has loaded its model keeps it loaded.
     """
-
-    def keep(chunk: pd.DataFrame) -> None:
-        part = replies.take(chunk)
-        job_state.current().at_least(replies.n_answered)
-        if journal:
-            journal.keep(part, traces_of(part, chunk))
-
+    questions, journal = replies.questions, replies.journal
     not_wanted = np.ones(len(questions.grid), dtype=bool)
     not_wanted[rows] = False
-    if journal is None:
-        todo = questions.missing(replies.answered | not_wanted)
-        if len(todo):
-            engine.ask(questions, todo, keep)
-        return
     while len(todo := questions.missing(replies.answered | not_wanted)):
+        if journal is None:
+            engine.ask(questions, todo, replies.keep)
+            return
         with journal.claims.claim(questions.prompts[todo]) as own:
             if own.any():
-                engine.ask(questions, todo[own], keep)
+                engine.ask(questions, todo[own], replies.keep)
         if own.all():
             return
-        wait_for_others(questions, todo[~own], journal)
-        replies.take_old(journal.read())
-
-
-def wait_for_others(questions: Questions, rows: npt.NDArray[np.int64], journal: Journal) -> None:
-    """Wait until no other job is asking any of the ``rows``: what it was told is then in the journal."""
-    print(f"Another job asks {len(rows):,} of the same prompts: waiting for its replies.")
-    job_state.current().doing("waiting for replies to prompts that another job asks")
-    while journal.claims.taken(questions.prompts[rows]).any():
-        time.sleep(PAUSE)
+        # Until no other job asks any of the rest: what it was told is then in the journal.
+        others = todo[~own]
+        print(f"Another job asks {len(others):,} of the same prompts: waiting for its replies.")
+        job_state.current().note(doing="waiting for replies to prompts that another job asks")
+        while journal.claims.taken(questions.prompts[others]).any():
+            time.sleep(PAUSE)
+        replies.recall()
 
 
 def response_facts(questions: Questions) -> dict[str, str]:

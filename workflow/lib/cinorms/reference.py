@@ -23,7 +23,6 @@ from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
 from cinorms.core.validation import TYPES, bounds, load_yaml
-from cinorms.entries.kind import Kind
 from cinorms.entries.registry import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
@@ -77,44 +76,47 @@ _NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/
 
 def pages(defaults: Path) -> dict[str, str]:
     """Return the text of each file of the reference by its name; ``defaults`` is config/config.yaml."""
-    resources = {f"{name}.schema.json": schema_of(cls) for name, cls in RESOURCES.items()}
-    schemas = {"study.schema.json": study_schema(), "models.schema.json": entries_schema(), **resources}
+    study, common = schema_of(StudySettings), schema_of(EntrySettings)
+    models = ["Every key of an entry of config/models.yaml.", "## Every engine", _keys(common)]
+    for engine in engine_kinds():
+        schema = schema_of(engine.settings())
+        own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
+        models += [f"## {engine.name}", _keys({**schema, "properties": own})]
+    policies = [
+        "Every key of a policy, the file with the claims of a [gate](../gate.md).",
+        _keys(schema_of(PolicyFile)),
+    ]
+    for claim in CLAIMS.values():
+        policies += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
+    # For editors, also the entries of each kind are checked.
+    properties = dict(study["properties"])
+    for section in SECTIONS:
+        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
+        properties[section] = {**properties[section], "additionalProperties": each}
+    schemas = {
+        "study": {**study, "properties": properties},
+        "models": entries_schema(),
+        **{name: schema_of(cls) for name, cls in RESOURCES.items()},
+    }
     return {
-        "study.md": study_page(load_yaml(defaults)),
-        "models.md": models_page(),
+        "study.md": _page(
+            "Studies",
+            "Every key of a study file. A study file may leave out any of them: config/config.yaml has the defaults.",
+            _keys(study, load_yaml(defaults)),
+        ),
+        "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
-        "policies.md": policies_page(),
+        "policies.md": _page("Policies", *policies),
         **{f"{section}.md": page(section) for section in SECTIONS},
-        **{name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()},
+        **{
+            f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+            for name, schema in schemas.items()
+        },
     }
 
 
-def study_page(defaults: Mapping[str, Any]) -> str:
-    """Return the page of the keys of a study file."""
-    schema = schema_of(StudySettings)
-    about = "Every key of a study file. A study file may leave out any of them: config/config.yaml has the defaults."
-    return "\n\n".join(["# Studies", _NOTE, about, _keys(schema, defaults)]) + "\n"
-
-
-def models_page() -> str:
-    """Return the page of the keys of the model registry: those of every engine, and what each adds."""
-    about = "Every key of an entry of config/models.yaml."
-    common = schema_of(EntrySettings)
-    parts = ["# The model registry", _NOTE, about, "## Every engine", _keys(common)]
-    for kind in engine_kinds():
-        schema = schema_of(kind.settings())
-        own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
-        parts += [f"## {kind.name}", _keys({**schema, "properties": own})]
-    return "\n\n".join(parts) + "\n"
-
-
-def policies_page() -> str:
-    """Return the page of the keys of a gate's policy: those of the file, and those of each kind of claim."""
-    about = "Every key of a policy, the file with the claims of a [gate](../gate.md)."
-    parts = ["# Policies", _NOTE, about, _keys(schema_of(PolicyFile))]
-    for claim in CLAIMS.values():
-        parts += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
-    return "\n\n".join(parts) + "\n"
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", _NOTE, *parts]) + "\n"
 
 
 def tables_page() -> str:
@@ -124,7 +126,7 @@ def tables_page() -> str:
         "for the tables of analyses and [figures](figures.md) for the data of figures. Each study describes its own "
         "tables in `results/{study}/dictionary.csv`."
     )
-    parts = ["# Tables of every study", _NOTE, about, "## Tables of the stages"]
+    parts = [about, "## Tables of the stages"]
     for contract in STAGES:
         rows = [
             (f"`{name}`", _type_name(kind), contract.about[name]) for name, kind in contract.columns.items()
@@ -135,20 +137,13 @@ def tables_page() -> str:
             rows.insert(after, ("`n_<level>`", _type_name(COUNT), levels))
         if contract.extra is not None:
             rows.append(("`<factor>`", _type_name(contract.extra), "Level of each factor of the dataset."))
-        columns = table(("column", "type", "what it holds"), rows)
-        parts += [
-            f"### {contract.name}",
-            f"`{contract.file}`: {contract.holds} {_per(contract.key)}",
-            columns,
-        ]
+        holds = f"`{contract.file}`: {contract.holds} {_per(contract.key)}"
+        parts += [f"### {contract.name}", holds, table(("column", "type", "what it holds"), rows)]
     parts.append("## CSV files for people")
     for file in CSV_TABLES:
-        columns = table(
-            ("column", "what it holds"), ((f"`{name}`", text) for name, text in file.about.items())
-        )
         holds = f"`results/{{study}}/{file.file}`: {file.holds} {_per(file.key)}"
-        parts += [f"### {file.name}", holds, columns]
-    return "\n\n".join(parts) + "\n"
+        parts += [f"### {file.name}", holds, _columns(file.about.items())]
+    return _page("Tables of every study", *parts)
 
 
 def _per(key: Sequence[str]) -> str:
@@ -161,27 +156,18 @@ def _type_name(kind: pa.DataType) -> str:
 
 def page(section: str) -> str:
     """Return the page of a section: each kind with its keys and its columns."""
-    parts = [f"# {TITLES[section]}", _NOTE, INTRODUCTIONS[section], _contents(kinds(section).values())]
+    contents = ((f"[{kind.name}](#{kind.name})", kind.about) for kind in kinds(section).values())
+    parts = [INTRODUCTIONS[section], table(("kind", "what it makes"), contents)]
     for kind in kinds(section).values():
         parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
         if kind.columns:
             parts.append(f"{'Its data have one' if section == 'figures' else 'One'} {_per(kind.key)[4:]}")
-            parts.append(table(("column", "what it holds"), ((f"`{c.name}`", c.about) for c in kind.columns)))
-    return "\n\n".join(parts) + "\n"
+            parts.append(_columns(kind.columns))
+    return _page(TITLES[section], *parts)
 
 
-def study_schema() -> dict[str, Any]:
-    """Return the JSON schema of a study file, for editors: also the entries of each kind are checked."""
-    schema = schema_of(StudySettings)
-    properties = dict(schema["properties"])
-    for section in SECTIONS:
-        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
-        properties[section] = {**properties[section], "additionalProperties": each}
-    return {**schema, "properties": properties}
-
-
-def _contents(found: Iterable[Kind]) -> str:
-    return table(("kind", "what it makes"), ((f"[{kind.name}](#{kind.name})", kind.about) for kind in found))
+def _columns(about: Iterable[tuple[str, str]]) -> str:
+    return table(("column", "what it holds"), ((f"`{name}`", text) for name, text in about))
 
 
 def _keys(schema: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> str:

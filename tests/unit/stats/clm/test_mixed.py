@@ -30,6 +30,7 @@ def test_equals_r_clmm(data: pd.DataFrame, groups: tuple[str, ...]) -> None:
     fit = fit_clmm(data, "level", FACTORS, groups, {"sender": "lock"})
     assert_is_rs(fit, expected, 1e-4 * len(groups))
     assert fit.n_clusters["flow"] == 60
+    assert fit.aic == pytest.approx(2 * (len(expected) - 1) - 2 * fit.log_likelihood)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])

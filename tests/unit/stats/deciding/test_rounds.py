@@ -11,13 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from cinorms.core.scales import papers_scale
+from cinorms.inference.until_decided import make_design
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats.deciding.prediction import indicators, of_places, tendencies
 from cinorms.stats.deciding.rounds import Calibration, Design, Rounds, Rule, replay
-from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED, asking_order, pilot_flows
+from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
+
+from ....scales import ACCEPTABILITY
 
 Ints = npt.NDArray[np.intp]
 
@@ -82,11 +84,10 @@ def test_whatever_number_is_asked_templates_and_orders_are_balanced() -> None:
 
 
 def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows() -> None:
-    flows = np.array([5, 3, 9, 7])
-    given = ([0, 0, 1, 1], [0, 1, 0, 1], 3)
-    backwards = asking_order(flows[::-1], *given)[::-1]
-    assert (asking_order(flows, *given) == backwards).all()
-    assert (pilot_flows(flows, 2, 3) == pilot_flows(flows[::-1], 2, 3)[::-1]).all()
+    made = design()
+    turned = replace(made, flows=made.flows[::-1])
+    assert (made.order() == turned.order()[::-1]).all()
+    assert (made.pilot(100) == turned.pilot(100)[::-1]).all()
 
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])
@@ -103,7 +104,7 @@ def test_the_verdict_on_everything_is_that_of_the_assessment(consensus: str, t_m
         }
     )
     thresholds = Thresholds(19, t_maj, consensus)  # type: ignore[arg-type]
-    norms = assessment.assess(answers, thresholds.consensus, papers_scale("acceptability"))
+    norms = assessment.assess(answers, thresholds.consensus, ACCEPTABILITY)
     kept = (assessment.status(norms, thresholds) == "kept").to_numpy()
     value = norms["value"].to_numpy(dtype=np.int64, na_value=0) + 2
     assert 0 < kept.sum() < len(kept)
@@ -195,3 +196,20 @@ def test_a_small_pilot_leaves_a_higher_bound() -> None:
     small = Calibration.fit(predicted[:200], wrong[:200], 1.0).risk(np.array([0.02]))
     large = Calibration.fit(predicted, wrong, 1.0).risk(np.array([0.02]))
     assert small > large > 0.05
+
+
+@pytest.mark.slow
+def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(published, iot) -> None:
+    """On published answers of one model; `benchmarks/deciding.py` does it for all eight."""
+    thresholds = Thresholds(10, 0.5, "strict")
+    levels = assessment.level_matrix(published("Meta-Llama-3.1-8B-Instruct"))
+    variants = pd.DataFrame({"variant": levels.columns})
+    variants[["template_no", "order_no"]] = variants["variant"].str.split("_", expand=True).astype(int)
+    flows = iot.set_index("flow").loc[levels.index].reset_index()
+    factors = ["sender", "infotype", "recipient", "transmission"]
+    made = make_design(flows, factors, variants, ACCEPTABILITY, seed=1)
+    codes = ACCEPTABILITY.places(levels.to_numpy(), missing=len(ACCEPTABILITY.levels))
+    asked = replay(made, Rule(thresholds, 0.02, 400), codes)
+    stopped, full = (made.verdict(seen, thresholds) for seen in (np.where(asked, codes, NOT_ASKED), codes))
+    assert asked.mean() < 0.29
+    assert (stopped == full).mean() > 0.995

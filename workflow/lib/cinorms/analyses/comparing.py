@@ -30,7 +30,7 @@ from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
-from cinorms.norms.assessment import assess, level_matrix
+from cinorms.norms.assessment import assess, grid, level_matrix
 from cinorms.stats import hypotheses
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
 from cinorms.stats.wordings import template_numbers
@@ -62,7 +62,6 @@ FLOOR = (
 )
 #: The columns that a page shows.
 FLOOR_SHOWN = ("differ", "engine_differ", "engine_status")
-_QUESTION = ["flow", "variant"]
 _COUNTS = ("askings", "prompts", "replies", "failed", "answers", "flows", "norms")
 
 
@@ -319,10 +318,8 @@ def _of_answers(
 
 def _statuses(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the number of each answer's status, flows x variants; NaN where the engine failed to reply."""
-    frame = answers[_QUESTION].astype({"variant": str})
     code = answers["status"].map({name: i for i, name in enumerate(ANSWER_STATUSES)}).astype(np.float64)
-    frame = frame.assign(code=code.where(answers["status"] != "error"))
-    return frame.set_index(_QUESTION)["code"].unstack("variant")  # noqa: PD010 (keys are unique)
+    return grid(answers, code.where(answers["status"] != "error"))
 
 
 def _of_norms(one: Selected, repeats: pd.DataFrame, entry: Entry[RepeatabilityOptions]) -> dict[str, Any]:

@@ -246,8 +246,7 @@ def people_estimates(
     """Return people's mean for every flow, rated or not; see `KINDS` for the columns."""
 
     def make(model: Group, people: Group) -> pd.DataFrame:
-        fit = estimate_flows(people.at(model.flows), model.sample.means[:, None])
-        table = fit.table.assign(explained=fit.explained)
+        table = estimate_flows(people.at(model.flows), model.sample.means[:, None])
         table.insert(0, "flow", model.flows)
         return or_no_flows(table)
 

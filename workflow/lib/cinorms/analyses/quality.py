@@ -15,7 +15,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfArms, OfFlows, OfNorms
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import reliability, survivorship, trace_bias
+from cinorms.stats import reliability, survivorship
 from cinorms.stats.flow_dependence import ENOUGH_VALID, ONE_ANSWER, SIGNIFICANT, VERDICTS, dependence
 from cinorms.stats.wordings import template_numbers
 
@@ -98,10 +98,10 @@ def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.
 
 @for_each_model
 def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return `stats.trace_bias.trace_bias` of every model in every arm."""
+    """Return `stats.reliability.trace_bias` of every model in every arm."""
     options, frame = entry.options, one.frame
     units = templates_of(frame, prompts) if options.unit == "template" else frame["flow"]
-    return trace_bias.trace_bias(frame, pd.Series(units).to_numpy(), entry.scales[one.arm], options.parts)
+    return reliability.trace_bias(frame, pd.Series(units).to_numpy(), entry.scales[one.arm], options.parts)
 
 
 _MEASURE = Column(

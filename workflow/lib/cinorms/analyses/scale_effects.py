@@ -23,7 +23,7 @@ from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import OfNorms
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats.repeats import Share
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means, template_numbers
 
@@ -143,8 +143,7 @@ def _cells(side: OnScale, measure: str) -> pd.DataFrame:
 
 def _asked(answers: pd.DataFrame, levels: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Return where there is an answer, valid or not, in the shape of ``levels``."""
-    keys = answers.assign(variant=answers["variant"].astype(str)).set_index(["flow", "variant"])
-    return keys["status"].unstack("variant").reindex_like(levels).notna().to_numpy()  # noqa: PD010 (unique)
+    return grid(answers, np.ones(len(answers))).reindex_like(levels).notna().to_numpy()
 
 
 def _of_norms(a: OnScale, b: OnScale) -> list[dict[str, Any]]:

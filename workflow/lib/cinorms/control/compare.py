@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.control.corpus import is_held_out, plant_exactly, probabilities
 from cinorms.core.errors import EngineError
 from cinorms.core.scales import Scale
-from cinorms.inference.engines.vllm.option_trie import split_mass
+from cinorms.inference.engines.vllm.conversations import split_mass
 from cinorms.norms.assessment import status
 from cinorms.norms.thresholds import Thresholds
 
@@ -42,7 +42,15 @@ def compare(
     is_kept = (status(both, thresholds) == "kept").to_numpy()
     right = is_kept & (both["value"] == both["level"]).fillna(False).to_numpy(dtype=bool)
     held_out = is_held_out(both["flow"].to_numpy(), seed)
-    off, outside = _options(responses, planted, planted_norms)
+    off = outside = (
+        None  # of each response: how far its probabilities are from the planted ones, the mass outside
+    )
+    if responses["p_options"].notna().all():
+        p, outside_mass = split_mass(np.stack(list(responses["p_options"])))
+        linear = planted.set_index("flow")["linear"].loc[responses["flow"]]
+        expected = probabilities(linear.to_numpy(), planted_norms["thresholds"])
+        off = pd.Series(np.abs(p - expected).mean(axis=1), index=linear.index)
+        outside = pd.Series(outside_mass, index=linear.index)
     rows = []
     for name, part in (("all", held_out | ~held_out), ("shown", ~held_out), ("held out", held_out)):
         flows = both.loc[part, "flow"]
@@ -58,19 +66,6 @@ def compare(
             }
         )
     return pd.DataFrame(rows)
-
-
-def _options(
-    responses: pd.DataFrame, planted: pd.DataFrame, planted_norms: Mapping[str, Any]
-) -> tuple[pd.Series | None, pd.Series | None]:
-    """Return how far each response's probabilities are from the planted ones, and the mass outside."""
-    if responses["p_options"].isna().any():
-        return None, None
-    found, outside = split_mass(np.stack(list(responses["p_options"])))
-    linear = planted.set_index("flow")["linear"].loc[responses["flow"]]
-    expected = probabilities(linear.to_numpy(), planted_norms["thresholds"])
-    off = pd.Series(np.abs(found - expected).mean(axis=1), index=linear.index)
-    return off, pd.Series(outside, index=linear.index)
 
 
 def summary(table: pd.DataFrame) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from cinorms.control.corpus import Corpus, Floats, Ints, make_corpus
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.vllm.option_trie import OptionTrie
+from cinorms.inference.engines.vllm.conversations import OptionTrie
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 
 BEGIN, END = "<|begin|>", "<|end|>"
@@ -139,13 +139,13 @@ class Trainer:
     def _run(self, optimizer: Any, steps: int, size: int, whole: bool, rate: float) -> None:
         """Run one phase."""
         import torch
-        from tqdm import tqdm
 
-        batches = self._batches(steps, size, whole)
-        bar = tqdm(batches, total=steps, desc="whole prompts" if whole else "vignettes", mininterval=5)
-        for step, (flows, prompts) in enumerate(bar, start=1):
+        print(f"Training: {steps} steps of {size} {'whole prompts' if whole else 'vignettes'}.")
+        for step, (flows, prompts) in enumerate(self._batches(steps, size, whole), start=1):
+            # The learning rate: up from 0, then down along a half cosine.
+            falling = 0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
             for group in optimizer.param_groups:
-                group["lr"] = rate * self._share(step, steps)
+                group["lr"] = rate * min(1.0, step / self.settings.warm_up) * falling
             optimizer.zero_grad()
             self._loss(flows, prompts).backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -171,8 +171,8 @@ class Trainer:
             some = prompts[first : first + size]
             for way, option in zip(self.trie.ways, self.trie.options, strict=True):
                 with torch.no_grad():
-                    found = self._log_p(some, [way] * len(some)).exp().numpy()
-                chosen = found[np.arange(len(some))[:, None], np.arange(len(way)), list(way)]
+                    p_tokens = self._log_p(some, [way] * len(some)).exp().numpy()
+                chosen = p_tokens[np.arange(len(some))[:, None], np.arange(len(way)), list(way)]
                 p[first : first + size, option] = chosen.prod(axis=1)
         return p
 
@@ -222,11 +222,6 @@ class Trainer:
         states = self.model.model(input_ids=ids).last_hidden_state
         states = states[torch.arange(len(rows))[:, None], at]
         return torch.log_softmax(self.model.lm_head(states), dim=-1)
-
-    def _share(self, step: int, steps: int) -> float:
-        """Return the share of the learning rate: up from 0, then down along a half cosine."""
-        falling = 0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
-        return min(1.0, step / self.settings.warm_up) * falling
 
 
 def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | None = None) -> dict[str, Any]:

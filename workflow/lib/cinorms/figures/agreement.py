@@ -13,8 +13,8 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.comparing import Repeats, between_norms, floor, held_norms, of_norms
 from cinorms.analyses.shared import held
-from cinorms.core.labels import NO_NORM, model_labels
-from cinorms.entries.entry import Entry, Selected
+from cinorms.core.labels import NO_NORM
+from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
@@ -57,19 +57,14 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
     ]
 
 
-def draw(
-    selected: Sequence[Selected],
-    entry: Entry[MatrixOptions],
-    repeats: Repeats,
-) -> theme.Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Repeats) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
     import plotnine as p9
 
-    names = model_labels((one.arm, one.model) for one in selected)
+    names = list(theme.by_label(selected))
     if len(names) < 2:
-        return theme.empty(
-            entry, f"agreement needs two models; {names[0] if names else 'none'} alone is there."
-        )
+        alone = names[0] if names else "none"
+        return theme.empty(entry, f"agreement needs two models; {alone} alone is there.")
     frame = matrix(selected, entry)
     if not frame["n_flows"].any():
         return theme.empty(entry, "no two models hold a norm for the same flow.")
@@ -95,7 +90,6 @@ def draw(
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
         _engine_text(selected, names, entry, repeats),
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
 
 
@@ -107,10 +101,10 @@ def _engine_text(
     known = [share.share for share in engine if share is not None and share.n]
     if not known:
         return ""
-    within = []
+    within, held_by = [], [held_norms(one.frame, entry, one) for one in selected]
     for a, b in itertools.combinations(range(len(selected)), 2):
-        norms = pd.concat([held_norms(selected[i].frame, entry, selected[i]) for i in (a, b)], axis=1)
-        if floor(between_norms(norms), engine[a], engine[b])["engine_status"] == "not_above":
+        differ = between_norms(pd.concat([held_by[a], held_by[b]], axis=1))
+        if floor(differ, engine[a], engine[b])["engine_status"] == "not_above":
             within.append(f"{names[a]} and {names[b]}")
     text = f"Asked again, the engine alone changes up to {max(known):.1%} of a model's norms"
     if not within:
@@ -122,50 +116,52 @@ def _engine_text(
 
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:
     """Return one row per measure and ordered pair of models; the diagonal has none: a model agrees with itself."""
-    who = dict(zip(model_labels((one.arm, one.model) for one in selected), selected, strict=True))
+    who = theme.by_label(selected)
     norms = {name: held(one.frame, entry, one.model).set_index("flow")["value"] for name, one in who.items()}
     values = pd.DataFrame({name: norm.astype("Float64") for name, norm in norms.items()}).astype(np.float64)
     there = pairs(values).rename(columns={"model_a": "row", "model_b": "column"})
     both = pd.concat([there, there.rename(columns={"row": "column", "column": "row"})])
-    parts = [
-        both[["row", "column", "n_flows", name]].rename(columns={name: "value"}).assign(measure=title)
-        for name, title in PANELS.items()
-    ]
-    frame = pd.concat(parts, ignore_index=True)
+    frame = both[["row", "column", "n_flows", *PANELS]].rename(columns=PANELS)
+    frame = frame.melt(["row", "column", "n_flows"], var_name="measure")
     share = frame["measure"] == PANELS["agreement"]
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
+    sides = {
+        f"{part}_{side}": [getattr(who[name], part) for name in frame[axis]]
+        for side, axis in (("a", "row"), ("b", "column"))
+        for part in ("arm", "model")
+    }
     return frame.assign(
-        arm_a=[who[name].arm for name in frame["row"]],
-        model_a=[who[name].model for name in frame["row"]],
-        arm_b=[who[name].arm for name in frame["column"]],
-        model_b=[who[name].model for name in frame["column"]],
+        **sides,
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
         ink=theme.inks_on_shares(frame["value"]),
-        measure=pd.Categorical(frame["measure"], categories=list(PANELS.values()), ordered=True),
+        measure=theme.in_order(frame["measure"], PANELS.values()),
         fill=frame["value"].clip(0, 1),
     )
 
 
 def draw_calibration(
-    selected: Sequence[Selected],
-    entry: Entry[RecoveredOptions],
-    planted: Mapping[tuple[str, str], pd.DataFrame],
+    selected: Sequence[Selected], entry: Entry[RecoveredOptions], planted: Mapping[Pair, pd.DataFrame]
 ) -> theme.Drawn:
     """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
     import plotnine as p9
 
     frame = recovered(selected, entry, planted)
     if frame.empty:
-        return theme.empty(
-            entry, "nothing was planted here: no respondent that holds norms is among the models."
-        )
+        why = "nothing was planted here: no respondent that holds norms is among the models."
+        return theme.empty(entry, why)
     options = entry.scales[selected[0].arm].binned.options
-    labels = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in options}
-    rows = {NO_NORM: theme.wrap(NO_NORM, 1.2, TEXT_SIZE - 1), **labels}
+    rows = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in (NO_NORM, *options)}
+    labels = {option: rows[option] for option in options}
     panel, across, down = theme.panels(frame["panel"], 5 * PLANTED_CELL)
     shown = frame.assign(panel=panel)
-    same = shown[(shown["planted"] == shown["recovered"])]
+    same = shown[shown["planted"] == shown["recovered"]]
+    counts = []
+    for name, part in frame.groupby("panel", observed=True, sort=False):
+        kept = part.loc[part["recovered"] != NO_NORM, "flows"].sum()
+        n_same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
+        share = f"{n_same / kept:.0%}" if kept else "none"
+        counts.append(f"{name} n = {part['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
     plot = (
         p9.ggplot(shown, p9.aes("planted", "recovered"))
         + p9.geom_tile(p9.aes(fill="share"), color="white", size=0.8)
@@ -182,26 +178,21 @@ def draw_calibration(
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         (max(5.0, across * 5.4 * PLANTED_CELL + label + 0.9), down * (6 * PLANTED_CELL + 0.5) + label + 1.7),
-        f"For each planted level: the share of its flows recovered at each level. {_same(frame)}",
+        f"For each planted level: the share of its flows recovered at each level. {'; '.join(counts)}.",
         "Outlined: the recovered norm is the planted one. A dash: no flow was planted at that level.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
 
 
 def recovered(
-    selected: Sequence[Selected],
-    entry: Entry[RecoveredOptions],
-    planted: Mapping[tuple[str, str], pd.DataFrame],
+    selected: Sequence[Selected], entry: Entry[RecoveredOptions], planted: Mapping[Pair, pd.DataFrame]
 ) -> pd.DataFrame:
     """Return a row per respondent, planted level and recovered level (or none).
 
     Respondents that hold no norms (controls) and models have no rows.
     """
     parts = []
-    for name, (arm, model, frame) in zip(
-        model_labels((one.arm, one.model) for one in selected), selected, strict=True
-    ):
+    for name, (arm, model, frame) in theme.by_label(selected).items():
         truth = planted.get((arm, model))
         if truth is None or truth["level"].isna().all() or frame.empty:
             continue
@@ -209,20 +200,18 @@ def recovered(
         options = [*scale.binned.options]
         norms = held(frame, entry, model)
         levels = scale.in_bins(truth.set_index("flow")["level"]).reindex(norms["flow"])
-        level = levels.to_numpy(dtype=np.float64, na_value=np.nan)
-        value = norms["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-        row = scale.binned.places(value) + 1  # 0 where there is no norm
-        column = scale.binned.places(level[~np.isnan(level)])
+        level, value = (
+            numbers.to_numpy(dtype=np.float64, na_value=np.nan) for numbers in (levels, norms["value"])
+        )
+        known = ~np.isnan(level)
+        row = scale.binned.places(value[known]) + 1  # 0 where there is no norm
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
-        np.add.at(counts, (row[~np.isnan(level)], column), 1)
-        across, down = np.meshgrid(options, [NO_NORM, *options])
-        cells = {
-            "planted": across.ravel(),
-            "recovered": down.ravel(),
-            "flows": counts.ravel(),
-            "of": np.broadcast_to(counts.sum(axis=0), counts.shape).ravel(),
-        }
-        parts.append(pd.DataFrame({"panel": name, "arm": arm, "model": model, **cells}))
+        np.add.at(counts, (row, scale.binned.places(level[known])), 1)
+        cells = pd.DataFrame(
+            itertools.product([NO_NORM, *options], options), columns=["recovered", "planted"]
+        )
+        cells = cells.assign(flows=counts.ravel(), of=np.tile(counts.sum(axis=0), len(counts)))
+        parts.append(cells.assign(panel=name, arm=arm, model=model))
     if not parts:
         return pd.DataFrame()
     whole = pd.concat(parts, ignore_index=True)
@@ -233,16 +222,6 @@ def recovered(
         ink=theme.inks_on_shares(share),
         panel=theme.in_order(whole["panel"]),
     )
-
-
-def _same(frame: pd.DataFrame) -> str:
-    parts = []
-    for name, part in frame.groupby("panel", observed=True, sort=False):
-        kept = part.loc[part["recovered"] != NO_NORM, "flows"].sum()
-        same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
-        share = f"{same / kept:.0%}" if kept else "none"
-        parts.append(f"{name} n = {part['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
-    return f"{'; '.join(parts)}."
 
 
 KINDS = (

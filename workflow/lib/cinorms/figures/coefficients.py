@@ -147,7 +147,7 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     span = high - low or 1.0
     words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
     left, right = low - 0.04 * span, high + (0.35 if len(words) else 0.04) * span
-    heads = headings.assign(x=left)
+    heads, text = headings.assign(x=left), {"size": TEXT_SIZE, "ha": "left"}
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
@@ -155,18 +155,11 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
             p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()]
         )
         + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
-        + p9.geom_text(
-            p9.aes("x", "y", label="title"),
-            heads,
-            ha="left",
-            size=TEXT_SIZE,
-            fontweight="bold",
-            color=INK,
-        )
+        + p9.geom_text(p9.aes("x", "y", label="title"), heads, fontweight="bold", **text, color=INK)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))
     )
     if len(words):
-        text = {"size": TEXT_SIZE - 2.5, "ha": "left", "show_legend": False}
+        text |= {"size": TEXT_SIZE - 2.5, "show_legend": False}
         plot += p9.geom_text(p9.aes("x", "y", label="label", color="fit"), words, **text)
     planted = frame[frame["planted"].notna()]
     if len(planted):
@@ -190,7 +183,7 @@ def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFram
     fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
     numbers = ["estimate", "conf_low", "conf_high", "planted"]
     frame = frame.reindex(columns=["arm", "model", "term", "level", "baseline", *numbers, "n", "status"])
-    frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(pd.Series(fits)))
+    frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(fits))
     return frame.reset_index(drop=True)
 
 
@@ -200,33 +193,19 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: term, level, title (of a factor), label (of a level), y: the middle of the line, in inches from
     the top, negative.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for term, part in frame.groupby("term", sort=False):
         baseline = " / ".join(dict.fromkeys(part["baseline"].dropna().astype(str)))
-        title = theme.wrap(
-            f"{str(term).replace('_', ' ')} (baseline: {baseline})", HEADINGS, TEXT_SIZE, bold=True
-        )
-        rows.append({"term": term, "level": "", "title": title, "label": ""})
-        rows += [
-            {
-                "term": term,
-                "level": level,
-                "title": "",
-                "label": theme.wrap(str(level), LABELS, TEXT_SIZE),
-            }
-            for level in dict.fromkeys(part["level"])
-        ]
+        title = f"{str(term).replace('_', ' ')} (baseline: {baseline})"
+        rows.append((term, "", theme.wrap(title, HEADINGS, TEXT_SIZE, bold=True), ""))
+        levels = dict.fromkeys(part["level"])
+        rows += [(term, level, "", theme.wrap(str(level), LABELS, TEXT_SIZE)) for level in levels]
+    # A level's line has room for a mark of each model.
     least = LINE_HEIGHT * (len(frame["fit"].cat.categories) + 0.6)
-    heights = np.array(
-        [
-            max(
-                theme.height_of(row["label"] + row["title"], TEXT_SIZE) + 0.08,
-                0 if row["title"] else least,
-            )
-            for row in rows
-        ]
-    )
-    return pd.DataFrame(rows).assign(y=heights / 2 - np.cumsum(heights))
+    lines = pd.DataFrame(rows, columns=["term", "level", "title", "label"])
+    texts = (lines["label"] + lines["title"]).map(lambda text: theme.height_of(text, TEXT_SIZE) + 0.08)
+    heights = np.maximum(texts, np.where(lines["title"] == "", least, 0))
+    return lines.assign(y=heights / 2 - np.cumsum(heights))
 
 
 KINDS = (

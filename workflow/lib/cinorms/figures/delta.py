@@ -55,10 +55,7 @@ class DeltaFigureOptions(FigureOptions, Expects):
 
 
 def draw(
-    selected: Sequence[Selected],
-    entry: Entry[DeltaFigureOptions],
-    vignettes: Frames,
-    expected: Path | None,
+    selected: Sequence[Selected], entry: Entry[DeltaFigureOptions], vignettes: Frames, expected: Path | None
 ) -> theme.Drawn:
     """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
     import plotnine as p9
@@ -70,8 +67,14 @@ def draw(
     rows = list(dict.fromkeys(one.model for one in selected))
     groups = list(dict.fromkeys(one.arm for one in selected))
     frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
-    boxes = _boxes(frame, rows, groups)
     panels = list(frame["panel"].cat.categories)
+    values = frame.groupby(["panel", "row", "group"], observed=True)["value"]
+    of_box = {key: part.to_numpy() for key, part in values}
+    boxes = pd.DataFrame(product(panels, rows, groups), columns=["panel", "row", "group"])
+    numbers = [
+        spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
+    ]
+    boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
     titles = [theme.wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels]
     frame, titled = (
         part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
@@ -87,8 +90,12 @@ def draw(
     plot = p9.ggplot(placed) + theme.base_theme()
     plot += p9.labs(x=f"{held} minus expected value ({unit}; above 0: {above})", y="")
     plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
-    dots = _points(frame, rows, groups)
+    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
+    dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
     if len(dots):
+        # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
+        jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
+        dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
         plot += p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=2)
@@ -96,37 +103,27 @@ def draw(
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
     t_vals = sorted({under.t_val for under in entry.thresholds.values()})
     enough = f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers."
+    digits = ".1f" if high - low > FEW_POINTS else ".2f"
+    means = ", ".join(
+        f"{row}{f' ({group})' if len(groups) > 1 else ''} {mean:+{digits}} (n = {n:,})"
+        if n
+        else f"{row} none"
+        for panel, row, group, mean, n in boxes[["panel", "row", "group", "mean", "n"]].to_numpy()
+        if panel == OVERALL
+    )
+    level = boxes["panel"].astype(str)
+    factor = np.where(level == OVERALL, OVERALL, options.by or OVERALL)
+    data = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
     return theme.finish(
         plot,
         entry,
-        _data(boxes, options.by),
+        data[["arm", "model", "factor", "level", *(column.name for column in spread.BOX)]],
         size,
-        f"{_means(boxes, len(groups) > 1, '.1f' if high - low > FEW_POINTS else '.2f')} "
-        f"{spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
+        f"Mean delta and flows: {means}. {spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
         theme.thresholds_text(entry) if options.of == "norms" else enough if any(t_vals) else "",
-        theme.selection_text(entry),
     )
-
-
-def _data(boxes: pd.DataFrame, by: str | None) -> pd.DataFrame:
-    """Return the boxes under the names that their readers know."""
-    level = boxes["panel"].astype(str)
-    factor = np.where(level == OVERALL, OVERALL, by or OVERALL)
-    named = boxes.rename(columns={"row": "model", "group": "arm"}).assign(factor=factor, level=level)
-    return named[["arm", "model", "factor", "level", *(column.name for column in spread.BOX)]]
-
-
-def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
-    means = ", ".join(
-        f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
-        for panel, row, group, mean, n in boxes[["panel", "row", "group", "mean", "n"]].itertuples(
-            index=False
-        )
-        if panel == OVERALL
-    )
-    return f"Mean delta and flows: {means}."
 
 
 def deltas(
@@ -148,25 +145,7 @@ def deltas(
         levels = add_factors(part, vignettes[str(arm)], [str(by)])[by]
         parts.append(part.assign(panel=levels.astype(str)))
     whole = pd.concat(parts, ignore_index=True)
-    return whole.assign(panel=theme.in_order(whole["panel"], ordered=True))
-
-
-def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
-    """Return the flows of boxes with few of them, spread over the height of their box."""
-    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
-    points = spread.place(frame[n <= MOST_POINTS], rows, groups)
-    # Between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
-    jitter = (points["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
-    return points.assign(y=points["y"] + (points["top"] - points["bottom"]) * jitter)
-
-
-def _boxes(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
-    boxes = []
-    for panel, row, group in product(frame["panel"].cat.categories, rows, groups):
-        here = (frame["panel"] == panel) & (frame["row"] == row) & (frame["group"] == group)
-        numbers = spread.summary(frame.loc[here, "value"].to_numpy())
-        boxes.append({"panel": panel, "row": row, "group": group, **numbers})
-    return pd.DataFrame(boxes).astype({"panel": frame["panel"].dtype})
+    return whole.assign(panel=theme.in_order(whole["panel"]))
 
 
 KINDS = (

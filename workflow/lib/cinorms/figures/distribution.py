@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -54,7 +55,6 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     under = (
         f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
     )
-    size = entry.options.width or 9.0, entry.options.height or 1.9 + len(arms) * (0.3 + 0.42 * len(models))
     plot = (
         p9.ggplot(counts[counts["count"] > 0], p9.aes("model", "share", fill="segment"))
         + p9.geom_col(width=0.72, color="white", size=0.3, position=p9.position_stack(reverse=True))
@@ -66,21 +66,19 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
         + p9.scale_fill_manual(values=colours, limits=list(colours))
         + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
         + p9.labs(x="", y="share of all answers")
-        + p9.labs(title=entry.options.title, caption=theme.note(entry.mark, under))
         + theme.base_theme()
-        + p9.theme(figure_size=size)
     )
     if len(arms) > 1:
         plot += p9.facet_wrap("arm", ncol=1)
-    about = "Share of each level and of each kind of invalid answer, per model, before any filtering."
-    by_model = counts.assign(invalid=counts["count"].where(counts["status"] != "ok", 0)).groupby(
-        "model", sort=False
-    )
-    share = (by_model["invalid"].sum() / by_model["count"].sum()).dropna()  # over all arms
-    if len(share) and share.max():
-        under += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
-    caption = theme.note(entry.mark, f"{about} {under}")
-    return theme.Drawn(plot, *size, caption, counts[[column.name for column in COLUMNS]])
+    data = counts[[column.name for column in COLUMNS]]
+    drawn = theme.finish(plot, entry, data, (9.0, 1.9 + len(arms) * (0.3 + 0.42 * len(models))), under)
+    text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
+    invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
+    n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
+    share = (n_invalid / n).dropna()  # over all arms
+    if share.any():
+        text += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
+    return replace(drawn, caption="\n".join(filter(None, (text, entry.mark))))
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -94,17 +92,15 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
     by_arm = {arm: theme.level_colours(scale.binned) for arm, scale in entry.scales.items()}
-    colours = [
-        STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
-        for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
-    ]
     frame = counts.assign(
-        arm=pd.Categorical(counts["arm"], categories=list(dict.fromkeys(counts["arm"]))),
-        segment=pd.Categorical(names, categories=order, ordered=True),
-        colour=colours,
+        arm=theme.in_order(counts["arm"]),
+        segment=theme.in_order(names, order),
+        colour=[
+            STATUS_COLOURS[status] if status != "ok" else by_arm[arm][int(level)]
+            for arm, status, level in zip(counts["arm"], counts["status"], counts["level"], strict=True)
+        ],
         share=counts["share"].astype("float64"),
-    )
-    frame = frame.sort_values("segment", kind="stable")
+    ).sort_values("segment", kind="stable")
     bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
     return frame.assign(
         middle=bars.cumsum() - frame["share"] / 2,
@@ -122,11 +118,12 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
     panels = list(frame["panel"].cat.categories)
-    middle = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
-    frame = frame.assign(
-        bottom=middle - 0.36, top=middle + 0.36, y=middle, x=(frame["start"] + frame["end"]) / 2
+    y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
+    frame = frame.assign(y=y, bottom=y - 0.36, top=y + 0.36, x=(frame["start"] + frame["end"]) / 2)
+    colours, order = (
+        dict(zip(frame["segment"], frame["colour"], strict=True)),
+        frame["segment"].cat.categories,
     )
-    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
     labelled, label = frame[frame["share"] >= _LABELLED], p9.aes("x", "y", label="label", color="ink")
     plot = (
@@ -134,9 +131,7 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         + p9.geom_rect(rectangle, color="white", size=0.3)
         + p9.geom_text(label, labelled, size=TEXT_SIZE - 1.5)
         + p9.scale_color_identity()
-        + p9.scale_fill_manual(
-            values=colours, limits=[name for name in frame["segment"].cat.categories if name in colours]
-        )
+        + p9.scale_fill_manual(values=colours, limits=[name for name in order if name in colours])
         + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
         + p9.scale_x_continuous(labels=theme.percents, limits=(0, 1.0001), expand=(0.01, 0))
         + p9.scale_y_continuous(
@@ -153,10 +148,9 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         flows = frame.groupby("panel", observed=True)["of"].max()
         n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
     size = (9.0, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
-    data = frame.rename(columns={"panel": "arm", "segment": "outcome"})
-    under = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
-    shown = data[["arm", "model", "outcome", "flows", "of", "share"]]
-    return theme.finish(plot, entry, shown, size, under, theme.selection_text(entry))
+    shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
+    data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
+    return theme.finish(plot, entry, data, size, f"n = {n} flows per model. {theme.thresholds_text(entry)}")
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:
@@ -166,11 +160,12 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
         scale, of = entry.scales[arm].binned, len(norms)
         colours = theme.level_colours(scale)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
-        held = norms["value"].where(status == "kept").value_counts()
-        gone = status.value_counts()
-        counts = [(words, int(held.get(level, 0)), colours[level]) for level, words in scale.labels.items()]
+        held = norms["value"].where(status == "kept")
+        counts = [
+            (words, int((held == level).sum()), colours[level]) for level, words in scale.labels.items()
+        ]
         counts += [
-            (NORM_LABELS[reason], int(gone.get(reason, 0)), theme.NORM_COLOURS[reason])
+            (NORM_LABELS[reason], int((status == reason).sum()), theme.NORM_COLOURS[reason])
             for reason in tables.NORM_STATUSES[1:]
         ]
         end = 0
@@ -178,17 +173,17 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
             start, end = end, end + flows
             row = {"panel": arm, "model": model, "segment": segment, "flows": flows, "of": of}
             rows.append(row | {"start": start / of, "end": end / of, "colour": colour})
-    if not rows:
-        return pd.DataFrame()
     frame = pd.DataFrame(rows)
+    if frame.empty:
+        return frame
     share = frame["flows"] / frame["of"]
     levels = [s for s in dict.fromkeys(frame["segment"]) if s not in NORM_LABELS.values()]
     return frame.assign(
         share=share,
         label=theme.percents(share),
         ink=[theme.ink_on(colour) for colour in frame["colour"]],
-        panel=pd.Categorical(frame["panel"], categories=list(dict.fromkeys(frame["panel"]))),
-        segment=pd.Categorical(frame["segment"], categories=[*levels, *NORM_LABELS.values()], ordered=True),
+        panel=theme.in_order(frame["panel"]),
+        segment=theme.in_order(frame["segment"], [*levels, *NORM_LABELS.values()]),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.figures.theme import A3, LINE, MARGIN, height_of, widest, width_of, wrap
+from cinorms.figures.theme import A3, LINE, MARGIN, height_of, widest, wrap
 
 if TYPE_CHECKING:
     from plotnine.geoms.geom import geom
@@ -152,21 +152,19 @@ def _with_labels(rows: Axis, columns: Axis, cell: tuple[float, float], text: flo
 
 def _in_lines(labels: Sequence[str], lines: int, text: float) -> tuple[str, ...]:
     """Return the labels wrapped as narrowly as ``lines`` lines allow."""
-    if lines < 2 or not labels:
-        return tuple(labels)
-    words = max(width_of(word, text) for label in labels for word in label.split() or [""])
-    most = widest(labels, text)
-    for inches in np.arange(max(words, most / lines), most, 0.05):
-        wrapped = tuple(wrap(label, float(inches), text) for label in labels)
-        if max(label.count("\n") for label in wrapped) < lines:
-            return wrapped
+    if lines >= 2 and labels:
+        words = widest([word for label in labels for word in label.split()], text)
+        most = widest(labels, text)
+        for inches in np.arange(max(words, most / lines), most, 0.05):
+            wrapped = tuple(wrap(label, float(inches), text) for label in labels)
+            if max(label.count("\n") for label in wrapped) < lines:
+                return wrapped
     return tuple(labels)
 
 
 def _strip_text(labels: Sequence[str], block: float) -> float:
     """Return the size at which the longest word of a strip fits its block."""
-    words = [word for label in labels for word in label.split()]
-    longest = max((width_of(word, 10, bold=True) / 10 for word in words), default=0.0)
+    longest = widest([word for label in labels for word in label.split()], 10, bold=True) / 10
     return min(9.0, max(5.5, math.floor(20 * block / longest) / 20)) if longest else 9.0
 
 
@@ -192,14 +190,9 @@ def corners(
     ``size`` is the cell's width and height; rows come part by part, in the order given.
     """
     shape = SHAPES[n_parts][part]
-    n_corners = shape.shape[1]
-    return pd.DataFrame(
-        {
-            "group": np.repeat(np.arange(len(part)), n_corners),
-            "x": (x[:, None] + size[0] * shape[:, :, 0]).ravel(),
-            "y": (y[:, None] + size[1] * shape[:, :, 1]).ravel(),
-        }
-    )
+    corner_x, corner_y = x[:, None] + size[0] * shape[:, :, 0], y[:, None] + size[1] * shape[:, :, 1]
+    group = np.repeat(np.arange(len(part)), shape.shape[1])
+    return pd.DataFrame({"group": group, "x": corner_x.ravel(), "y": corner_y.ravel()})
 
 
 def centres(part: npt.NDArray[np.intp], n_parts: int) -> Floats:

@@ -11,10 +11,9 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import Frames, add_factors, check_same_scale
+from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import NO_NORM, NORM_LABELS, model_labels
-from cinorms.core.scales import Scale
+from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
@@ -91,36 +90,31 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
             )
         arm = self.arms[0]
         dataset = place.study.factors_of(arm)
-        stated = {"rows": self.rows or (), "columns": self.columns or ()}
-        for side, named in {**stated, "pages": [self.pages] if self.pages else []}.items():
-            for factor in named:
+        for side in ("rows", "columns", "pages"):
+            named = getattr(self, side) or ()
+            for factor in (named,) if isinstance(named, str) else named:
                 check_factor(place, side, arm, factor)
         placed = self.placed(dataset.factors)
         factors = [part for side in placed.values() for factor in side for part in factor.split(JOINT)]
-        twice = [factor for factor in factors if factors.count(factor) > 1]
-        if twice:
+        if twice := [factor for factor in factors if factors.count(factor) > 1]:
             raise place.error("", f"factor {twice[0]!r} has two places; give it one of rows, columns, pages")
-        for side in stated:
+        for side in ("rows", "columns"):
             if not placed[side]:
                 raise place.error(
                     "", f"key '{side}' is missing; factors: {', '.join(nameable_factors(dataset))}"
                 )
-        loose = self._loose(place, arm, factors)
-        if loose:
+        # A factor also has a place where one that it is linked with has one.
+        linked = [group for group in dataset.linked if set(group) & set(factors)]
+        bound = {*factors, *(factor for group in linked for factor in group)}
+        settings = place.study.arms[arm]
+        levels = place.study.dataset(settings.dataset).factors
+        shown = {**levels, **settings.select, **(self.select or {})}
+        if loose := [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]:
             raise place.error(
                 "",
                 f"factors {', '.join(loose)} have several levels and no place; name them under rows, columns or "
                 "pages, or choose one level of each under select",
             )
-
-    def _loose(self, place: EntryPlace, arm: str, factors: Sequence[str]) -> list[str]:
-        """Return the factors with several levels that have no place, nor any factor that they are linked with."""
-        study = place.study
-        linked = [group for group in study.factors_of(arm).linked if set(group) & set(factors)]
-        bound = {*factors, *(factor for group in linked for factor in group)}
-        levels = study.dataset(study.arms[arm].dataset).factors
-        shown = {**levels, **study.arms[arm].select, **(self.select or {})}
-        return [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]
 
 
 def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> pd.DataFrame:
@@ -153,7 +147,7 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
                 f"figures.{entry.name}: several flows fall into one cell; factors {loose} have no place: name them "
                 "under rows, columns or pages, or choose one level of each under select"
             )
-    whole = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    whole = stack(parts)
     levels = {}
     for factor in factors:
         known, held = parts[0][factor].cat.categories, set(whole[factor].astype(str))
@@ -163,25 +157,30 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
 
 def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Frames) -> theme.Drawn:
     """Return the heatmap: a cell per flow, a part of it per model; a page for each level of ``pages``."""
-    if len(selected) not in SHAPES:
-        raise ConfigError(
-            f"figures.{entry.name}: {len(selected)} models (over all arms) do not fit into a cell; it has "
-            "room for 1, 2 or 4: name them under 'models'"
-        )
     frame = cells(selected, entry, vignettes)
     if frame.empty:
         return theme.empty(entry, "no flow has the levels selected.")
+    check_same_scale(entry, (one.arm for one in selected))
     placed = entry.options.placed(entry.factors_of[selected[0].arm].factors)
-    names = model_labels((one.arm, one.model) for one in selected)
+    names, scale = list(theme.by_label(selected)), entry.scales[selected[0].arm].binned
     rows, columns = _axis(frame, placed["rows"]), _axis(frame, placed["columns"])
     layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
-    scale = entry.scales[selected[0].arm].binned
-    check_same_scale(entry, (one.arm for one in selected))
+    # A narrow heatmap has room on its right for the legend.
+    left, right = -layout.left, max(layout.inside[0] + layout.right, LEAST_WIDTH - 2 * MARGIN - layout.left)
+    # A line of the key holds as many names as fit, each with its shape and the space after it.
+    key_width = max(theme.width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
+    across = max(1, min(len(names), int((right - left) / key_width)))
+    key_lines = -(-len(names) // across)
+    low, high = -layout.bottom, layout.inside[1] + layout.top + KEY_LINE * key_lines
+    options = [*scale.options, NO_NORM]
+    # The mark of ties is next to the levels and "no norm".
+    widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
+    most = max(1, int((right - left - 0.9) / max(widths)))
+    legend_rows = 1 if sum(widths) + 0.9 <= right - left else -(-len(options) // most)
+    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=True))
     pages = [("", frame)]
     if placed["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]
-    (left, right), (low, high) = _bounds(layout, _key_lines(names, layout))
-    legend = 0.22 * (_legend_rows([*scale.options, NO_NORM], right - left) - 1)
     more = (
         f"All {len(pages)} pages (one per {placed['pages'][0].replace('_', ' ')}): {_counts(frame, names)} "
         "PNG and SVG show the first page."
@@ -189,57 +188,53 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         else "",
         f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: a tie between the most frequent levels.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
+    size = (right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + 0.22 * (legend_rows - 1))
     data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:
-        title = ": ".join(words for words in (entry.options.title, level) if words)
+        title = ": ".join(filter(None, (entry.options.title, level)))
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
-        size = (right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + legend)
+        plot = _cells(part, layout, placed, len(names), colours)
+        plot += [*_labels(layout), *_key(names, layout, across, key_width, high)]
+        plot += _look(colours, legend_rows, (left, right), (low, high))
         under = f"{_where(placed)} {_counts(part, names)}"
-        drawn.append(
-            theme.finish(_page(part, layout, placed, names, scale), titled, data, size, under, *more)
-        )
+        drawn.append(theme.finish(plot, titled, data, size, under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
 def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) -> pd.DataFrame:
     """Return what is in each part of each cell, with all factors of the dataset in words."""
-    rows = []
+    parts = []
     for arm, part in frame.groupby("arm", sort=False):
         factors = entry.factors_of[str(arm)].factors
         words = add_factors(part[["arm", "model", "flow"]], vignettes[str(arm)], factors)
-        rows.append(words.astype(dict.fromkeys(factors, "str")))
+        parts.append(words.astype(dict.fromkeys(factors, "str")))
     shown = frame[["value", "status", "tie", "shown"]].rename(columns={"value": "level"})
-    whole = pd.concat([pd.concat(rows).loc[frame.index], shown], axis=1)
+    whole = pd.concat([pd.concat(parts).loc[frame.index], shown], axis=1)
     return whole.assign(reason=frame["status"].map(NORM_LABELS))
 
 
 def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> Axis:
     levels = [tuple(map(str, frame[f].cat.categories)) for f in factors]
-    return Axis(levels[0] if len(levels) == 2 else (), levels[-1] if levels else ("",))
+    return Axis(levels[0] if len(levels) == 2 else (), levels[-1])
 
 
-def _codes(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]:
-    """Return the numbers of the inner level and of the outer block of each row."""
-    codes = [frame[f].cat.codes.to_numpy(dtype=np.intp) for f in factors]
-    zero = np.zeros(len(frame), dtype=np.intp)
-    return (codes[-1] if codes else zero), (codes[0] if len(codes) == 2 else zero)
-
-
-def _page(
-    frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], names: Sequence[str], scale: Scale
+def _cells(
+    frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], n: int, colours: Mapping[str, str]
 ) -> ggplot:
+    """Return the parts of the cells, of ``n`` models, and the marks of ties."""
     import plotnine as p9
 
-    x, y = layout.corner(*_codes(frame, placed["rows"]), *_codes(frame, placed["columns"]))
-    part, n = frame["part"].to_numpy(dtype=np.intp), len(names)
+    places: list[Any] = []
+    for factors in (placed["rows"], placed["columns"]):
+        codes = [frame[factor].cat.codes.to_numpy(dtype=np.intp) for factor in factors]
+        places += [codes[-1], codes[0] if len(codes) == 2 else np.zeros(len(frame), dtype=np.intp)]
+    x, y = layout.corner(*places)
+    part = frame["part"].to_numpy(dtype=np.intp)
     shapes = corners(x, y, part, n, layout.cell)
     shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
-    middle = centres(part, n)
-    options = [*scale.options, NO_NORM]
-    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=True))
-    inks = {option: theme.ink_on(colour) for option, colour in colours.items()}
+    plot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
+    middle, inks = centres(part, n), {option: theme.ink_on(colour) for option, colour in colours.items()}
     ties = pd.DataFrame(
         {
             "x": x + layout.cell[0] * middle[:, 0],
@@ -248,8 +243,6 @@ def _page(
             "ink": frame["shown"].astype(str).map(inks).to_numpy(),
         }
     )[frame["tie"].to_numpy(dtype=bool)]
-    (left, right), (low, high) = _bounds(layout, _key_lines(names, layout))
-    plot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
     if len(ties):
         mark = min(layout.cell) * 72 * (0.3 if n == 1 else 0.16)
         looks = {"size": mark, "stroke": min(0.6, mark / 4)}
@@ -259,16 +252,21 @@ def _page(
             p9.scale_color_identity(),
             p9.guides(shape=p9.guide_legend(order=2, override_aes={"color": INK})),
         ]
-    nrow = _legend_rows(options, right - left)
-    plot += [
-        *_labels(layout),
-        *_key(names, layout),
-        p9.scale_fill_manual(values=colours, limits=options, drop=False, name=" "),
-        p9.guides(fill=p9.guide_legend(nrow=nrow, byrow=True, order=1)),
-        p9.scale_x_continuous(limits=(left, right), expand=(0, 0)),
-        p9.scale_y_continuous(limits=(low, high), expand=(0, 0)),
+    return plot
+
+
+def _look(
+    colours: dict[str, str], legend_rows: int, x: tuple[float, float], y: tuple[float, float]
+) -> list[Any]:
+    """Return colours and legend, limits in inches, and theme."""
+    import plotnine as p9
+
+    return [
+        p9.scale_fill_manual(values=colours, limits=list(colours), drop=False, name=" "),
+        p9.guides(fill=p9.guide_legend(nrow=legend_rows, byrow=True, order=1)),
+        p9.scale_x_continuous(limits=x, expand=(0, 0)),
+        p9.scale_y_continuous(limits=y, expand=(0, 0)),
         p9.coord_fixed(),
-        theme.base_theme(),
         p9.theme_void(base_family=theme.FONT),
         p9.theme(
             plot_margin=0.01,
@@ -281,7 +279,6 @@ def _page(
             plot_caption_position="plot",
         ),
     ]
-    return plot
 
 
 def _labels(layout: Layout) -> list[Any]:
@@ -320,40 +317,23 @@ def _text(
 ) -> list[Any]:
     import plotnine as p9
 
-    frame = pd.DataFrame(rows, columns=["x", "y", "label"])
-    frame = frame[frame["label"] != ""]
+    frame = pd.DataFrame([row for row in rows if row[2]], columns=["x", "y", "label"])
     looks |= {"size": size, "va": va, "color": INK, "lineheight": theme.LINE - 0.15}
     return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
 
 
-def _key_width(names: Sequence[str]) -> float:
-    """Return the width of a shape of the key and the longest name, with the space after it."""
-    return max(theme.width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
-
-
-def _key_across(names: Sequence[str], layout: Layout) -> int:
-    """Return how many names of the key a line as wide as the figure holds."""
-    left, right = _bounds(layout, 0)[0]
-    return max(1, min(len(names), int((right - left) / _key_width(names))))
-
-
-def _key_lines(names: Sequence[str], layout: Layout) -> int:
-    return -(-len(names) // _key_across(names, layout))
-
-
-def _key(names: Sequence[str], layout: Layout) -> list[Any]:
+def _key(names: Sequence[str], layout: Layout, across: int, width: float, top: float) -> list[Any]:
     """Return the key above the cells: a cell's outline with one part filled, and whose part it is."""
     import plotnine as p9
 
-    n, top = len(names), layout.inside[1] + layout.top + KEY_LINE * _key_lines(names, layout)
-    row, column = np.divmod(np.arange(n), _key_across(names, layout))
-    x, y = -layout.left + column * _key_width(names), top - (row + 1) * KEY_LINE + 0.04
+    n = len(names)
+    row, column = np.divmod(np.arange(n), across)
+    x, y = -layout.left + column * width, top - (row + 1) * KEY_LINE + 0.04
     beside = KEY_SHAPE + 0.07 if n > 1 else 0
     words = _text(list(zip(x + beside, y + KEY_SHAPE / 2, names, strict=True)), TEXT_SIZE, ha="left")
     if n == 1:
         return words
-    size = (KEY_SHAPE, KEY_SHAPE)
-    here = p9.aes("x", "y", group="group")
+    size, here = (KEY_SHAPE, KEY_SHAPE), p9.aes("x", "y", group="group")
     outline = corners(x, y, np.zeros(n, dtype=np.intp), 1, size)
     return [
         p9.geom_polygon(here, outline, fill="white", color="#555555", size=0.35),
@@ -362,29 +342,15 @@ def _key(names: Sequence[str], layout: Layout) -> list[Any]:
     ]
 
 
-def _legend_rows(options: Sequence[str], width: float) -> int:
-    """Return how many rows the levels and "no norm" need; the mark of ties is next to them."""
-    widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
-    across = max(1, int((width - 0.9) / max(widths)))
-    return 1 if sum(widths) + 0.9 <= width else -(-len(options) // across)
-
-
-def _bounds(layout: Layout, key_lines: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the limits of x and y in inches; a narrow heatmap has room on its right for the legend."""
-    width, height = layout.inside
-    right = max(width + layout.right, LEAST_WIDTH - 2 * MARGIN - layout.left)
-    return (-layout.left, right), (-layout.bottom, height + layout.top + KEY_LINE * key_lines)
-
-
 def _where(placed: Mapping[str, list[str]]) -> str:
     """Return which factors the rows and columns show, in words."""
-
-    def side(factors: list[str], outer: str, inner: str) -> str:
-        names = [f.replace("_", " ") for f in factors]
-        return f"{names[0]} ({outer}), {names[1]} ({inner})" if len(names) == 2 else ", ".join(names)
-
-    rows, columns = side(placed["rows"], "right", "left"), side(placed["columns"], "top", "bottom")
-    return f"Rows: {rows}. Columns: {columns}."
+    sides = []
+    for side, where in (("rows", ("right", "left")), ("columns", ("top", "bottom"))):
+        names = [factor.replace("_", " ") for factor in placed[side]]
+        if len(names) == 2:
+            names = [f"{name} ({place})" for name, place in zip(names, where, strict=True)]
+        sides.append(f"{side.capitalize()}: {', '.join(names)}.")
+    return " ".join(sides)
 
 
 def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:

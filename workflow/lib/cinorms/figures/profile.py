@@ -9,7 +9,6 @@ import pandas as pd
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.quality import DependenceOptions, flow_dependence
 from cinorms.analyses.shared import Frames
-from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.figures import theme
@@ -39,13 +38,12 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     frame = measures(table, selected, entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
     data["measure"] = data["measure"].map({name: " ".join(words.split()) for name, words in PANELS.items()})
-    order = list(dict.fromkeys(frame["who"]))[::-1]
-    frame["who"] = pd.Categorical(frame["who"], categories=order)
-    frame["panel"] = pd.Categorical(frame["panel"].map(PANELS), categories=list(PANELS.values()))
-    shown = frame[frame["value"].notna()]
+    order = list(dict.fromkeys(frame["who"]))
+    frame["who"] = theme.in_order(frame["who"], order[::-1])
+    frame["panel"] = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     strokes = frame[frame["reference"].notna()]
     plot = (
-        p9.ggplot(shown, p9.aes("who"))
+        p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
         + p9.geom_col(p9.aes(y="value.clip(0)"), fill=BAR, width=0.6)
         + p9.geom_errorbar(
             p9.aes(x="who", ymin="reference", ymax="reference"),
@@ -65,9 +63,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         + p9.theme(panel_grid_major_y=p9.element_blank(), panel_spacing_x=0.02)
         + p9.labs(x="", y="")
     )
-    verdicts = "; ".join(
-        f"{who}: {text}" for who, text in zip(frame["who"].unique(), table["verdict_text"], strict=True)
-    )
+    verdicts = "; ".join(map(": ".join, zip(order, table["verdict_text"], strict=True)))
     return theme.finish(
         plot,
         entry,
@@ -76,15 +72,15 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         "Vertical strokes: the value to expect if answers did not depend on the flow, or on the order of the options.",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
 
 
 def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[ProfileOptions]) -> pd.DataFrame:
     """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
-    names = model_labels([(one.arm, one.model) for one in selected])
-    rows = []
-    for who, (arm, model, answers), depends in zip(names, selected, table.to_dict("records"), strict=True):
+    rows, selected_by = [], theme.by_label(selected)
+    for (who, (arm, model, answers)), depends in zip(
+        selected_by.items(), table.to_dict("records"), strict=True
+    ):
         positions = reliability.position_effects(answers, entry.scales[arm])
         flows, first = depends["flows"], positions.iloc[0] if len(positions) else None
         values = {

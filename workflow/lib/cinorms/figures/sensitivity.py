@@ -8,7 +8,6 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import T_MAJ, T_VAL, WHO
-from cinorms.core.labels import model_labels
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
 from cinorms.entries.options import Names, OfFlows
@@ -63,16 +62,13 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         "A t_val above a model's number of variants is left out. Nothing else is filtered.",
         f"{least['panel']} keeps the fewest flows, with {least['line']} valid answers and {least['majority']}: "
         f"{least['kept']:,} of {least['flows']:,}.",
-        theme.selection_text(entry),
     )
 
 
 def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> pd.DataFrame:
     """Return one row per model, t_val and t_maj with the flows kept."""
     parts = []
-    for name, (arm, model, norms) in zip(
-        model_labels((one.arm, one.model) for one in selected), selected, strict=True
-    ):
+    for name, (arm, model, norms) in theme.by_label(selected).items():
         if norms.empty:
             continue
         asked = int(norms["n_asked"].max())
@@ -86,10 +82,8 @@ def kept_shares(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) 
     lines = {t: f"at least {t}" for t in sorted(set(frame["t_val"]))}
     return frame.assign(
         panel=theme.in_order(frame["panel"]),
-        line=pd.Categorical(frame["t_val"].map(lines), categories=list(lines.values()), ordered=True),
-        majority=pd.Categorical(
-            frame["t_maj"].map(majorities), categories=list(majorities.values()), ordered=True
-        ),
+        line=theme.in_order(frame["t_val"].map(lines), lines.values()),
+        majority=theme.in_order(frame["t_maj"].map(majorities), majorities.values()),
         share=frame["kept"] / frame["flows"],
     )
 

@@ -6,6 +6,7 @@ A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -93,12 +94,8 @@ def summary(values: Floats) -> dict[str, float]:
     there = values[~np.isnan(values)]
     if not len(there):
         return {"n": 0, **dict.fromkeys((*PERCENTILES, "mean"), np.nan)}
-    percentiles = map(float, np.percentile(there, list(PERCENTILES.values())))
-    return {
-        "n": len(there),
-        **dict(zip(PERCENTILES, percentiles, strict=True)),
-        "mean": float(there.mean()),
-    }
+    percentiles = {name: float(np.percentile(there, percent)) for name, percent in PERCENTILES.items()}
+    return {"n": len(there), **percentiles, "mean": float(there.mean())}
 
 
 def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
@@ -107,10 +104,8 @@ def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd
     group = pd.Index(groups).get_indexer(pd.Index(frame["group"]))
     height = _FILLED / len(groups)
     y = row + _FILLED / 2 - (group + 0.5) * height
-    kind = pd.CategoricalDtype(list(groups), ordered=True)
-    return frame.assign(
-        y=y, bottom=y - 0.42 * height, top=y + 0.42 * height, group=frame["group"].astype(kind)
-    )
+    named = theme.in_order(frame["group"], groups)
+    return frame.assign(y=y, bottom=y - 0.42 * height, top=y + 0.42 * height, group=named)
 
 
 def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -131,11 +126,9 @@ def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) ->
         width = 0.9 * min(spread for spread in spreads if spread > 0) * len(numbers) ** -0.2
         density = np.exp(-0.5 * ((x[:, None] - numbers) / width) ** 2).sum(axis=1)
         half = density / density.max() * (row["top"] - row["bottom"]) / 2
-        outline = {
-            "x": np.concatenate([x, x[::-1]]),
-            "y": np.concatenate([row["y"] + half, (row["y"] - half)[::-1]]),
-        }
-        parts.append(pd.DataFrame(outline).assign(piece=piece, **{key: row[key] for key in keys}))
+        y = np.concatenate([row["y"] + half, (row["y"] - half)[::-1]])
+        outline = pd.DataFrame({"x": np.concatenate([x, x[::-1]]), "y": y, "piece": piece})
+        parts.append(outline.assign(**{key: row[key] for key in keys}))
     whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["x", "y", "piece", *keys])
     return whole.astype({key: placed[key].dtype for key in keys})
 
@@ -154,6 +147,11 @@ def layers(
     import plotnine as p9
 
     some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
+    # A third of white, so that the median is seen; a single colour is light.
+    colours = {groups[0]: "#9fc1dc"}
+    if len(groups) > 1:
+        mixed = [[round(part + (255 - part) / 3) for part in theme.rgb(colour)] for colour in GROUP_COLOURS]
+        colours = dict(zip(groups, cycle("#" + bytes(colour).hex() for colour in mixed), strict=False))
     built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
     if violins is not None:
         if len(violins):
@@ -178,7 +176,7 @@ def layers(
         built.append(p9.geom_text(label, words, size=TEXT_SIZE - 2, color=INK, ha="left"))
     return [
         *built,
-        p9.scale_fill_manual(values=_colours(groups), limits=list(groups)),
+        p9.scale_fill_manual(values=colours, limits=list(groups)),
         p9.scale_y_continuous(
             breaks=[-i for i in range(len(rows))],
             labels=[theme.wrap(row, LABEL_WIDTH, TEXT_SIZE) for row in rows],
@@ -188,18 +186,6 @@ def layers(
         ),
         *([p9.theme(legend_position="none")] if len(groups) == 1 else []),
     ]
-
-
-def _colours(groups: Sequence[str]) -> dict[str, str]:
-    """Return the colours of groups, each a third of white, so that the median is seen; a single one is light."""
-    if len(groups) == 1:
-        return {groups[0]: "#9fc1dc"}
-    colours = {}
-    for at, group in enumerate(groups):
-        colour = GROUP_COLOURS[at % len(GROUP_COLOURS)]
-        parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-        colours[group] = "#" + "".join(f"{round(p + (255 - p) / 3):02x}" for p in parts)
-    return colours
 
 
 def height(rows: int, groups: int) -> float:
@@ -218,26 +204,23 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    panels = pd.CategoricalDtype(list(PANELS.values()), ordered=True)
-    placed = place(frame, rows, groups).assign(panel=frame["panel"].map(PANELS).astype(panels))
+    panels = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x="", y="")
-    plot += [p9.facet_wrap("panel", nrow=1, scales="free_x"), *layers(placed, rows, groups)]
+    plot += [p9.facet_wrap("panel", nrow=1, scales="free_x"), p9.theme(panel_spacing_x=0.04)]
+    plot += layers(place(frame, rows, groups).assign(panel=panels), rows, groups)
     shown = frame[frame["panel"] == "deviation"]
-    counts = ", ".join(
-        f"{row}{' ' + group if len(groups) > 1 else ''} {n:,} of {kept:,}"
-        for row, group, n, kept in zip(shown["row"], shown["group"], shown["n"], shown["kept"], strict=True)
-    )
+    names = shown["row"] + " " + shown["group"] if len(groups) > 1 else shown["row"]
+    counts = [f"{name} {n:,} of {k:,}" for name, n, k in zip(names, shown["n"], shown["kept"], strict=True)]
     data = frame.rename(columns={"row": "model", "group": "arm", "panel": "measure"})
     return theme.finish(
-        plot + p9.theme(panel_spacing_x=0.04),
+        plot,
         entry,
         data.replace({"measure": PANELS}),
         (9.5, 2.2 + height(len(rows), len(groups))),
-        f"n = flows with a norm and at least one minority answer: {counts}. {EXPLAINED}",
+        f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
         "whose answers all agree, are left out.",
         theme.thresholds_text(entry),
-        theme.selection_text(entry),
     )
 
 
@@ -268,21 +251,18 @@ def draw_variance(
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x=UNITS, y="")
+    plot += layers(place(frame, rows, groups), rows, groups)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
-    means = ", ".join(
-        f"{row} {group} {mean:.2f}"
-        for row, group, mean in zip(frame["row"], frame["group"], frame["mean"], strict=True)
-    )
+    means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
     return theme.finish(
-        plot + layers(place(frame, rows, groups), rows, groups),
+        plot,
         entry,
         frame.rename(columns={"row": "model"}),
         (8.5, 1.7 + height(len(rows), len(groups))),
         " ".join([under, *asked_text(selected, prompts, entry.people)]),
-        f"{NAMES[over][0].upper()}{NAMES[over][1:]}, divided by their number. Invalid answers are left out.",
-        f"Means: {means}.",
-        theme.selection_text(entry),
+        f"{NAMES[over].capitalize()}, divided by their number. Invalid answers are left out.",
+        f"Means: {', '.join(means)}.",
     )
 
 
@@ -302,9 +282,8 @@ def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[P
         f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} {key[2]}"
         for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
     ]
-    return [
-        f"Models were asked different flows and templates: {'; '.join(parts)}. Only compare boxes of the same model."
-    ]
+    text = "; ".join(parts)
+    return [f"Models were asked different flows and templates: {text}. Only compare boxes of the same model."]
 
 
 def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames) -> pd.DataFrame:
@@ -343,7 +322,7 @@ def group_names(entry: Entry[VarianceOptions]) -> dict[str, str]:
     """Return what each arm is called: by the condition that ``by`` names, and its name where two share it."""
     by, arms = entry.options.by, entry.arms
     if by == "arm":
-        return {arm: arm for arm in arms}
+        return dict(zip(arms, arms, strict=True))
     names = {arm: f"{by} {text(entry.conditions[arm][by])}" for arm in arms}
     return names if len(set(names.values())) == len(arms) else {arm: f"{names[arm]} ({arm})" for arm in arms}
 

@@ -17,11 +17,12 @@ from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
+from cinorms.core.labels import model_labels
 from cinorms.core.scales import Scale
 from cinorms.core.schema import LeftOut, Number
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Column, Kind
-from cinorms.entries.options import OfArms, OfFlows, Options
+from cinorms.entries.options import OfArms, Options
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -153,9 +154,16 @@ def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
     )
 
 
-def in_order(values: pd.Series[Any], ordered: bool = False) -> pd.Categorical[Any]:
-    """Return values as categories in the order in which they first come."""
-    return pd.Categorical(values, categories=list(dict.fromkeys(values)), ordered=ordered)
+def in_order(values: Iterable[Any], order: Iterable[Any] = ()) -> pd.Categorical[Any]:
+    """Return values as categories in the given order, or in that in which they first come."""
+    values = list(values)
+    return pd.Categorical(values, categories=list(dict.fromkeys(order or values)))
+
+
+def by_label(selected: Iterable[Selected]) -> dict[str, Selected]:
+    """Return what is selected by the label of its model."""
+    several = list(selected)
+    return dict(zip(model_labels((one.arm, one.model) for one in several), several, strict=True))
 
 
 def panels(names: pd.Series[Any], inches: float) -> tuple[pd.Series[Any], int, int]:
@@ -181,17 +189,17 @@ def level_colours(scale: Scale) -> dict[int, str]:
     lower, upper = scale.sides.count(-1), scale.sides.count(1)
     colours = {}
     for i, (level, side) in enumerate(zip(scale.levels, scale.sides, strict=True)):
-        strength = {
-            -1: (lower - i) / max(lower, 1),
-            0: 0.0,
-            1: 1 - (len(scale.levels) - 1 - i) / max(upper, 1),
-        }[side]
-        stops = (UPPER_COLOURS if side > 0 else LOWER_COLOURS)[::-1]
-        at = np.linspace(0, 1, len(stops))
-        parts = np.array([[int(stop[digit : digit + 2], 16) for digit in (1, 3, 5)] for stop in stops])
-        red, green, blue = (round(float(np.interp(strength, at, part))) for part in parts.T)
-        colours[level] = f"#{red:02x}{green:02x}{blue:02x}"
+        above = 1 - (len(scale.levels) - 1 - i) / max(upper, 1)
+        strength = {-1: (lower - i) / max(lower, 1), 0: 0.0, 1: above}[side]
+        parts = np.array([rgb(stop) for stop in (UPPER_COLOURS if side > 0 else LOWER_COLOURS)[::-1]])
+        mixed = (np.interp(strength, np.linspace(0, 1, len(parts)), part) for part in parts.T)
+        colours[level] = "#" + "".join(f"{round(float(part)):02x}" for part in mixed)
     return colours
+
+
+def rgb(colour: str) -> list[int]:
+    """Return the red, green and blue of a colour, 0 to 255."""
+    return [int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)]
 
 
 def base_theme() -> theme:
@@ -279,11 +287,6 @@ def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
     return "\n".join(lines)
 
 
-def note(mark: str, *parts: str) -> str:
-    """Return the note under a figure: its parts, and last the mark of planted respondents where there is one."""
-    return "\n".join(part for part in (*parts, mark) if part)
-
-
 def finish(
     plot: ggplot,
     entry: Entry[FigureOptions],
@@ -292,18 +295,23 @@ def finish(
     under: str,
     *more: str,
 ) -> Drawn:
-    """Return the figure with theme, title and note; ``under`` appears under it, ``more`` in the caption only.
+    """Return the figure with its title and caption; ``under`` appears under it, ``more`` in the caption only.
 
-    ``data`` are the values that it shows. ``size`` in inches is used where the entry states no ``width`` or ``height``.
+    Both end with the mark of planted respondents where there is one; the caption also states which flows were selected.
+    ``data`` are the values shown. ``size`` in inches is used where the entry states no ``width`` or ``height``.
     """
     import plotnine as p9
 
     width, height = entry.options.width or size[0], entry.options.height or size[1]
     inside = width - 2 * MARGIN
     title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
-    caption = wrap(note(entry.mark, under), inside, NOTE_SIZE)
+    caption = wrap("\n".join(filter(None, (under, entry.mark))), inside, NOTE_SIZE)
     plot += [p9.labs(title=title, caption=caption), p9.theme(figure_size=(width, height))]
-    return Drawn(plot, width, height, note(entry.mark, under, *more), data)
+    select = getattr(entry.options, "select", None) or {}
+    parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
+    selected = f"Only flows with {', and '.join(parts)}." if parts else ""
+    caption = "\n".join(filter(None, (under, *more, selected, entry.mark)))
+    return Drawn(plot, width, height, caption, data)
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
@@ -315,38 +323,27 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
     plot += [p9.geom_text(size=11, color=INK), p9.labs(x="", y=""), base_theme()]
     plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (6.0, 2.5), "n = 0.", f"Nothing to show: {reason}")
-    return replace(drawn, nothing=reason)
+    drawn = finish(plot, entry, pd.DataFrame(), (6.0, 2.5), "n = 0.")
+    caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
+    return replace(drawn, caption=caption, nothing=reason)
 
 
 def thresholds_text(entry: Entry[Any]) -> str:
     """Return in words which norms were kept: every model's t_val, and the t_maj."""
     t_vals = {model: entry.thresholds[model].t_val for _, model in entry.selected}
     usual = max(set(t_vals.values()), key=list(t_vals.values()).count, default=0)
-    others = [f"{t} for {model}" for model, t in t_vals.items() if t != usual]
-    enough = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
-    least = enough + (f" ({', '.join(others)})" if others else "")
+    least = f"at least {usual} valid answers" if usual > 1 else "at least one valid answer"
+    if others := [f"{t} for {model}" for model, t in t_vals.items() if t != usual]:
+        least += f" ({', '.join(others)})"
     t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
-    agree = (
-        "the most frequent level"
-        if t_maj == "plurality"
-        else f"a level given by at least {t_maj:.0%} of them"
-    )
-    return f"Norms: {least}, {agree}."
-
-
-def selection_text(entry: Entry[OfFlows]) -> str:
-    """Return in words which flows were chosen."""
-    select = entry.options.select or {}
-    if not select:
-        return ""
-    parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
-    return f"Only flows with {', and '.join(parts)}."
+    if t_maj == "plurality":
+        return f"Norms: {least}, the most frequent level."
+    return f"Norms: {least}, a level given by at least {t_maj:.0%} of them."
 
 
 def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
     """Return the colour of text on ``colour``: ``light`` where white has more contrast than black (WCAG 2)."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [part / 255 for part in rgb(colour)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.

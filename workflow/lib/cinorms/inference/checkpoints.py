@@ -94,9 +94,9 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return wheels.find(name, revision, model)
     if is_folder(source):
         folder = existing(source, model)
-        if revision and revision != (found := folder_digest(folder)):
+        if revision and revision != (digest := folder_digest(folder)):
             raise DataError(
-                f"model {model!r}: the checkpoint in {source} is {found}, {revision} was fetched; its files "
+                f"model {model!r}: the checkpoint in {source} is {digest}, {revision} was fetched; its files "
                 "have changed. Restore them, or delete the record of the fetch to use the new ones"
             )
         return folder
@@ -104,22 +104,16 @@ def find(source: str, revision: str | None, model: str) -> Path:
     wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
     try:
         with suppress(FileNotFoundError):
-            folder = Path(
-                client.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
-            )
-            if has_weights(folder):
-                return folder
-        return _download(client, source, wanted)
+            here = client.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
+            if has_weights(Path(here)):
+                return Path(here)
+        # Its code too, which runs only where the registry trusts it.
+        files = client.HfApi().list_repo_files(source, revision=revision)
+        old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
+        patterns = [*WANTED, *(OLD_WEIGHTS if old else ())]
+        return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
     except Exception as error:
         raise explain(error, source, model) from error
-
-
-def _download(client: Any, source: str, wanted: dict[str, Any]) -> Path:
-    """Download a repository's checkpoint; its code too, which runs only where the registry trusts it."""
-    files = client.HfApi().list_repo_files(source, revision=wanted["revision"])
-    old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
-    patterns = [*WANTED, *(OLD_WEIGHTS if old else ())]
-    return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
 
 
 def _client(model: str) -> Any:

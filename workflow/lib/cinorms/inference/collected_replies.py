@@ -1,8 +1,17 @@
-"""Collected replies: the replies to a shard's questions, from the journal or just received, in order."""
+"""Collected replies: the replies to a shard's questions in order, from the journal or received and kept there.
+
+Also what is complete: whether a file of responses has every question of its job, and what a job would still ask.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +19,20 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from cinorms.core.errors import EngineError
-from cinorms.inference.journal import PART
-from cinorms.inference.journal_files import facts_of
+from cinorms.core import tables
+from cinorms.core.errors import CinormsError, DataError, EngineError
+from cinorms.core.tables import RESPONSES
+from cinorms.inference import job_state
+from cinorms.inference.journal import PART, Journal
+from cinorms.inference.journal_files import traces_of
 from cinorms.inference.questions import KEY_BYTES, Questions, as_column
-from cinorms.inference.spec import reasons
+from cinorms.inference.spec import Spec, reasons
+from cinorms.inference.until_decided import is_possible, rounds_of, rows_of, rule_of
 
+#: The fact of a file of responses that names its questions (``Questions.digest``).
+QUESTIONS = "questions_sha256"
 #: The columns of a part that are columns of the responses.
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
 #: Those that the responses of a model that reasons have in addition.
@@ -26,16 +42,16 @@ _NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class CollectedReplies:
-    """Collects the replies to ``questions``; the first reply to a question counts.
+    """The replies to ``questions``: those in ``journal``, and what is received, which is kept there. The first counts.
 
-    Without a journal the replies need no keys: ``keyed`` is then false, which saves a second per 200,000 of them.
+    Without a journal the replies need no keys, which saves a second per 200,000 of them.
     """
 
-    def __init__(self, questions: Questions, keyed: bool = True) -> None:
-        self._questions, self._keyed = questions, keyed
+    def __init__(self, questions: Questions, journal: Journal | None = None) -> None:
+        self.questions, self.journal = questions, journal
+        self.answered: npt.NDArray[np.bool_] = np.zeros(len(questions.grid), dtype=bool)
         self._tables: list[pa.Table] = []
         self._places: list[npt.NDArray[np.int64]] = []
-        self.answered: npt.NDArray[np.bool_] = np.zeros(len(questions.grid), dtype=bool)
         self._old = 0
 
     @property
@@ -43,40 +59,52 @@ class CollectedReplies:
         """Number of questions that have a reply."""
         return int(self.answered.sum())
 
-    def take_old(self, parts: pa.Table) -> None:
-        """Take from the journal every reply to one of the questions."""
-        found = pc.index_in(as_column(self._questions.prompts), parts["prompt"])
-        at = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False) & ~self.answered)
-        self._add(parts.take(found.take(pa.array(at))), at)
+    def recall(self, mend: bool = True) -> None:
+        """Take from the journal every reply to one of the questions; see ``Journal.read``."""
+        assert self.journal is not None
+        parts = self.journal.read(mend)
+        places = pc.index_in(as_column(self.questions.prompts), parts["prompt"])
+        at = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False) & ~self.answered)
+        self._add(parts.take(places.take(pa.array(at))), at)
         self._old += len(at)
 
-    def take(self, chunk: pd.DataFrame) -> pa.Table:
-        """Take a finished chunk (see ``engine_kind.Keep``) and return it as a part of the journal.
+    def keep(self, chunk: pd.DataFrame) -> None:
+        """Take a finished chunk (see ``engine_kind.Keep``), and keep it as a part of the journal.
 
         A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
         """
         try:
             part = self._part(chunk)
         except _NOT_STORABLE:
-            rows = [self._part_or_error(chunk.iloc[[number]]) for number in range(len(chunk))]
+            rows = []
+            for number in range(len(chunk)):
+                row = chunk.iloc[[number]]
+                try:
+                    rows.append(self._part(row))
+                except _NOT_STORABLE:
+                    digest = hashlib.sha256(repr(row.to_dict("records")).encode("utf-8", "backslashreplace"))
+                    error = f"a reply that the journal cannot hold (sha256 {digest.hexdigest()})"
+                    lost = pd.DataFrame({"at": row["at"], "finish_reason": "error", "error": error})
+                    rows.append(self._part(lost))
             part = pa.concat_tables(rows).unify_dictionaries()
         self._add(part, chunk["at"].to_numpy(dtype=np.int64))
-        return part
-
-    def _part_or_error(self, row: pd.DataFrame) -> pa.Table:
-        """Return one reply as a part, as an error where the journal cannot hold it."""
-        try:
-            return self._part(row)
-        except _NOT_STORABLE:
-            digest = hashlib.sha256(repr(row.to_dict("records")).encode("utf-8", "backslashreplace"))
-            error = f"a reply that the journal cannot hold (sha256 {digest.hexdigest()})"
-            return self._part(pd.DataFrame({"at": row["at"], "finish_reason": "error", "error": error}))
+        job_state.current().at_least(self.n_answered)
+        if self.journal:
+            self.journal.keep(part, traces_of(part, chunk))
 
     def _part(self, chunk: pd.DataFrame) -> pa.Table:
         at = chunk["at"].to_numpy(dtype=np.int64)
-        keys = self._questions.prompts[at] if self._keyed else np.zeros(len(at), dtype=f"V{KEY_BYTES}")
-        known = {"prompt": as_column(keys)}
-        columns = [known.get(field.name, _column(chunk, field)) for field in PART]
+        keys = self.questions.prompts[at] if self.journal else np.zeros(len(at), dtype=f"V{KEY_BYTES}")
+        columns = [as_column(keys)]
+        for field in list(PART)[1:]:
+            if field.name not in chunk:
+                columns.append(pa.nulls(len(chunk), field.type))  # the engine reports nothing
+            elif isinstance((column := chunk[field.name]).dtype, pd.CategoricalDtype):
+                columns.append(pa.array(column.array).cast(field.type))
+            elif pa.types.is_dictionary(field.type):
+                columns.append(pa.array(column, pa.string(), from_pandas=True).dictionary_encode())
+            else:
+                columns.append(pa.array(column, field.type, from_pandas=True))
         return pa.Table.from_arrays(columns, schema=PART)
 
     def _add(self, part: pa.Table, at: npt.NDArray[np.int64]) -> None:
@@ -92,11 +120,11 @@ class CollectedReplies:
         without = int((~self.answered[rows]).sum())
         if without:
             raise EngineError(f"{without:,} of {len(rows):,} questions have no reply; run again to ask them")
-        traced = reasons(self._questions.spec)
+        traced = reasons(self.questions.spec)
         table = self._in_order().select([*COLUMNS, *(TRACE_COLUMNS if traced else ())])
         # Replies are in the order of the grid: how many come before each.
         table = table.take(pa.array(np.cumsum(self.answered)[rows] - 1)).combine_chunks()
-        frame = pd.DataFrame(index=self._questions.grid.index[rows])
+        frame = pd.DataFrame(index=self.questions.grid.index[rows])
         for name in ("text", "finish_reason", *(("trace_status",) if traced else ())):
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
@@ -119,20 +147,87 @@ class CollectedReplies:
 
     def facts(self) -> dict[str, Any]:
         """Return what the replies in use say of themselves, as plain data: tokens, times, who answered, errors."""
-        return facts_of(self._in_order())
+        replies = self._in_order()
+        created = pc.min_max(replies["created"]).as_py()
+        facts = {
+            "replies_kept": len(replies),
+            "input_tokens": pc.sum(replies["n_prompt_tokens"]).as_py(),
+            "output_tokens": pc.sum(replies["n_output_tokens"]).as_py(),
+            "first_reply": created["min"],
+            "last_reply": created["max"],
+        }
+        for fact, name in (
+            ("errors", "error"),
+            ("answered_by", "answered_by"),
+            ("fingerprints", "fingerprint"),
+        ):
+            words = replies[name].drop_null().cast(pa.string()).to_pylist()
+            facts[fact] = dict(sorted(Counter(words).items()))
+        return facts
 
     def counts(self) -> dict[str, Any]:
         """Return how many questions there are, how many the journal held, and how many have a reply."""
         return {"questions": len(self.answered), "from_journal": self._old, "answered": self.n_answered}
 
 
-def _column(chunk: pd.DataFrame, field: pa.Field) -> pa.Array:
-    """Return a column of ``chunk`` in the type of the part; nulls where the engine reports nothing."""
-    if field.name not in chunk:
-        return pa.nulls(len(chunk), field.type)
-    column = chunk[field.name]
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return pa.array(column.array).cast(field.type)
-    if pa.types.is_dictionary(field.type):
-        return pa.array(column, pa.string(), from_pandas=True).dictionary_encode()
-    return pa.array(column, field.type, from_pandas=True)
+def check_complete(
+    path: str | Path,
+    responses: pd.DataFrame,
+    spec: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+) -> None:
+    """Raise ``DataError`` unless the ``responses`` in ``path`` are those of its shard's questions, row for row.
+
+    ``spec`` is the model's in the arm, as plain data; the file has the name of the shard.
+    """
+    questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
+    asked, rule = questions.named().astype({"variant": object, "order": object}), rule_of(questions.spec)
+    if rule is not None:
+        asked_rows = rows_of(questions, responses)
+        if not is_possible(questions, rule, asked_rows):
+            raise DataError(f"{path}: has responses that no rounds ask for; {RESPONSES.remedy}")
+        asked = asked[asked_rows].reset_index(drop=True)
+    given = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
+    if len(given) == len(asked) and all((given[name] == asked[name]).all() for name in asked):
+        return
+    rows = pd.MultiIndex.from_frame(asked)
+    missing = rows[~rows.isin(pd.MultiIndex.from_frame(given))]
+    what = "rows are missing, doubled or in another order"
+    if len(missing):
+        flow, variant, _ = missing[0]
+        what = f"{len(missing):,} of {len(asked):,} questions are missing, e.g. flow {flow} with variant {variant}"
+    raise DataError(
+        f"{path}: has {len(given):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
+    )
+
+
+def count_current(path: Path, questions: Questions) -> int | None:
+    """Return how many responses are in ``path``; None unless it is there and answers ``questions`` as they are now."""
+    try:
+        facts = tables.facts(path)
+        spec, n = Spec.from_plain(json.loads(facts["spec"])), pq.read_metadata(path).num_rows
+    except (CinormsError, OSError, KeyError, TypeError, ValueError):
+        return None
+    # The commit of a checkpoint is not known before it is fetched; a scale of one's own has tuples.
+    plain = [known_spec.with_identity(revision=None).as_plain() for known_spec in (spec, questions.spec)]
+    known, asked = (json.dumps(known_spec, sort_keys=True) for known_spec in plain)
+    return int(n) if known == asked and facts.get(QUESTIONS) == questions.digest else None
+
+
+def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
+    """Return how many ``questions`` have a reply in ``journal``, and how many a job would ask, without asking.
+
+    In an arm that is asked until decided the second number is the most that it can be, or 0.
+    """
+    total = len(questions.grid)
+    if journal.is_empty:
+        return 0, total
+    replies = CollectedReplies(questions, journal)
+    replies.recall(mend=False)
+    answered, rule = replies.n_answered, rule_of(questions.spec)
+    if rule is not None:
+        with redirect_stdout(StringIO()):
+            if all(replies.answered[rows].all() for rows in rounds_of(questions, rule, replies.frame)):
+                return answered, 0
+    return answered, total - answered

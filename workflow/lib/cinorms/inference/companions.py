@@ -23,7 +23,7 @@ FOLDER = ".asking"
 
 @dataclass(frozen=True)
 class Companion:
-    """Another job: its arguments, and which of its inputs the same run makes."""
+    """A job that needs the same engine: its arguments, and which of its inputs the same run makes."""
 
     spec: dict[str, Any]
     tuning: dict[str, Any]
@@ -42,13 +42,13 @@ def place_of(responses: str, arm: str, model: str, shard: str) -> str:
 def write_companions(path: Path, companions: Sequence[Companion]) -> None:
     """Write down the companions of a job."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps([asdict(each) for each in companions]).encode())
+    write_whole(path, json.dumps([asdict(companion) for companion in companions]).encode())
 
 
 def read_companions(path: Path) -> tuple[list[Companion], float]:
     """Return the companions of a job and when they were written down; none where that cannot be read."""
     try:
-        return [Companion(**each) for each in json.loads(path.read_bytes())], path.stat().st_mtime
+        return [Companion(**plain) for plain in json.loads(path.read_bytes())], path.stat().st_mtime
     except (OSError, ValueError, TypeError):
         return [], 0.0
 

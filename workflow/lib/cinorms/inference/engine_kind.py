@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import pkgutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
 from cinorms.core.project_files import ProjectFiles
 from cinorms.inference.journal_files import LastChunkKept
-from cinorms.inference.preflight import ModelCheck
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Asked, Spec
 
@@ -194,6 +192,50 @@ def no_cost(work: Work) -> Cost:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""
+
+    severity: Literal["warning", "error"]
+    text: str
+
+
+def error(text: str) -> Finding:
+    """Return a finding that stops a run."""
+    return Finding("error", text)
+
+
+def warning(text: str) -> Finding:
+    """Return a finding that does not stop a run."""
+    return Finding("warning", text)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where jobs will run. ``cluster``: on other machines than this one; ``conda``: in conda environments."""
+
+    #: The project's folder, in which its virtual environments are.
+    folder: Path
+    environment: Mapping[str, str]
+    cluster: bool = False
+    conda: bool = False
+    #: Dollars that the study may spend at paid endpoints.
+    cap: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """A check of the models of one engine before a job starts: whether they can be asked from here, at no cost.
+
+    ``about`` states what is true if nothing is found. ``look`` receives models (``model_entry.ModelEntry``); it returns
+    None if there is nothing to check.
+    """
+
+    name: str
+    about: str
+    look: Callable[[Sequence[Any], Surroundings], Iterable[Finding] | None]
+
+
+@dataclass(frozen=True)
 class EngineKind:
     """One way to reach models. Functions of settings get an instance of the class that ``settings`` returns."""
 
@@ -246,18 +288,20 @@ class EngineKind:
 @cache
 def engine_modules() -> dict[str, str]:
     """Return the module in which each engine is declared: in ``ENGINES``, or in a folder there."""
-    found = pkgutil.iter_modules(import_module(ENGINES).__path__)
-    return {each.name: f"{ENGINES}.{each.name}" + (".engine" if each.ispkg else "") for each in found}
+    modules = pkgutil.iter_modules(import_module(ENGINES).__path__)
+    return {
+        module.name: f"{ENGINES}.{module.name}" + (".engine" if module.ispkg else "") for module in modules
+    }
 
 
 @cache
 def engine_kind(name: str) -> EngineKind:
     """Return the engine ``name``; raise ``KeyError`` where there is none."""
     module = engine_modules()[name]
-    found = import_module(module).ENGINE
-    if not isinstance(found, EngineKind) or found.name != name:
+    declared = import_module(module).ENGINE
+    if not isinstance(declared, EngineKind) or declared.name != name:
         raise TypeError(f"{module}: ENGINE must be an EngineKind with the name {name!r}")
-    return found
+    return declared
 
 
 def engine_kinds() -> tuple[EngineKind, ...]:
@@ -267,9 +311,4 @@ def engine_kinds() -> tuple[EngineKind, ...]:
 
 def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
     """Return what asks the model of ``spec``; see ``EngineKind.make``."""
-    if spec.engine not in engine_modules():
-        raise ConfigError(
-            f"model {spec.model!r}: this version cannot ask the engine '{spec.engine}' yet; "
-            "use --config engine=planted to let planted respondents answer in its place"
-        )
     return engine_kind(spec.engine).make(spec, tuning, key, folder)

@@ -1,4 +1,4 @@
-"""The progress of a job, in a small file next to its responses, for those who watch from outside.
+"""The progress of a job, in a small file next to its responses, for those who watch from outside, and in its log.
 
 ``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and less often
 while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
@@ -30,6 +30,8 @@ FOLDER = ".progress"
 PERIOD = 2.0
 #: Seconds after which an unchanged file is written again.
 HEARTBEAT = 20.0
+#: Seconds between two lines of the log that say how far the job is.
+LOG_PERIOD = 30.0
 #: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
 SILENCE = 90.0
 #: Seconds over which the rate is taken.
@@ -74,7 +76,17 @@ class State:
         """Tell whether the job that wrote this is still at work, as far as its file can tell."""
         if self.phase not in ("starting", "asking") or now - self.updated > SILENCE:
             return False
-        return self.host != platform.node() or _exists(self.process)
+        if self.host != platform.node():
+            return True
+        try:
+            os.kill(self.process, 0)
+            # A killed process whose parent was killed too may stay in the table, in a container above all.
+            stat = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8")
+            return stat.rpartition(")")[2].split()[0] != "Z"
+        except ProcessLookupError:
+            return False
+        except OSError:  # somebody else's process, or no /proc here
+            return True
 
 
 class JobState:
@@ -89,10 +101,11 @@ class JobState:
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
         self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
+        self._logged = (time.monotonic(), 0)  # when the log was told, and how many were answered then
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
-        self._set(phase="asking", total=total, answered=answered)
+        self.note(phase="asking", total=total, answered=answered)
         self._history.clear()
         self._history.append((time.monotonic(), answered))
         self._answered_before, self._first = answered, None
@@ -108,9 +121,10 @@ class JobState:
         if answered > self.state.answered:
             self.count(answered - self.state.answered)
 
-    def doing(self, what: str) -> None:
-        """Note what the job does when it does not ask."""
-        self._set(doing=what)
+    def note(self, **changes: object) -> None:
+        """Note what has changed: what the job does when it does not ask, say, or what it has spent so far."""
+        with self._lock:
+            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
     def trouble(self, reason: str, wait: float) -> None:
         """Note a failed attempt, and the seconds to the next."""
@@ -123,11 +137,7 @@ class JobState:
     def recovered(self) -> None:
         """Note a successful attempt without answers."""
         if self.state.trouble:
-            self._set(trouble="", next_attempt=None)
-
-    def spent(self, usd: float) -> None:
-        """Note what this job has spent so far."""
-        self._set(usd=usd)
+            self.note(trouble="", next_attempt=None)
 
     def follow(self) -> None:
         """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
@@ -138,7 +148,7 @@ class JobState:
     def end(self, phase: Literal["done", "failed", "stopped"], reason: str = "") -> None:
         """Write the last state."""
         self._ended.set()
-        self._set(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
+        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
         self.write()
 
     def write(self) -> None:
@@ -154,10 +164,10 @@ class JobState:
             self._written = self.state = replace(fresh, updated=now)
             with suppress(OSError):  # a full disk must not end what is paid for
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
-
-    def _set(self, **changes: object) -> None:
-        with self._lock:
-            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+                told, answered = self._logged
+                if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
+                    self._logged = time.monotonic(), fresh.answered
+                    print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
     def _with_rate(self) -> State:
         """Return the state with the rate of the last minute and, once it means something, the pace."""
@@ -210,11 +220,10 @@ def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
     except (SystemExit, KeyboardInterrupt):
         _current.end("stopped")
         raise
-    except CinormsError as failure:
-        _current.end("failed", str(failure).splitlines()[0])
-        raise
     except BaseException as failure:
-        _current.end("failed", f"{type(failure).__name__}: {failure}")
+        expected = isinstance(failure, CinormsError)
+        reason = str(failure).splitlines()[0] if expected else f"{type(failure).__name__}: {failure}"
+        _current.end("failed", reason)
         raise
     finally:
         _current = _nowhere
@@ -234,14 +243,3 @@ def read_state(responses: Path, arm: str, model: str, shard: str) -> State | Non
     except (OSError, ValueError, TypeError, AttributeError):
         return None
     return state
-
-
-def _exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-        # A killed process whose parent was killed too may stay in the table, in a container above all.
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's process, or no /proc here
-        return True

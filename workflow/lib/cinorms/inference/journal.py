@@ -12,8 +12,8 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
                                    claims/         what each job is asking right now (``journal_files.Claims``)
 
 ``key`` is a hash of all settings that can change a reply (``sample_settings``). A reply is known by the key of its
-prompt, a digest of the very messages that the model received (``questions.prompt_keys``). So a *sample* is one reply of
-one model to exactly what it saw; studies, arms, shards and the numbers of flows are no part of that.
+prompt, a digest of the very messages that the model received (``Questions.prompts``). So a *sample* is one reply of one
+model to exactly what it saw; studies, arms, shards and the numbers of flows are no part of that.
 
 A prompt that an arm has more than once, because two of its variants render the same text, is sampled as often: the
 second has a key of its own. So has every prompt in each further asking of an arm (``repeat``): its second asking is a
@@ -40,7 +40,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -60,12 +60,11 @@ from cinorms.inference.journal_files import (
     known_sum,
     parts_in,
     records_in,
-    usd_of,
     whole_parts,
     write_traces,
 )
 from cinorms.inference.questions import KEY_BYTES
-from cinorms.inference.spec import Spec, reasons, repeat_of
+from cinorms.inference.spec import Spec, reasons
 
 #: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.
 NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors", "asking"})
@@ -73,16 +72,11 @@ NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "fac
 IN_MESSAGES = frozenset({"layout", "system", "scale"})
 
 
-def settings_of(spec: Spec) -> dict[str, Any]:
-    """Return the keys of ``spec`` that can change the response to one prompt; 0.0 and 0 are the same setting."""
-    return {name: _plain(value) for name, value in spec.as_plain().items() if name not in NOT_SETTINGS}
-
-
 def sample_settings(spec: Spec) -> dict[str, Any]:
     """Return what the model of ``spec`` is and how it is sampled: all that can change a reply but the messages."""
     known = spec.engine in engine_modules()
-    unseen = IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
-    settings = {name: value for name, value in settings_of(spec).items() if name not in unseen}
+    unseen = NOT_SETTINGS | IN_MESSAGES | (engine_kind(spec.engine).unseen if known else frozenset())
+    settings = {name: _plain(value) for name, value in spec.as_plain().items() if name not in unseen}
     if spec.temperature == 0:  # nothing is drawn
         del settings["seed"]
     if spec.readout == "options":  # these are offered beside the messages
@@ -91,6 +85,7 @@ def sample_settings(spec: Spec) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value of a spec as one of its journal: 0.0 and 0 are the same setting."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -168,7 +163,20 @@ class Journal:
         settings = sample_settings(spec)
         key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         folder = root / f"{_name_of(spec)}.{key}"
-        _check_format(folder / "settings.json")
+        path = folder / "settings.json"
+        try:
+            stated = json.loads(path.read_bytes())
+            given = f"format {stated['format']!r}" if "format" in stated else "no format"
+        except (FileNotFoundError, NotADirectoryError):
+            return cls(folder, spec, asker)
+        except (OSError, ValueError, TypeError) as error:
+            given = f"no format ({error})"
+        if given != f"format {FORMAT}":
+            raise JournalError(
+                f"{path}: states {given}, this version of cinorms reads format {FORMAT}. Run the version that wrote "
+                "the journal. If this one did, the file is damaged: delete it, and it is written again. To ask and "
+                f"pay for everything again, move {folder} to another place"
+            )
         return cls(folder, spec, asker)
 
     @classmethod
@@ -188,11 +196,8 @@ class Journal:
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
         if self.is_empty:  # nothing is kept here yet: is a setting new?
-            self.others = [
-                difference
-                for other in sorted(root.glob(f"{_name_of(self.spec)}.*"))
-                if other != self.folder and (difference := _difference(other / "settings.json", settings))
-            ]
+            others = sorted(path for path in root.glob(f"{_name_of(self.spec)}.*") if path != self.folder)
+            self.others = list(filter(None, (_difference(path, settings) for path in others)))
         return self
 
     def read(self, mend: bool = True) -> pa.Table:
@@ -253,11 +258,32 @@ class Journal:
             handle = (self.folder / "locks" / self.asker.mark).open("ab")
         with handle:
             with explained(self.folder):
-                self._wait_for(handle, places, patience)
+                end, first = time.monotonic() + patience, (self.spec.repeat - 1) * _TEMPLATES
+                waiting = False
+                places = [(first + template_no, order_no) for template_no, order_no in places]
+                while not _lock(handle, places):
+                    if time.monotonic() >= end:
+                        raise JournalError(
+                            f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run "
+                            f"again; what it answers is kept in {self.folder}"
+                        )
+                    if not waiting:
+                        print(
+                            f"Another job asks the same variants{self._holder()}: waiting {patience:.0f} s for it."
+                        )
+                        job_state.current().note(doing="waiting for another job that asks the same variants")
+                        waiting = True
+                    time.sleep(min(1.0, patience / 10))
                 for folder in ("parts", "traces"):
                     for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
                         left.unlink(missing_ok=True)
-                self._reserve()
+                with self._spare.open("wb") as spare:
+                    try:
+                        os.posix_fallocate(spare.fileno(), 0, SPARE_BYTES)
+                    except OSError as error:
+                        if error.errno in FULL:
+                            raise
+                        spare.write(b"\0" * SPARE_BYTES)  # a file system without fallocate
             try:
                 yield
             finally:
@@ -268,37 +294,12 @@ class Journal:
         """What the jobs that use this journal are asking right now."""
         return Claims(self.folder / "claims", self._mark)
 
-    def _wait_for(self, handle: IO[bytes], places: Sequence[tuple[int, int]], patience: float) -> None:
-        end = time.monotonic() + patience
-        told = False
-        first = (repeat_of(self.spec.shard) - 1) * _TEMPLATES
-        while not _lock(handle, [(first + template_no, order_no) for template_no, order_no in places]):
-            if time.monotonic() >= end:
-                raise JournalError(
-                    f"another job asks the same variants{self._holder()}. Wait for it or stop it, then run "
-                    f"again; what it answers is kept in {self.folder}"
-                )
-            if not told:
-                print(f"Another job asks the same variants{self._holder()}: waiting {patience:.0f} s for it.")
-                job_state.current().doing("waiting for another job that asks the same variants")
-                told = True
-            time.sleep(min(1.0, patience / 10))
-
     def _holder(self) -> str:
         running = [record for record in self.runs() if record.get("ended") is None]
         if not running:
             return ""
         last = running[-1]
         return f" (started {last.get('started')} as process {last.get('process')} on {last.get('host')})"
-
-    def _reserve(self) -> None:
-        with self._spare.open("wb") as handle:
-            try:
-                os.posix_fallocate(handle.fileno(), 0, SPARE_BYTES)
-            except OSError as error:
-                if error.errno in FULL:
-                    raise
-                handle.write(b"\0" * SPARE_BYTES)  # a file system without fallocate
 
     @property
     def _spare(self) -> Path:
@@ -315,17 +316,20 @@ class Journal:
 
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
-        parts = parts_in(self.folder / "parts")
-        own = [path for path in parts if path.name.split(".")[1].startswith(f"{self.asker.mark}-")]
-        total: float | None = known_sum(map(usd_of, own))
-        return total
+        amounts = []
+        for path in parts_in(self.folder / "parts"):
+            if path.name.split(".")[1].startswith(f"{self.asker.mark}-"):
+                # A part without prices, or one that cannot be read, has no amount.
+                with suppress(OSError, KeyError, pa.ArrowException):
+                    amounts.append(pc.sum(pq.read_table(path, columns=["usd"])["usd"]).as_py())
+        return cast("float | None", known_sum(amounts))
 
     # --- Run records
 
     def start_run(self, facts: Mapping[str, Any]) -> Path:
         """Write the record of a job that begins; earlier jobs of this shard that never ended were killed."""
         now = datetime.now(UTC)
-        for path, record in self._records():
+        for path, record in records_in(self.folder / "runs", f"{self.asker.mark}-"):
             last = tuple(map(record.get, ("shard", "ended", "status")))
             if last == (self.spec.shard, None, "running"):
                 write_whole(path, _json({**record, "status": "killed"}))
@@ -353,10 +357,7 @@ class Journal:
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the records of all jobs of the asker, oldest first."""
-        return [record for _, record in self._records()]
-
-    def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        yield from records_in(self.folder / "runs", f"{self.asker.mark}-")
+        return [record for _, record in records_in(self.folder / "runs", f"{self.asker.mark}-")]
 
 
 def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
@@ -375,39 +376,21 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
     return True
 
 
-def _check_format(path: Path) -> None:
-    """Raise ``JournalError`` unless ``path`` states the format of this version, or is not there yet."""
-    try:
-        stated = json.loads(path.read_bytes())
-        found = f"format {stated['format']!r}" if "format" in stated else "no format"
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except (OSError, ValueError, TypeError) as error:
-        found = f"no format ({error})"
-    if found != f"format {FORMAT}":
-        raise JournalError(
-            f"{path}: states {found}, this version of cinorms reads format {FORMAT}. Run the version that wrote the "
-            "journal. If this one did, the file is damaged: delete it, and it is written again. To ask and pay for "
-            f"everything again, move {path.parent} to another place"
-        )
-
-
 def _name_of(spec: Spec) -> str:
     """Return the beginning of the name of a model's journals: for people, and to find its others."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", str(spec.identity.get("source") or spec.model)).strip("-")[-60:]
 
 
-def _difference(path: Path, settings: Mapping[str, Any]) -> str:
+def _difference(folder: Path, settings: Mapping[str, Any]) -> str:
     """Return in which settings another journal differs; nothing where it cannot be read."""
-    try:
-        other = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return ""
+    other = None
+    with suppress(OSError, ValueError):
+        other = json.loads((folder / "settings.json").read_bytes())
     if not isinstance(other, dict):
         return ""
     names = [n for n in sorted({*settings, *other} - {"format"}) if settings.get(n) != other.get(n)]
     shown = [f"{name} {_short(other.get(name))} instead of {_short(settings.get(name))}" for name in names]
-    return f"{path.parent.name}: {'; '.join(shown)}"
+    return f"{folder.name}: {'; '.join(shown)}"
 
 
 def _short(value: Any) -> str:

@@ -75,10 +75,10 @@ def own_files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     Others are a desktop's, a person's, or of a program that synchronises folders: ``._x.parquet``, ``x (1).parquet``.
     """
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = [path for path in entries if pattern.fullmatch(path.name)]
-    own = set(found)
+    paths = [path for path in entries if pattern.fullmatch(path.name)]
+    own = set(paths)
     name_once(folder, [path for path in entries if path not in own and not _UNFINISHED.fullmatch(path.name)])
-    return found
+    return paths
 
 
 def name_once(folder: Path, foreign: Iterable[Path]) -> None:
@@ -93,9 +93,9 @@ def name_once(folder: Path, foreign: Iterable[Path]) -> None:
 
 def parts_in(folder: Path) -> list[Path]:
     """Return the parts in ``folder``, oldest first."""
-    found = own_files(folder, _PART)
-    name_once(folder, foreign := [path for path in found if path.is_dir()])
-    return [path for path in found if path not in foreign]
+    paths = own_files(folder, _PART)
+    name_once(folder, foreign := [path for path in paths if path.is_dir()])
+    return [path for path in paths if path not in foreign]
 
 
 def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]:
@@ -106,6 +106,7 @@ def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]
     Raises ``JournalError`` where a part cannot be read: its replies are paid for.
     """
     for path in parts_in(folder / "parts"):
+        _, _, n_rows, digest, _ = path.name.split(".")
         try:
             data = path.read_bytes()
         except FileNotFoundError:  # another job put it aside
@@ -113,51 +114,23 @@ def whole_parts(folder: Path, mend: bool = True) -> Iterator[tuple[Path, bytes]]
         except OSError as error:
             raise JournalError(
                 f"{path}: cannot be read ({error.strerror}); make it readable and run again. Without it, its "
-                f"{n_rows_of(path)} replies would be asked and paid again"
+                f"{n_rows} replies would be asked and paid again"
             ) from error
-        if digest_of(data) == path.name.split(".")[3]:
+        if digest_of(data) == digest:
             yield path, data
         elif mend:
-            put_aside(path, folder / "damaged")
-
-
-def n_rows_of(path: Path) -> int:
-    """Return the number of replies in a part, which its name states."""
-    return int(path.name.split(".")[2])
-
-
-def facts_of(replies: pa.Table) -> dict[str, Any]:
-    """Return what replies say of themselves, as plain data: tokens, times, who answered, errors."""
-    created = pc.min_max(replies["created"]).as_py()
-    return {
-        "replies_kept": len(replies),
-        "input_tokens": pc.sum(replies["n_prompt_tokens"]).as_py(),
-        "output_tokens": pc.sum(replies["n_output_tokens"]).as_py(),
-        "first_reply": created["min"],
-        "last_reply": created["max"],
-        "errors": _counts(replies["error"]),
-        "answered_by": _counts(replies["answered_by"]),
-        "fingerprints": _counts(replies["fingerprint"]),
-    }
-
-
-def _counts(words: pa.ChunkedArray) -> dict[str, int]:
-    """Return how often each word occurs; missing ones do not count."""
-    found = pc.value_counts(pc.cast(words.drop_null(), pa.string())).to_pylist()
-    return {row["values"]: row["counts"] for row in sorted(found, key=lambda row: str(row["values"]))}
-
-
-def put_aside(path: Path, damaged: Path) -> None:
-    """Move a part that does not pass its checksum to the folder ``damaged``, and say so."""
-    try:
-        damaged.mkdir(exist_ok=True)
-        shutil.move(path, damaged / path.name)
-        where = f"The file is moved to {damaged}."
-    except FileNotFoundError:  # another shard was faster
-        return
-    except OSError as error:
-        where = f"The file stays in {path.parent}: it cannot be moved to {damaged} ({error.strerror})."
-    print(f"Journal: {path.name} is damaged; its {n_rows_of(path)} responses are asked again. {where}")
+            damaged = folder / "damaged"
+            try:
+                damaged.mkdir(exist_ok=True)
+                shutil.move(path, damaged / path.name)
+                where = f"The file is moved to {damaged}."
+            except FileNotFoundError:  # another shard was faster
+                continue
+            except OSError as error:
+                where = (
+                    f"The file stays in {path.parent}: it cannot be moved to {damaged} ({error.strerror})."
+                )
+            print(f"Journal: {path.name} is damaged; its {n_rows} responses are asked again. {where}")
 
 
 def records_in(folder: Path, mark: str = "") -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -171,16 +144,6 @@ def records_in(folder: Path, mark: str = "") -> Iterator[tuple[Path, dict[str, A
         with suppress(ValueError, OSError):
             if isinstance(record := json.loads(path.read_bytes()), dict):
                 yield path, record
-
-
-def usd_of(path: Path) -> float | None:
-    """Return the sum of the column ``usd`` of a part; None where it has none, or cannot be read."""
-    try:
-        column = pq.read_table(path, columns=["usd"])["usd"]
-    except (OSError, KeyError, pa.ArrowException):
-        return None
-    found: float | None = pc.sum(column).as_py()
-    return found
 
 
 def known_sum(amounts: Iterable[Any]) -> Any:
@@ -223,23 +186,17 @@ class Claims:
 
     def taken(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Return which of ``keys`` a job that is alive has claimed."""
-        column, found = as_column(keys), np.zeros(len(keys), dtype=bool)
+        column, claimed_by_others = as_column(keys), np.zeros(len(keys), dtype=bool)
         for path in self._folder.glob("*.keys"):
-            if path != self._path and (claimed := _read_live(path)):
-                values = np.frombuffer(claimed, dtype=f"V{KEY_BYTES}")
+            if path == self._path:
+                continue
+            with suppress(OSError), path.open("r+b") as handle:  # gone: its job has ended
+                claimed = b"" if _is_free(handle) else handle.read()
+                whole = len(claimed) // KEY_BYTES * KEY_BYTES  # its job may be writing it
+                values = np.frombuffer(claimed[:whole], dtype=f"V{KEY_BYTES}")
                 is_in: pa.BooleanArray = pc.is_in(column, value_set=as_column(values))
-                found |= is_in.to_numpy(zero_copy_only=False)
-        return found
-
-
-def _read_live(path: Path) -> bytes:
-    """Return the content of a claim; nothing if its job has ended."""
-    try:
-        with path.open("r+b") as handle:
-            found = b"" if _is_free(handle) else handle.read()
-            return found[: len(found) // KEY_BYTES * KEY_BYTES]  # its job may be writing it
-    except OSError:
-        return b""
+                claimed_by_others |= is_in.to_numpy(zero_copy_only=False)
+        return claimed_by_others
 
 
 def _is_free(handle: IO[bytes]) -> bool:
@@ -263,8 +220,8 @@ def traces_of(part: pa.Table, chunk: pd.DataFrame) -> pa.Table | None:
     texts = [
         text.encode("utf-8", "replace").decode() if isinstance(text, str) else None for text in chunk["trace"]
     ]
-    found = pa.table([part["prompt"], pa.array(texts, pa.string())], schema=TRACES)
-    return found.filter(pc.is_valid(found["trace"]))
+    table = pa.table([part["prompt"], pa.array(texts, pa.string())], schema=TRACES)
+    return table.filter(pc.is_valid(table["trace"]))
 
 
 def write_traces(folder: Path, name: str, traces: pa.Table, mark: str) -> None:
@@ -294,7 +251,7 @@ def read_traces(folder: Path, prompts: Keys) -> Iterator[pd.DataFrame]:
         path = folder / "traces" / part.name
         if at.any() and path.is_file():
             table = pq.read_table(path)
-            place = pc.index_in(wanted.filter(pa.array(at)), table["prompt"].combine_chunks())
-            found = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-            traces = table["trace"].take(place.take(pa.array(found))).to_pandas()
-            yield pd.DataFrame({"at": np.flatnonzero(at)[found], "trace": traces.to_numpy()})
+            row = pc.index_in(wanted.filter(pa.array(at)), table["prompt"].combine_chunks())
+            traced = np.flatnonzero(row.is_valid().to_numpy(zero_copy_only=False))
+            traces = table["trace"].take(row.take(pa.array(traced))).to_pandas()
+            yield pd.DataFrame({"at": np.flatnonzero(at)[traced], "trace": traces.to_numpy()})

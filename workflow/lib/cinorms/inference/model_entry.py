@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +78,15 @@ def entries_schema() -> dict[str, Any]:
     own = {kind.name: schema_of(kind.settings()) for kind in engine_kinds()}
     names = {name for schema in own.values() for name in schema["properties"]}
     known = common["properties"]
+    # The condition for the entries of an engine: its keys, and none of other engines'.
+    of_others = {other: {"description": "A key of another engine.", "not": {}} for other in sorted(names)}
+    conditions = []
+    for name, schema in own.items():
+        then: dict[str, Any] = {"properties": {**of_others, **schema["properties"]}}
+        if required := [key for key in schema["required"] if key not in common["required"]]:
+            then["required"] = required
+        of_engine = {"required": ["engine"], "properties": {"engine": {"const": name}}}
+        conditions.append({"if": of_engine, "then": then})
     return {
         "$schema": common["$schema"],
         "title": "The model registry",
@@ -96,17 +105,6 @@ def entries_schema() -> dict[str, Any]:
                 **{name: {} for name in sorted(names)},
                 "engine": {**known["engine"], "enum": list(own)},
             },
-            "allOf": [_of_engine(name, schema, names, common["required"]) for name, schema in own.items()],
+            "allOf": conditions,
         },
     }
-
-
-def _of_engine(
-    name: str, schema: Mapping[str, Any], names: Iterable[str], always: Iterable[str]
-) -> dict[str, Any]:
-    """Return the condition for entries of the engine ``name``: its keys, and none of other engines'."""
-    of_others = {other: {"description": "A key of another engine.", "not": {}} for other in sorted(names)}
-    then: dict[str, Any] = {"properties": {**of_others, **schema["properties"]}}
-    if own := [key for key in schema["required"] if key not in always]:
-        then["required"] = own
-    return {"if": {"required": ["engine"], "properties": {"engine": {"const": name}}}, "then": then}

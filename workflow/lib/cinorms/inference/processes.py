@@ -17,8 +17,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any
 
 #: Lines of vLLM's processes that are kept to find a cause in.
 _LINES = 400
@@ -41,52 +39,47 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-#: The last lines: a child process that outlives one `ProcessOutput` may tell its end while another is open.
+#: The last lines: a child process that outlives one `process_output` may tell its end while another is open.
 _KEPT: deque[str] = deque(maxlen=_LINES)
 
 
-class ProcessOutput:
-    """While it is open, what child processes print goes to this process' log, and the last lines are kept.
+@contextmanager
+def process_output() -> Iterator[Callable[[], str]]:
+    """Send what child processes print to this process' log; yield a function that returns the last lines.
 
     vLLM runs its engine in processes of its own. Without this, their output, including the cause of a failure,
     would bypass the log and its search for secrets.
     """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    source, sink = os.pipe()
+    saved = {number: os.dup(number) for number in (1, 2)}
+    for number in saved:
+        os.dup2(sink, number)
+    os.close(sink)
+    log = sys.stderr
 
-    def __init__(self) -> None:
-        self._lines = _KEPT
-        self._saved: list[int] = []
-
-    def __enter__(self) -> ProcessOutput:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        source, sink = os.pipe()
-        self._saved = [os.dup(1), os.dup(2)]
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        os.close(sink)
-        self._reader = threading.Thread(target=self._read, args=(source, sys.stderr), daemon=True)
-        self._reader.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, saved in zip((1, 2), self._saved, strict=True):
-            os.dup2(saved, number)
-            os.close(saved)
-        # Children that live on hold the other end: for a moment, the thread reads what they still print.
-        self._reader.join(timeout=0.5)
-
-    def text(self) -> str:
-        """Return the last lines, after a moment for those still coming."""
-        self._reader.join(timeout=1.0)
-        return "\n".join(self._lines)
-
-    def _read(self, source: int, log: Any) -> None:
+    def read() -> None:
         with os.fdopen(source, encoding="utf-8", errors="replace") as stream:
             for line in stream:
-                self._lines.append(line.rstrip("\n"))
+                _KEPT.append(line.rstrip("\n"))
                 log.write(line)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+
+    def text() -> str:
+        reader.join(timeout=1.0)  # a moment for lines still coming
+        return "\n".join(_KEPT)
+
+    try:
+        yield text
+    finally:
+        for number, own in saved.items():
+            os.dup2(own, number)
+            os.close(own)
+        # Children that live on hold the other end: for a moment, the thread reads what they still print.
+        reader.join(timeout=0.5)
 
 
 @contextmanager

@@ -40,7 +40,15 @@ def gather(
     same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and the file of ``responses`` of each
     model whose responses another tool collected. The provenance does not depend on when this is called.
     """
-    models, coders = ([_model(each) for each in entries] for entries in (asked, coded))
+    models, coders = ([_model(entry) for entry in entries] for entries in (asked, coded))
+    elsewhere = []
+    for entry in received:
+        path = Path(entry["responses"])
+        try:
+            stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
+        except (KeyError, ValueError):
+            raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
+        elsewhere.append({"arm": entry["arm"], "model": entry["model"], **stated})
     return {
         "study": study,
         "cinorms": __version__,
@@ -48,7 +56,7 @@ def gather(
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,
         **({"coder": coders} if coders else {}),
-        **({"received": [_received(each) for each in received]} if received else {}),
+        **({"received": elsewhere} if elsewhere else {}),
     }
 
 
@@ -78,16 +86,6 @@ def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _received(received: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file of responses that another tool collected states of them."""
-    path = Path(received["responses"])
-    try:
-        stated: dict[str, Any] = json.loads(tables.facts(path)["elsewhere"])
-    except (KeyError, ValueError):
-        raise DataError(f"{path}: does not state where its responses are from; {REMEDY}") from None
-    return {"arm": received["arm"], "model": received["model"], **stated}
-
-
 class _File(NamedTuple):
     """A file of responses, and what it states of itself."""
 
@@ -109,12 +107,8 @@ class _File(NamedTuple):
 
     def described(self) -> dict[str, Any]:
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
-        return {
-            "shard": self.spec.shard,
-            "responses": len(self.frame),
-            "sha256": digest,
-            "cinorms": self.facts["cinorms"],
-        }
+        about = {"shard": self.spec.shard, "responses": len(self.frame)}
+        return {**about, "sha256": digest, "cinorms": self.facts["cinorms"]}
 
 
 def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
@@ -127,17 +121,17 @@ def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:
     runs = journal.runs()
     last = {run["shard"]: run["replies"] for run in runs if run.get("status") == "done" and "replies" in run}
     kept = [last[shard] for shard in shards if shard in last]
-    first, end = ([each[name] for each in kept if each[name]] for name in ("first_reply", "last_reply"))
+    first, end = ([facts[name] for facts in kept if facts[name]] for name in ("first_reply", "last_reply"))
     return {
         "journal": journal.folder.name,
-        "replies_kept": sum(each["replies_kept"] for each in kept),
-        "input_tokens": known_sum(each["input_tokens"] for each in kept),
-        "output_tokens": known_sum(each["output_tokens"] for each in kept),
+        "replies_kept": sum(facts["replies_kept"] for facts in kept),
+        "input_tokens": known_sum(facts["input_tokens"] for facts in kept),
+        "output_tokens": known_sum(facts["output_tokens"] for facts in kept),
         "usd": journal.usd(),
         "first_reply": _moment(min(first, default=None)),
         "last_reply": _moment(max(end, default=None)),
         **{
-            name: dict(sorted(sum((Counter(each[name]) for each in kept), Counter[str]()).items()))
+            name: dict(sorted(sum((Counter(facts[name]) for facts in kept), Counter[str]()).items()))
             for name in ("errors", "answered_by", "fingerprints")
         },
         "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in runs],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -86,17 +85,23 @@ class Questions:
 
     @cached_property
     def prompts(self) -> Keys:
-        """The key of each prompt: what the model sees, and which sample of it (``prompt_keys``)."""
+        """The key of each prompt: what the model sees, and which sample of it."""
         variants, spec = self.of_all_shards, self.spec
         grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown)
-        codes = grid["order_code"].to_numpy().reshape(len(self.flows), len(variants))
-        keys = prompt_keys(spec, self.flows["vignette"].tolist(), variants["template"].tolist(), codes)
+        codes = np.ascontiguousarray(grid["order_code"].to_numpy(), dtype=np.int64).tobytes()
+        texts = tuple(self.flows["vignette"]), tuple(variants["template"])
+        keys = _prompt_keys(*texts, codes, spec.answer_scale, spec.layout, spec.system)
         # Orders that are added later count last, so that what was a first sample stays one.
         places = np.lexsort((variants["template_no"], variants["order_no"]))
         first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
-        keys = number_samples(keys.ravel(), first).reshape(codes.shape)
+        keys = number_samples(keys.ravel(), first).reshape(keys.shape)
         own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
-        return keys_in_repeat(np.ascontiguousarray(keys[:, own]).ravel(), spec.repeat)
+        keys = np.ascontiguousarray(keys[:, own]).ravel()
+        if spec.repeat > 1:  # in each asking of an arm they have keys of their own
+            mark = b"repeat" + spec.repeat.to_bytes(4, "little")
+            digests = b"".join(_digest(key.tobytes() + mark) for key in keys)
+            keys = np.frombuffer(digests, dtype=f"V{KEY_BYTES}")
+        return keys
 
     @cached_property
     def digest(self) -> str:
@@ -105,9 +110,9 @@ class Questions:
         Responses with another digest are to other questions. It takes milliseconds; ``prompts`` takes seconds.
         """
         flows = self.flows[["flow", "vignette", *self.spec.factors]].astype("str")
-        found = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
-        found.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
-        return found.hexdigest()
+        total = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
+        total.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
+        return total.hexdigest()
 
     def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the rows of the grid that are not ``answered``, sorted by template, flow, order.
@@ -123,43 +128,32 @@ class Questions:
         return todo[np.lexsort((order_no, flows, template_no))]
 
 
-def prompt_keys(
-    spec: Spec,
-    vignettes: Sequence[str],
-    templates: Sequence[str],
-    order_codes: npt.NDArray[np.int64],
-) -> Keys:
-    """Return the digest of the messages of every vignette in every template.
-
-    ``order_codes`` has a row per vignette and a column per template. The digest is of the messages as JSON.
-    """
-    codes = np.ascontiguousarray(order_codes, dtype=np.int64)
-    texts = tuple(vignettes), tuple(templates)
-    found = _keys(*texts, codes.tobytes(), spec.answer_scale, spec.layout, spec.system)
-    return np.frombuffer(found, dtype=f"V{KEY_BYTES}").reshape(order_codes.shape)
-
-
 @lru_cache(maxsize=1)  # the next shard or model of an arm has the same prompts
-def _keys(
+def _prompt_keys(
     vignettes: tuple[str, ...],
     templates: tuple[str, ...],
     order_codes: bytes,
     scale: Scale,
     layout: str,
     system: str | None,
-) -> bytes:
+) -> Keys:
+    """Return the digest of the messages, as JSON, of every vignette in every template.
+
+    ``order_codes`` are whole numbers, one per vignette and template.
+    """
     frames: dict[tuple[int, int], list[str]] = {}
-    found = bytearray()
-    codes_of = np.frombuffer(order_codes, dtype=np.int64).reshape(len(vignettes), len(templates)).tolist()
-    for vignette, codes in zip(vignettes, codes_of, strict=True):
+    digests = bytearray()
+    shape = len(vignettes), len(templates)
+    order_rows = np.frombuffer(order_codes, dtype=np.int64).reshape(shape).tolist()
+    for vignette, codes in zip(vignettes, order_rows, strict=True):
         text = _json(vignette)[1:-1]
         for column, code in enumerate(codes):
             frame = frames.get((column, code))
             if frame is None:
                 chat = messages(templates[column], _MARK, code, scale, layout, system)
                 frame = frames[column, code] = _json(chat).split(_MARK)
-            found += _digest(text.join(frame).encode("utf-8", "surrogatepass"))
-    return bytes(found)
+            digests += _digest(text.join(frame).encode("utf-8", "surrogatepass"))
+    return np.frombuffer(bytes(digests), dtype=f"V{KEY_BYTES}").reshape(shape)
 
 
 def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
@@ -177,15 +171,6 @@ def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
     for at in np.flatnonzero(number):
         own[at] = np.void(_digest(keys[at].tobytes() + int(number[at]).to_bytes(4, "little")))
     return own
-
-
-def keys_in_repeat(keys: Keys, repeat: int) -> Keys:
-    """Return the keys of the same prompts in the asking ``repeat`` of an arm: in each they have keys of their own."""
-    if repeat == 1:
-        return keys
-    mark = b"repeat" + repeat.to_bytes(4, "little")
-    own = b"".join(_digest(key.tobytes() + mark) for key in keys.ravel())
-    return np.frombuffer(own, dtype=f"V{KEY_BYTES}").reshape(keys.shape)
 
 
 def as_column(keys: Keys) -> pa.FixedSizeBinaryArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 
@@ -12,21 +12,21 @@ from cinorms.core.schema import LeftOut, Number, Value
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 
 
-class Rates(Value):
+class Described(Value):
+    """A value whose keys are described by the text below each."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Rates(Described):
     """Rates from which `make plan` estimates costs; state their source in a comment."""
 
-    tokens_per_second: LeftOut[Number] = Field(
-        default=None,
-        gt=0,
-        le=10**9,
-        description="Prompt tokens per second that one copy processes on one GPU.",
-    )
-    usd_per_million_input: LeftOut[Number] = Field(
-        default=None, ge=0, le=100_000, description="Dollars per million input tokens."
-    )
-    usd_per_million_output: LeftOut[Number] = Field(
-        default=None, ge=0, le=100_000, description="Dollars per million output tokens."
-    )
+    tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    """Prompt tokens per second that one copy processes on one GPU."""
+    usd_per_million_input: LeftOut[Number] = Field(default=None, ge=0, le=100_000)
+    """Dollars per million input tokens."""
+    usd_per_million_output: LeftOut[Number] = Field(default=None, ge=0, le=100_000)
+    """Dollars per million output tokens."""
     output_tokens_per_second: LeftOut[Number] = Field(
         default=None,
         gt=0,
@@ -34,67 +34,50 @@ class Rates(Value):
         description="Tokens per second that one copy writes on one GPU, all requests together; needed for the time "
         "that traces take.",
     )
-    trace_share: LeftOut[Number] = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: "
-        "a half.",
-    )
-    batch_discount: LeftOut[Number] = Field(
-        default=None, ge=0, le=1, description="Share of the price that the Batch API takes off."
-    )
+    trace_share: LeftOut[Number] = Field(default=None, gt=0, le=1)
+    """Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: a half."""
+    batch_discount: LeftOut[Number] = Field(default=None, ge=0, le=1)
+    """Share of the price that the Batch API takes off."""
 
 
-class TraceMarks(Value):
+class TraceMarks(Described):
     """The marks that a model writes around its trace."""
 
-    begin: str = Field(default="<think>", min_length=1, description="What opens a trace.")
-    end: str = Field(
-        default="</think>",
-        min_length=1,
-        description="What closes it; spaces and line ends after it are written where the budget cuts a trace.",
-    )
+    begin: str = Field(default="<think>", min_length=1)
+    """What opens a trace."""
+    end: str = Field(default="</think>", min_length=1)
+    """What closes it; spaces and line ends after it are written where the budget cuts a trace."""
 
 
-class EntrySettings(Value):
+class EntrySettings(Described):
     """One model."""
 
-    engine: str = Field(description="The engine that asks the model.")
-    family: str = Field(
-        description="Models of one family share their training data (tulu-2, llama-3.1, ...)."
-    )
-    capacity: Number | None = Field(
-        default=None,
-        gt=0,
-        le=1_000_000,
-        description="Parameters in billions; null where it is not published.",
-    )
-    alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = Field(
-        default=None, description="How the model was aligned with preferences."
-    )
-    quantisation: LeftOut[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = Field(
-        default=None, description="How the weights were quantised."
-    )
-    dtype: LeftOut[Literal["auto", "bfloat16", "float16", "float32"]] = Field(
-        default=None, description="Type of the weights in memory."
-    )
-    gpus: int = Field(
-        default=0, ge=0, le=1024, description="GPUs that one copy of the model needs (tensor parallel)."
-    )
-    paper_layout: Literal["single", "instruction_in_system"] = Field(
-        default="single", description="How the papers divided prompts for this model into messages."
-    )
-    shards: int = Field(
-        default=1, ge=1, le=100_000, description="Number of jobs that the questions of an arm are split into."
-    )
+    engine: str
+    """The engine that asks the model."""
+    family: str
+    """Models of one family share their training data (tulu-2, llama-3.1, ...)."""
+    capacity: Number | None = Field(default=None, gt=0, le=1_000_000)
+    """Parameters in billions; null where it is not published."""
+    alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = None
+    """How the model was aligned with preferences."""
+    quantisation: LeftOut[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = None
+    """How the weights were quantised."""
+    dtype: LeftOut[Literal["auto", "bfloat16", "float16", "float32"]] = None
+    """Type of the weights in memory."""
+    gpus: int = Field(default=0, ge=0, le=1024)
+    """GPUs that one copy of the model needs (tensor parallel)."""
+    paper_layout: Literal["single", "instruction_in_system"] = "single"
+    """How the papers divided prompts for this model into messages."""
+    shards: int = Field(default=1, ge=1, le=100_000)
+    """Number of jobs that the questions of an arm are split into."""
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
         default=None,
         description="Planted model that answers in place of this one under `engine: planted`; "
         f"default: {DEFAULT_STAND_IN}.",
     )
-    note: LeftOut[str] = Field(default=None, description="Anything a user of the model should know.")
+    note: LeftOut[str] = None
+    """Anything a user of the model should know."""
 
     @property
     def needed_key_variable(self) -> str | None:
@@ -109,14 +92,9 @@ class ServedSettings(EntrySettings):
         description="Id on the Hugging Face hub, a local folder, wheels:NAME for a file of resources/checkpoints, "
         "or the model's name at the API."
     )
-    revision: str | None = Field(
-        default=None,
-        description="Commit of the hub repository; null for the one that `make fetch` finds first.",
-    )
-    wrap: Literal["chat_template", "llama2", "tulu", "llama3", "none"] = Field(
-        default="chat_template",
-        description="How a prompt is wrapped for this model, unless an arm states another way.",
-    )
-    paper_wrap: Literal["llama2", "tulu", "llama3", "none"] = Field(
-        default="none", description="Literal wrapper that the papers used for this model."
-    )
+    revision: str | None = None
+    """Commit of the hub repository; null for the one that `make fetch` finds first."""
+    wrap: Literal["chat_template", "llama2", "tulu", "llama3", "none"] = "chat_template"
+    """How a prompt is wrapped for this model, unless an arm states another way."""
+    paper_wrap: Literal["llama2", "tulu", "llama3", "none"] = "none"
+    """Literal wrapper that the papers used for this model."""

@@ -76,7 +76,16 @@ class Spending:
         if self.cap is not None:
             short = self.spent + self._under_way + usd - self._taken
             if short > 1e-12:
-                self._take(short)
+                with self._ledger():
+                    left = self.cap - self._others() - self._before - self._taken
+                    if short > left + 1e-12:
+                        raise CapReached(
+                            f"the next request could exceed max_cost_usd ({self.cap:g}): it may cost {short:.6f}, "
+                            f"spent so far: {self.cap - left:.4f}. Every response so far is in the journal; raise "
+                            "max_cost_usd and run again to ask the rest"
+                        )
+                    self._taken += min(left, max(short, SHARE * self.cap))
+                    self._write()
         self._under_way += usd
 
     def settle(self, reserved: float, usd: float) -> None:
@@ -106,20 +115,6 @@ class Spending:
                 self._taken = self.spent + max(0.0, self._under_way)
                 self._write()
 
-    def _take(self, short: float) -> None:
-        assert self.cap is not None
-        with self._ledger():
-            left = self.cap - self._others() - self._before - self._taken
-            if short > left + 1e-12:
-                spent = self.cap - left
-                raise CapReached(
-                    f"the next request could exceed max_cost_usd ({self.cap:g}): it may cost {short:.6f}, spent so "
-                    f"far: {spent:.4f}. Every response so far is in the journal; raise max_cost_usd and run again "
-                    "to ask the rest"
-                )
-            self._taken += min(left, max(short, SHARE * self.cap))
-            self._write()
-
     def _write(self) -> None:
         write_whole(self._path, json.dumps({"usd": self._before + self._taken}).encode())
 
@@ -135,11 +130,11 @@ class Spending:
         return sum(_usd(path) for path in _files(self._folder) if path != self._path)
 
 
-def as_amount(found: Any) -> float:
-    """Return ``found`` in a file as an amount; raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= MOST:
-        raise ValueError(f"{found!r} is no amount")
-    return float(found)
+def as_amount(value: Any) -> float:
+    """Return ``value`` in a file as an amount; raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        raise ValueError(f"{value!r} is no amount")
+    return float(value)
 
 
 def _files(folder: Path) -> list[Path]:

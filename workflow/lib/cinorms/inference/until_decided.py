@@ -7,7 +7,7 @@ later changes answers, but not what was asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def make_design(
     ``orders`` are the codes of the orders in which the prompts show the options (flow by variant), if they are known.
     """
     every = [pd.factorize(flows[name].astype(str), sort=True)[0] for name in factors]
-    codes = [each for each in every if each.max(initial=0) > 0]
+    codes = [factor_codes for factor_codes in every if factor_codes.max(initial=0) > 0]
     return Design(
         flows=flows["flow"].to_numpy(dtype=np.intp),
         factors=np.stack(codes, axis=1) if codes else np.empty((len(flows), 0), dtype=np.intp),
@@ -71,28 +71,30 @@ def make_design(
     )
 
 
-def ask_in_rounds(
-    questions: Questions, rule: Rule, ask: Callable[[Rows], None], replies: Callable[[Rows], pd.DataFrame]
-) -> Rows:
-    """Ask what the rounds tell, and return the rows of the grid that were asked.
+def rounds_of(questions: Questions, rule: Rule, replies: Callable[[Rows], pd.DataFrame]) -> Iterator[Rows]:
+    """Yield the rows of the grid that each round asks; ``replies`` returns the replies to rows that were yielded."""
+    # Here, as the reader is large and most jobs ask everything.
+    from cinorms.answers.read import read_responses
 
-    ``ask`` asks rows of the grid that have no reply yet; ``replies`` returns the replies to rows.
-    """
-    rounds = Rounds(design_of(questions), rule)
+    rounds, scale = Rounds(design_of(questions), rule), questions.spec.answer_scale
+    n_levels = len(scale.binned.levels)
     codes = np.full(rounds.asked.shape, NOT_ASKED, dtype=np.intp)
     while rounds.todo.any():
         rows, todo = np.flatnonzero(rounds.todo.ravel()), rounds.todo
-        ask(rows)
-        codes[todo] = _codes(questions, rows, replies(rows))
+        yield rows
+        answers = read_responses(questions.named(rows).join(replies(rows)), scale, prompts=questions.variants)
+        valid = (answers["status"] == "ok").to_numpy()
+        # The position on the scale that a reply chooses; the number of levels for one that is not valid.
+        chosen = np.full(len(rows), n_levels, dtype=np.intp)
+        chosen[valid] = scale.places(answers["level"].to_numpy(dtype=np.int64, na_value=0)[valid])
+        codes[todo] = chosen
         before = len(rounds.looks)
         rounds.take(codes)
         if len(rounds.looks) > before:
             look = rounds.looks[-1]
             print(f"After {look.variants} variants: {look.after:,} of {look.before:,} flows are not decided.")
-    asked = np.flatnonzero(rounds.asked.ravel())
-    saved = 1 - len(asked) / max(rounds.asked.size, 1)
-    print(f"{len(asked):,} of {rounds.asked.size:,} prompts were asked; {saved:.0%} were saved.")
-    return asked
+    n_asked, n_all = int(rounds.asked.sum()), rounds.asked.size
+    print(f"{n_asked:,} of {n_all:,} prompts were asked; {1 - n_asked / max(n_all, 1):.0%} were saved.")
 
 
 def parts(questions: Questions, rule: Rule, asked: Flags) -> npt.NDArray[np.intp]:
@@ -107,8 +109,8 @@ def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.boo
     """Return which rows of the grid have a row in ``responses`` (or answers)."""
     variant = questions.variants["variant"].to_numpy(dtype=object)[questions.grid["row"]]
     grid = pd.MultiIndex.from_arrays([questions.grid["flow"].to_numpy(), variant])
-    found = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
-    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(found)))
+    answered = [responses["flow"].to_numpy(), responses["variant"].astype(str).to_numpy(dtype=object)]
+    return np.asarray(grid.isin(pd.MultiIndex.from_arrays(answered)))
 
 
 def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
@@ -120,20 +122,6 @@ def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
     first = np.arange(order.shape[1]) < number[:, None]
     least = np.where(design.pilot(rule.pilot), order.shape[1], min(BLOCK, order.shape[1]))
     return bool((in_order == first).all() and (number >= least).all())
-
-
-def _codes(questions: Questions, rows: Rows, replies: pd.DataFrame) -> npt.NDArray[np.intp]:
-    """Return the position on the scale that each reply chooses; the number of levels for one that is not valid."""
-    # Here, as the reader is large and most jobs ask everything.
-    from cinorms.answers.read import read_responses
-
-    scale = questions.spec.answer_scale
-    frame = questions.named(rows).join(replies)
-    answers = read_responses(frame, scale, prompts=questions.variants)
-    valid = (answers["status"] == "ok").to_numpy()
-    codes = np.full(len(rows), len(scale.binned.levels), dtype=np.intp)
-    codes[valid] = scale.places(answers["level"].to_numpy(dtype=np.int64, na_value=0)[valid])
-    return codes
 
 
 def add_not_asked(

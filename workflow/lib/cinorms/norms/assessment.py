@@ -35,34 +35,35 @@ def valid_levels(answers: pd.DataFrame) -> Floats:
 
 
 def level_matrix(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return valid levels with flows as rows and variants as columns; NaN where there is no valid answer."""
+    """Return the valid levels as a `grid`: NaN where there is no valid answer."""
+    return grid(answers, valid_levels(answers))
+
+
+def grid(answers: pd.DataFrame, values: npt.ArrayLike) -> pd.DataFrame:
+    """Return the ``values`` of the answers with flows as rows and variants as columns, both sorted.
+
+    NaN where a flow was not asked in a variant.
+    """
     row, flows = pd.factorize(answers["flow"], sort=True)
     column, variants = pd.factorize(answers["variant"].astype("category"), sort=False)
     names = pd.Index(variants.astype(str), name="variant")
-    levels = np.full((len(flows), len(names)), np.nan)
-    levels[row, column] = valid_levels(answers)
-    return pd.DataFrame(levels, index=flows.rename("flow"), columns=names).sort_index(axis="columns")
+    cells = np.full((len(flows), len(names)), np.nan)
+    cells[row, column] = values
+    return pd.DataFrame(cells, index=flows.rename("flow"), columns=names).sort_index(axis="columns")
 
 
 def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.DataFrame:
     """Return the norms table (`tables.NORMS`): one row per flow that was asked.
 
-    Parameters
-    ----------
-    answers
-        Answers table of one model and arm.
-    consensus
-        ``strict``: a norm is a single most frequent level; a tie is a tie. ``papers``: as in the published
-        tables, a tie goes to the level answered first with the variants sorted as strings.
-    scale
-        The scale that was answered on. On a number line a norm is one of its bins (`Scale.binned`).
+    ``answers`` are of one model and arm. ``consensus`` ``strict``: a norm is a single most frequent level; a tie is a
+    tie. ``papers``: as in the published tables, a tie goes to the level answered first with the variants sorted as
+    strings. On a number line a norm is one of the bins of the ``scale`` (`Scale.binned`).
 
     ``share`` is the count of the most frequent level over ``n_valid``; ``mean``, ``variance`` (divided by
     ``n_valid``) and ``entropy`` (bits, 0 to log2 of the number of levels) describe the valid answers. ``value`` is
     missing if there is no valid answer or, under ``strict``, a tie.
 
     Raises `DataError` as `valid_levels` and for a level that is not on the scale.
-
     """
     design = None
     if "part" in answers:  # of an arm asked until decided: what each flow has, asked or not
@@ -88,8 +89,11 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
         # A variant's rank sorted as a string: "0_2" < "10_0" < "1_0", as "_" > "0".
         codes, names = pd.factorize(answers["variant"])
         rank = np.argsort(np.argsort(np.asarray(names, dtype=str)))[codes]
-        mode = _first_mode(counts, top, cell, rank[ok])
-        missing = n_valid == 0
+        # Among the most frequent levels, the one whose first variant comes first.
+        never = np.iinfo(np.int64).max
+        first = np.full(counts.shape, never)
+        np.minimum.at(first.reshape(-1), cell, rank[ok])
+        mode, missing = np.where(counts == top[:, None], first, never).argmin(axis=1), n_valid == 0
     norms = pd.DataFrame({"flow": flows.astype(np.int32)})
     norms["n_asked"] = np.bincount(row, minlength=len(flows)).astype(np.int32)
     norms["n_valid"] = n_valid.astype(np.int32)
@@ -161,7 +165,7 @@ def reasons(
     """
     t_maj = thresholds.t_maj
     if t_maj == "plurality":
-        agreed = np.ones(len(n_valid), dtype=bool)
+        agreed = np.ones(n_valid.shape, dtype=bool)
     elif thresholds.consensus == "papers":
         agreed = top >= np.rint(t_maj * n_valid)  # rint rounds half to even, as Python's round
     else:
@@ -191,11 +195,3 @@ def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
         np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
-
-
-def _first_mode(counts: Ints, top: Ints, cell: Ints, rank: Ints) -> Ints:
-    """Return the index of the most frequent level; among equals, the one whose first variant comes first."""
-    first = np.full(counts.size, np.iinfo(np.int64).max)
-    np.minimum.at(first, cell, rank)
-    first = np.where(counts == top[:, None], first.reshape(counts.shape), np.iinfo(np.int64).max)
-    return np.asarray(first.argmin(axis=1))

@@ -11,11 +11,8 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import divide
+from cinorms.norms.assessment import Floats, Ints, divide
 from cinorms.norms.thresholds import Thresholds
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 #: What a flow can be: held (``kept``), asked without a norm, or not asked.
 STATUSES = (*tables.NORM_STATUSES, "not_asked")
@@ -98,31 +95,19 @@ def embed(values: npt.ArrayLike, scale: Sequence[int], points: Sequence[float]) 
 
 
 def bias_table(
-    bias: pd.DataFrame,
-    scale: Sequence[int],
-    points: Sequence[float],
-    expected: pd.DataFrame | None = None,
+    bias: pd.DataFrame, scale: Sequence[int], points: Sequence[float], expected: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return one row per flow: ``bias`` with its expected value and delta.
 
-    Parameters
-    ----------
-    bias
-        Flow, any further columns (factors), value on the scale and status: `privacy_bias`.
-    scale
-        The levels of the scale, lowest first.
-    points
-        The numbers for the levels in value, expected and delta (`embed`).
-    expected
-        Flow, expected on the scale and expected_source (`expected.from_vignettes`, `expected.read_expected`);
-        ``None`` where nothing is expected.
+    ``bias`` is `privacy_bias`: flow, any further columns (factors), value on the scale and status. ``scale`` has its
+    levels, lowest first; ``points`` the numbers for them in value, expected and delta (`embed`). ``expected`` has flow,
+    expected on the scale and expected_source; ``None`` where nothing is expected.
 
     Added columns: expected, expected_source, delta (value - expected; positive: the model answers higher than
     expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
     the flow's status where it has no value, else ``no_expected``).
 
     Raises `DataError` if a flow is expected twice, else as `embed`.
-
     """
     own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
     clash = [name for name in bias if name in own]
@@ -157,10 +142,7 @@ def bias_table(
 
 
 def delta_table(
-    table: pd.DataFrame,
-    scale: Sequence[int],
-    points: Sequence[float],
-    by: Sequence[str] | None = None,
+    table: pd.DataFrame, scale: Sequence[int], points: Sequence[float], by: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return every metric of `METRICS` for each slice that ``by`` makes of a `bias_table`, or for all of it.
 
@@ -172,7 +154,15 @@ def delta_table(
 
     Raises `ConfigError` if ``by`` names a column of this result.
     """
-    group, slices = _slices(table, list(by or []))
+    names = list(by or [])
+    own = ("metric", "value", "unit", "n", "n_missing", "status", "reason")
+    clash = [name for name in names if name in own]
+    if clash:
+        raise ConfigError(f"delta: by: {clash[0]!r} is a column of the result; choose or rename to another")
+    group, slices = np.zeros(len(table), dtype=np.intp), pd.DataFrame(index=range(1))
+    if names:
+        group = np.asarray(table.groupby(names, observed=True, dropna=False).ngroup(), dtype=np.intp)
+        slices = table[names].iloc[np.unique(group, return_index=True)[1]].reset_index(drop=True)
     value = table["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     expected = table["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     whole = ~np.isnan(value - expected)
@@ -203,19 +193,6 @@ def delta_table(
 def _nullable(values: Floats) -> pd.arrays.FloatingArray:
     # Arrays, not series: those would be aligned by the index of a filtered table.
     return pd.arrays.FloatingArray(np.where(np.isnan(values), 0, values), np.isnan(values))
-
-
-def _slices(table: pd.DataFrame, names: list[str]) -> tuple[Ints, pd.DataFrame]:
-    """Return the number of each row's slice, and a row with the columns ``names`` for each slice."""
-    own = ("metric", "value", "unit", "n", "n_missing", "status", "reason")
-    clash = [name for name in names if name in own]
-    if clash:
-        raise ConfigError(f"delta: by: {clash[0]!r} is a column of the result; choose or rename to another")
-    if not names:
-        return np.zeros(len(table), dtype=np.intp), pd.DataFrame(index=range(1))
-    group: Ints = np.asarray(table.groupby(names, observed=True, dropna=False).ngroup(), dtype=np.intp)
-    first = np.unique(group, return_index=True)[1]
-    return group, table[names].iloc[first].reset_index(drop=True)
 
 
 def _metrics(

@@ -13,15 +13,9 @@ Consensus = Literal["strict", "papers"]
 class Thresholds(NamedTuple):
     """What a flow needs to hold a norm.
 
-    Attributes
-    ----------
-    t_val
-        Fewest valid answers (a flow needs one in any case).
-    t_maj
-        Majority: a share of the valid answers in (0, 1], or ``"plurality"`` for none.
-    consensus
-        How the majority is counted, and the one that the norms were assessed under (`assess`).
-
+    ``t_val``: fewest valid answers (a flow needs one in any case). ``t_maj``: majority, a share of the valid answers in
+    (0, 1], or ``"plurality"`` for none. ``consensus``: how the majority is counted, and the one that the norms were
+    assessed under (`assess`).
     """
 
     t_val: int

@@ -66,17 +66,31 @@ def compare(
 
     """
     reaches = reaches or {}
-    _check_reaches(reaches, printed)
+    known = set(zip(printed["item"], printed["cell"], strict=True))
+    for item, cell in reaches:
+        if (item, cell) not in known:
+            cells = [other for its, other in known if its == item] or [other for _, other in known]
+            raise DataError(
+                f"reach: item {item!r} has no printed number {cell!r}{nearest(cell, cells)}; "
+                "name an item and a cell of the release's files of numbers"
+            )
     rows = []
     for row in printed.to_dict("records"):
         place = f"{row['item']}: {row['cell']}"
         value = _value(row, computed, place)
         shown, full = ("", "") if np.isnan(value) else _texts(value, row["printed"], row["shown"], place)
+        reach = reaches.get((row["item"], row["cell"]), 0.0)
         if row["counted"] == "no":
             match = "not counted"
+        elif not shown:
+            match = "no"
+        elif agrees(value, row["printed"], row["shown"]):
+            match = "yes"
+        # Only the two ends are tried: a reach is much smaller than a unit of the last printed digit.
+        elif any(agrees(value + by, row["printed"], row["shown"]) for by in (-reach, reach)):
+            match = "within reach"
         else:
-            by = reaches.get((row["item"], row["cell"]), 0.0)
-            match = _match(value, row["printed"], row["shown"], by) if shown else "no"
+            match = "no"
         names = {name: row[name] for name in ("paper", "item", "cell", "printed")}
         rows.append(names | {"computed": shown, "computed_full": full, "match": match})
     return pd.DataFrame(rows, columns=list(COMPARISON.about), dtype="str")
@@ -128,44 +142,14 @@ def agrees(value: float, printed: str, shown: str = "") -> bool:
     return text == printed if shown == "stars" else Decimal(text) == Decimal(printed)
 
 
-def within_reach(value: float, printed: str, shown: str, reach: float) -> bool:
-    """Tell whether a value at most ``reach`` away from ``value`` agrees with what is printed.
-
-    Only the two ends are tried: a reach is much smaller than a unit of the last printed digit.
-    """
-    return agrees(value - reach, printed, shown) or agrees(value + reach, printed, shown)
-
-
-def _match(value: float, printed: str, shown: str, reach: float) -> str:
-    if agrees(value, printed, shown):
-        return "yes"
-    return "within reach" if within_reach(value, printed, shown, reach) else "no"
-
-
-def _check_reaches(reaches: Mapping[tuple[str, str], float], printed: pd.DataFrame) -> None:
-    known = set(zip(printed["item"], printed["cell"], strict=True))
-    for item, cell in reaches:
-        if (item, cell) not in known:
-            cells = [other for its, other in known if its == item] or [other for _, other in known]
-            raise DataError(
-                f"reach: item {item!r} has no printed number {cell!r}{nearest(cell, cells)}; "
-                "name an item and a cell of the release's files of numbers"
-            )
-
-
-def _decimals(printed: str) -> int:
-    return len(printed.partition("e")[0].partition(".")[2])
-
-
 def _as_printed(value: float, printed: str, shown: str) -> str:
     """Return ``value`` in the form of ``printed``, a number or stars."""
     if shown == "stars":
         return pvalues.stars(value) or "none"
+    decimals = len(printed.partition("e")[0].partition(".")[2])
     if shown == "power of ten":
-        if value < SMALLEST_LOG10:
-            return "0"
-        return _scientific(value, _decimals(printed))
-    return rounded(100 * value if shown == "percent" else value, _decimals(printed))
+        return "0" if value < SMALLEST_LOG10 else _scientific(value, decimals)
+    return rounded(100 * value if shown == "percent" else value, decimals)
 
 
 def _scientific(log10: float, decimals: int) -> str:
@@ -189,13 +173,13 @@ def _texts(value: float, printed: str, shown: str, place: str) -> tuple[str, str
 
 
 def _value(row: Mapping[Any, Any], computed: Mapping[str, pd.DataFrame], place: str) -> float:
-    if row["analysis"] not in computed:
-        raise DataError(
-            f"{place}: analysis {row['analysis']!r} is not known; {listing(row['analysis'], computed)}"
-        )
-    table = computed[row["analysis"]]
-    values = [_quotient(table, where, row["column"], place) for where in row["where"].split(_MINUS)]
-    return values[0] - sum(values[1:])
+    name = row["analysis"]
+    if name not in computed:
+        raise DataError(f"{place}: analysis {name!r} is not known; {listing(name, computed)}")
+    first, *others = (
+        _quotient(computed[name], where, row["column"], place) for where in row["where"].split(_MINUS)
+    )
+    return first - sum(others)
 
 
 def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float:
@@ -227,6 +211,7 @@ def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float
 def render(release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, models: Sequence[str]) -> str:
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
     counted = summary(comparison)
+    items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
     return (
         environment("replication")
         .get_template("replication.html")
@@ -239,12 +224,17 @@ def render(release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, 
             missed=mismatches(comparison).to_dict("records"),
             twice=rounded_twice(comparison).to_dict("records"),
             reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
-            besides=[_besides(name, group) for name, group in _items(comparison) if name.endswith(BESIDE)],
-            items=[
-                _item(name, group, comparison)
-                for name, group in _items(comparison)
-                if not name.endswith(BESIDE)
+            # How many printed numbers would differ with the values of an item that is a column of another.
+            besides=[
+                {
+                    "name": name.removesuffix(BESIDE),
+                    "differ": int((group["computed"] != group["printed"]).sum()),
+                    "total": len(group),
+                }
+                for name, group in items
+                if name.endswith(BESIDE)
             ],
+            items=[_item(name, group, comparison) for name, group in items if not name.endswith(BESIDE)],
             sentences=[
                 (section, says, rows.to_dict("records"))
                 for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
@@ -267,10 +257,6 @@ def rounded_twice(comparison: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows[differs])
 
 
-def _items(comparison: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    return [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
-
-
 def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str, Any]:
     others = comparison[comparison["item"] == name + BESIDE]
     beside = dict(zip(others["cell"], others["computed_full"], strict=True))
@@ -283,9 +269,3 @@ def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str,
         "beside": len(beside) > 0,
         "rows": [row | {"beside": beside.get(row["cell"], "")} for row in group.to_dict("records")],
     }
-
-
-def _besides(name: str, group: pd.DataFrame) -> dict[str, Any]:
-    """Return how many printed numbers would differ with the values of an item that is a column of another."""
-    differ = int((group["computed"] != group["printed"]).sum())
-    return {"name": name.removesuffix(BESIDE), "differ": differ, "total": len(group)}

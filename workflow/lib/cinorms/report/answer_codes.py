@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,8 +56,8 @@ class AnswerCodes:
     def invalid(self) -> dict[str, int]:
         """Return how many answers have each status without a level, most frequent first."""
         n = np.bincount(self.answers.ravel(), minlength=NOTHING + 1)
-        found = {status: int(n[self.n_levels + i]) for i, status in enumerate(INVALID)}
-        return dict(sorted(((s, k) for s, k in found.items() if k), key=lambda item: -item[1]))
+        counts = Counter({status: int(n[self.n_levels + i]) for i, status in enumerate(INVALID)})
+        return dict((+counts).most_common())
 
 
 def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:
@@ -63,18 +65,20 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> Answer
     flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
     column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
     level = assessment.valid_levels(answers)
-    statuses = {status: len(scale.binned.levels) + i for i, status in enumerate(INVALID)}
-    statuses[tables.NOT_ASKED] = NOTHING
-    code = np.where(np.isnan(level), _mapped(answers["status"], statuses, NOTHING), scale.places(level))
-    found = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
-    shown = np.full(found.shape, NO_ORDER, dtype=np.uint16)
-    found[row, column] = code.astype(np.uint8)
+    # Each category of status is looked up once; what was not asked has no place among those that are invalid.
+    status = answers["status"].astype("category").cat
+    places = pd.Index(INVALID).get_indexer(status.categories.astype(str))
+    numbers = np.where(places < 0, NOTHING, len(scale.binned.levels) + places)
+    code = np.where(np.isnan(level), np.append(numbers, NOTHING)[status.codes], scale.places(level))
+    whole = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
+    shown = np.full(whole.shape, NO_ORDER, dtype=np.uint16)
+    whole[row, column] = code.astype(np.uint8)
     order = codes_of(answers["order"], scale.n_shown)
     shown[row, column] = np.where(order < 0, NO_ORDER, order)
-    return AnswerCodes(flows, found, shown, scale.binned)
+    return AnswerCodes(flows, whole, shown, scale.binned)
 
 
-def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
+def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints]:
     """Return accepting and valid answers per group (rows) and variant (columns).
 
     ``groups`` has the flows of each group; those that were not asked do not count.
@@ -84,14 +88,5 @@ def tally(codes: AnswerCodes, groups: Mapping[str, Ints]) -> tuple[Ints, Ints]:
     upper = np.flatnonzero(np.array(codes.scale.sides) > 0)
     accepts = valid & np.isin(codes.answers, upper)
     weights = member.astype(np.float64)
-    return (
-        np.rint(weights @ accepts.astype(np.float64)).astype(np.int64),
-        np.rint(weights @ valid.astype(np.float64)).astype(np.int64),
-    )
-
-
-def _mapped(column: pd.Series[str], numbers: Mapping[str, int], nothing: int) -> Ints:
-    """Return the number of each text, ``nothing`` for one without a number; each category is looked up once."""
-    category = column.astype("category").cat
-    found = [numbers.get(str(name), nothing) for name in category.categories]
-    return np.array([*found, nothing], dtype=np.int64)[category.codes.to_numpy()]
+    accepted, answered = (weights @ counted.astype(np.float64) for counted in (accepts, valid))
+    return np.rint(accepted).astype(np.int64), np.rint(answered).astype(np.int64)

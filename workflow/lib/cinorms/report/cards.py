@@ -14,18 +14,8 @@ from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
+from cinorms.report import words
 from cinorms.report.results import Results
-from cinorms.report.words import (
-    NORM_STATUSES,
-    STATUSES,
-    count,
-    counted,
-    mean_count,
-    plain,
-    share,
-    signed,
-    thresholds,
-)
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -65,11 +55,7 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
         "planted": study.models[model].planted,
         "people": people,
         "identity": dict(study.models[model].identity),
-        "norm_needs": {
-            "t_val": study.t_val[model],
-            "t_maj": study.t_maj,
-            "consensus": study.consensus,
-        },
+        "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
     }
@@ -78,12 +64,17 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
 def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
     settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
-    kept = (status == "kept").to_numpy()
+    kept = norms[(status == "kept").to_numpy()]
+    deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
+    n_kept = {}
+    for under in grid(*results.study.grid, results.study.consensus):
+        t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
+        n_kept[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     return {
         "arm": arm,
         "dataset": results.study.dataset_of(arm).title,
         "prompts": settings.prompts,
-        "variants": int((norms["n_asked"]).max()),
+        "variants": int(norms["n_asked"].max()),
         "raters": settings.people,
         "orders": settings.orders["method"],
         "temperature": settings.temperature,
@@ -97,12 +88,22 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
         "norms": {name: int(n) for name, n in status.value_counts().items()},
         "levels": {str(level): int((held == level).sum()) for level in results.scale(arm).levels},
         "by_factor": _by_factor(results, arm, held),
-        "most_accepted": _extremes(results, arm, model, kept, best=True),
-        "least_accepted": _extremes(results, arm, model, kept, best=False),
-        "sensitivity": _sensitivity(results, norms, kept),
-        "delta": _delta(results, arm, model),
+        "most_accepted": _extremes(results, arm, kept, best=True),
+        "least_accepted": _extremes(results, arm, kept, best=False),
+        # How consistent the norms are, and how many each pair of thresholds keeps.
+        "sensitivity": {
+            "mean_share": _rounded(kept["share"].mean(), 4),
+            "unanimous": int((kept["share"] == 1).sum()),
+            "norms_under_thresholds": n_kept,
+        },
+        # How far the mean answers are from expected values, if an analysis of the study computes it.
+        "delta": None if deltas is None else _delta(deltas.iloc[0]),
         "distances": _distances(results, arm, model),
     }
+
+
+def _rounded(number: Any, digits: int) -> float | None:
+    return None if pd.isna(number) else round(float(number), digits)
 
 
 def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
@@ -124,50 +125,23 @@ def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[st
             rows.append(
                 {"factor": factor, "level": str(level), "flows": len(part), "norms": len(value)}
                 | {"accepted": int((value > middle).sum()), "rejected": int((value < middle).sum())}
-                | {"mean": round(float(value.mean()), 4) if len(value) else None}
+                | {"mean": _rounded(value.mean(), 4)}
             )
     return rows
 
 
-def _extremes(results: Results, arm: str, model: str, kept: Any, best: bool) -> list[dict[str, Any]]:
+def _extremes(results: Results, arm: str, kept: pd.DataFrame, best: bool) -> list[dict[str, Any]]:
     """Return the flows with the highest (or lowest) norm, the most consistent ones first."""
-    norms = results.norms[arm, model].loc[kept, ["flow", "value", "share", "n_valid"]]
-    norms = norms.assign(value=norms["value"].astype("int64"))
-    order = norms.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
+    order = kept.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
     named = order.head(NAMED_FLOWS).merge(results.flows(arm)[["flow", "vignette"]], on="flow")
     return [
-        {
-            "flow": int(row["flow"]),
-            "vignette": row["vignette"],
-            "value": int(row["value"]),
-            "share": round(float(row["share"]), 4),
-            "valid": int(row["n_valid"]),
-        }
+        {"flow": int(row["flow"]), "vignette": row["vignette"], "value": int(row["value"])}
+        | {"share": _rounded(row["share"], 4), "valid": int(row["n_valid"])}
         for row in named.to_dict("records")
     ]
 
 
-def _sensitivity(results: Results, norms: pd.DataFrame, kept: Any) -> dict[str, Any]:
-    """Return how consistent the norms are, and how many each pair of thresholds keeps."""
-    pairs = {}
-    t_vals, t_majs = results.study.grid
-    for under in grid(t_vals, t_majs, results.study.consensus):
-        t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
-        pairs[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
-    firm = norms.loc[kept, "share"]
-    return {
-        "mean_share": round(float(firm.mean()), 4) if len(firm) else None,
-        "unanimous": int((firm == 1).sum()),
-        "norms_under_thresholds": pairs,
-    }
-
-
-def _delta(results: Results, arm: str, model: str) -> dict[str, Any] | None:
-    """Return how far the model's mean answers are from expected values, if an analysis of the study computes it."""
-    table = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
-    if table is None:
-        return None
-    row = table.iloc[0]
+def _delta(row: pd.Series[str]) -> dict[str, Any]:
     numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
     return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
@@ -178,23 +152,18 @@ def _distances(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
     flows = next(results.tables_of("people_flows", arm, model), None)
     if distances is None:
         return []
-    found = []
+    rows = []
     for row in distances[(distances["metric"] == "rms") & (distances["status"] == "ok")].to_dict("records"):
-        here = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
-        numbers = {
-            name: None if pd.isna(row[name]) else round(float(row[name]), 2)
-            for name in ("estimate", "conf_low", "conf_high", "ceiling_all")
-        }
-        verdicts = {"more": "model higher", "less": "model lower"}
-        counts = {
-            name: None if here is None else int((here == verdict).sum()) for name, verdict in verdicts.items()
-        }
-        found.append(
+        verdicts = None if flows is None else flows.loc[flows["baseline"] == row["baseline"], "verdict"]
+        rows.append(
             {"baseline": row["baseline"], "verdict": row["verdict"], "flows": int(row["n_flows"])}
-            | numbers
-            | counts
+            | {name: _rounded(row[name], 2) for name in ("estimate", "conf_low", "conf_high", "ceiling_all")}
+            | {
+                name: None if verdicts is None else int((verdicts == f"model {side}").sum())
+                for name, side in (("more", "higher"), ("less", "lower"))
+            }
         )
-    return found
+    return rows
 
 
 # --- Markdown
@@ -221,18 +190,8 @@ def card_markdown(card: dict[str, Any]) -> str:
         # The template marks its macros' output as safe: their values are already escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
-    needs = card["norm_needs"]
+    made.globals.update(vars(words))
+    needs = words.thresholds(card["norm_needs"]["t_val"], card["norm_needs"]["t_maj"])
     return made.get_template("card.md").render(
-        card=card,
-        mark=PLANTED_MARK,
-        people_mark=PEOPLE_MARK,
-        needs=thresholds(needs["t_val"], needs["t_maj"]),
-        share=share,
-        count=count,
-        counted=counted,
-        mean_count=mean_count,
-        plain=plain,
-        statuses=STATUSES,
-        norm_statuses=NORM_STATUSES,
-        signed=signed,
+        card=card, needs=needs, mark=PLANTED_MARK, people_mark=PEOPLE_MARK
     )

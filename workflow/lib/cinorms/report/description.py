@@ -15,16 +15,7 @@ ON_CARDS = ("mean_delta", "flow_dependence", "people_distances", "people_flows")
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.
-PUBLIC = (
-    "engine",
-    "source",
-    "revision",
-    "family",
-    "capacity",
-    "alignment",
-    "quantisation",
-    "dtype",
-)
+PUBLIC = ("engine", "source", "revision", "family", "capacity", "alignment", "quantisation", "dtype")
 
 
 def facts_for_card(study: Study, model: str) -> StudyFacts:
@@ -84,8 +75,8 @@ def facts_of(study: Study) -> StudyFacts:
 
 def _arm(study: Study, arm: str) -> ArmFacts:
     settings, scale, models = study.arms[arm], study.scale(arm), study.models(arm)
-    people = settings.source == "human"
-    words = study.survey(arm) if people else study.prompt_set(settings.prompts)
+    survey = study.survey(arm) if settings.source == "human" else None
+    words = survey or study.prompt_set(settings.prompts)
     origin = ""
     if settings.source == "published" and settings.frame is not None:
         release = study.release(settings.frame.partition("/")[0])
@@ -100,7 +91,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         options=scale.options,
         prompts=words.title,
         prompts_citation=words.origin.get("citation", ""),
-        people=study.survey(arm).people if people else "",
+        people=survey.people if survey else "",
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
         asking=settings.asking.plain(),
@@ -111,7 +102,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         readout=settings.readout,
         system=settings.system,
         models=tuple(models),
-        layouts={m: "single" if people else make_spec(study, arm, m, "1-of-1").layout for m in models},
+        layouts={m: "single" if survey else make_spec(study, arm, m, "1-of-1").layout for m in models},
     )
 
 
@@ -159,10 +150,10 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
 
 def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
-    found = []
-    for kind in ("people_distances", "people_flows"):
-        found += [name for name, entry in analyses.items() if entry["kind"] == kind][:1]
-    return found
+    first: dict[str, str] = {}
+    for name, entry in analyses.items():
+        first.setdefault(entry["kind"], name)
+    return [first[kind] for kind in ("people_distances", "people_flows") if kind in first]
 
 
 def people_page_facts(study: Study) -> dict[str, Any]:
@@ -171,20 +162,20 @@ def people_page_facts(study: Study) -> dict[str, Any]:
     arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
     rated = [arm for arm in arms if study.arms[arm].source == "human"]
     compared = [arm for arm in arms if arm not in rated]
-    # People are named as such all over the page; the mark is about the models.
-    models = dict.fromkeys(model for arm in compared for model in study.models(arm))
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
-    shown = (rated + compared)[:1]
+    # The units are those in which means are compared, with what their ends and directions are called.
+    units = {}
+    for arm in (rated + compared)[:1]:
+        scale = study.scale(arm)
+        lowest, highest = study.factors_of(arm).expected_range or (scale.levels[0], scale.levels[-1])
+        units = {"lowest": lowest, "highest": highest, "ends": list(scale.ends), "measure": scale.measured}
+        units |= {"more": scale.spoken.more, "less": scale.spoken.less}
     return {
         "study": study.name,
         "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
         "people": {
-            arm: {
-                "title": study.survey(arm).title,
-                "people": study.survey(arm).people,
-                "question": study.question(arm).text,
-            }
-            for arm in rated
+            arm: {"title": survey.title, "people": survey.people, "question": study.question(arm).text}
+            for arm, survey in zip(rated, map(study.survey, rated), strict=True)
         },
         "models": {
             arm: {
@@ -194,14 +185,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
             }
             for arm in compared
         },
-        "mark": study.mark(models),
-        "scale": _units(study, shown[0]) if shown else {},
+        # People are named as such all over the page; the mark is about the models.
+        "mark": study.mark(dict.fromkeys(model for arm in compared for model in study.models(arm))),
+        "scale": units,
     }
-
-
-def _units(study: Study, arm: str) -> dict[str, Any]:
-    """Return the units in which means are compared, and what their ends and directions are called."""
-    scale = study.scale(arm)
-    lowest, highest = study.factors_of(arm).expected_range or (scale.levels[0], scale.levels[-1])
-    words = {"measure": scale.measured, "more": scale.spoken.more, "less": scale.spoken.less}
-    return {"lowest": lowest, "highest": highest, "ends": list(scale.ends), **words}

@@ -27,6 +27,7 @@ from cinorms.study.facts import StudyFacts
 #: A row of the dictionary: file, what it holds, column, what that holds.
 Row = tuple[str, str, str, str]
 
+_SECTIONS = (("tables", "analyses", (ANY_PLANTED,)), ("figures", "figures", ENDING))
 _FACTOR = "Level of each factor of the dataset, in words."
 _PRINTED = "A table set out as in print; its headings are those in print."
 
@@ -39,69 +40,58 @@ def dictionary(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> pd.Da
 
     Raises ``DataError`` for a column that nothing describes.
     """
-    rows = [*_stages(study), *_named(headers, study), *_others(study)]
-    return pd.DataFrame(rows, columns=list(DICTIONARY.about))
+    return pd.DataFrame(_rows(study, headers), columns=list(DICTIONARY.about))
 
 
 def described_files(study: StudyFacts) -> list[str]:
     """Return the files whose headers `dictionary` needs."""
-    tables, figures = ([f"{part}/{name}.csv" for name in getattr(study, key)] for part, key in _SECTIONS)
-    return ["norms.csv", *tables, *figures]
+    return [
+        "norms.csv",
+        *(f"{part}/{name}.csv" for part, key, _ in _SECTIONS for name in getattr(study, key)),
+    ]
 
 
-_SECTIONS = (("tables", "analyses"), ("figures", "figures"))
-
-
-def _stages(study: StudyFacts) -> Iterator[Row]:
+def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+    levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
+    coded, repeated = bool(study.coder), any(arm.repeat > 1 for arm in study.arms.values())
     for contract in STAGES:
-        if contract is CODES and not study.coder:
-            continue
-        if contract is REPEATS and not any(arm.repeat > 1 for arm in study.arms.values()):
+        if (contract is CODES and not coded) or (contract is REPEATS and not repeated):
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."
-        levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
-        for name, about in contract.described(levels).items():
+        factors = {"<factor>": _FACTOR} if contract.extra is not None else {}
+        for name, about in {**contract.described(levels), **factors}.items():
             yield file, holds, name, about
-        if contract.extra is not None:
-            yield file, holds, "<factor>", _FACTOR
-
-
-def _named(headers: Mapping[str, Sequence[str]], study: StudyFacts) -> Iterator[Row]:
     every = kinds("analyses")["flow_norms"]
-    meanings = {column.name: column.about for column in every.columns}
-    yield from _rows("norms.csv", every.sentence, headers["norms.csv"], meanings)
-    for folder, section in _SECTIONS:
-        ending = (ANY_PLANTED,) if section == "analyses" else ENDING
+    yield from _described("norms.csv", every.sentence, headers, {c.name: c.about for c in every.columns})
+    for folder, section, ending in _SECTIONS:
         for name, entry in getattr(study, section).items():
-            file = f"{folder}/{name}.csv"
-            further = {column.name: column.about for column in ending}
-            yield from _rows(file, entry.sentence, headers[file], {**entry.meanings, **further})
+            meanings = {**entry.meanings, **dict(ending)}
+            yield from _described(f"{folder}/{name}.csv", entry.sentence, headers, meanings)
+    for name in study.printed:
+        yield f"printed/{name}.csv", _PRINTED, "", ""
+    made = {
+        COMPARISON.name: study.compared,
+        SENTENCES.name: study.compared,
+        OVERRIDES.name: study.settings.get("overrides"),
+        CONTROL.name: study.name == "control",
+        TO_CODE.name: coded,
+        AGREEMENT.name: coded,
+    }
+    for table in CSV_TABLES:
+        holds = f"{table.holds} One row per {listed(table.key)}."
+        for column, about in table.about.items() if made.get(table.name, True) else ():
+            yield table.file, holds, column, about
 
 
-def _rows(file: str, holds: str, header: Sequence[str], meanings: Mapping[str, str]) -> Iterator[Row]:
+def _described(
+    file: str, holds: str, headers: Mapping[str, Sequence[str]], meanings: Mapping[str, str]
+) -> Iterator[Row]:
     by_data = next((about for name, about in meanings.items() if name.startswith("<")), None)
-    for column in header:
+    for column in headers[file]:
         about = meanings.get(column, by_data)
         if about is None:
             raise DataError(
                 f"{file}: nothing describes column {column!r}; declare it in the columns of its kind"
             )
         yield file, holds, column, about
-
-
-def _others(study: StudyFacts) -> Iterator[Row]:
-    for name in study.printed:
-        yield f"printed/{name}.csv", _PRINTED, "", ""
-    left_out = {
-        COMPARISON.name: not study.compared,
-        SENTENCES.name: not study.compared,
-        OVERRIDES.name: not study.settings.get("overrides"),
-        CONTROL.name: study.name != "control",
-        TO_CODE.name: not study.coder,
-        AGREEMENT.name: not study.coder,
-    }
-    for table in CSV_TABLES:
-        holds = f"{table.holds} One row per {listed(table.key)}."
-        for column, about in table.about.items() if not left_out.get(table.name) else ():
-            yield table.file, holds, column, about

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from cinorms.report.results import Pair, Results
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000
+#: Returns what is packed if the page has room for it.
+Take = Callable[[str], str | None]
 #: In place of the value of a flow that has none; no level is as high.
 NO_VALUE = 127
 
@@ -33,8 +35,15 @@ def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, A
     that come last are left out, and the page points to them.
     """
     study = results.study
-    arms = list(dict.fromkeys(arm for arm, _ in results.norms))
-    room = _Room(most_bytes)
+    left = most_bytes
+
+    def take(packed: str) -> str | None:
+        """Return ``packed`` if there is room for it."""
+        nonlocal left
+        fits = len(packed) <= left
+        left -= len(packed) if fits else 0
+        return packed if fits else None
+
     return {
         "study": study.name,
         "main": results.main_arm(),
@@ -43,27 +52,13 @@ def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, A
         "invalid": [words.STATUSES[status] for status in INVALID],
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
-        "arms": [_arm(results, arm, room) for arm in arms],
+        "arms": [_arm(results, arm, take) for arm in dict.fromkeys(arm for arm, _ in results.norms)],
     }
 
 
 def class_of(scale: Scale, at: int) -> str:
     """Return the page's class with the colours of the option ``at`` on a scale."""
     return f"l-{scale.name}-{at}"
-
-
-class _Room:
-    """Hands out the bytes that packed answers may still take."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def take(self, packed: str) -> str | None:
-        """Return ``packed`` if there is room for it."""
-        if len(packed) > self.left:
-            return None
-        self.left -= len(packed)
-        return packed
 
 
 def pack(data: bytes) -> str:
@@ -77,16 +72,17 @@ def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
 
 def _dataset(results: Results, name: str) -> dict[str, Any]:
     settings, frame = results.study.datasets[name], results.vignettes[name]
-    factors = [factor for factor in settings.factors if factor in frame]
+    factors = {name: frame[name].astype("category").cat for name in settings.factors if name in frame}
     expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     return {
         "title": settings.title,
-        "factors": [_factor(factor, frame[factor]) for factor in factors],
+        "factors": [
+            {"name": name, "label": words.plain(name), "levels": list(map(str, factor.categories))}
+            for name, factor in factors.items()
+        ],
         "n": len(frame),
         "flows": pack(_numbers(frame["flow"].to_numpy(), "<i4")),
-        "codes": pack(
-            b"".join(_numbers(frame[f].astype("category").cat.codes.to_numpy(), "<u2") for f in factors)
-        ),
+        "codes": pack(b"".join(_numbers(factor.codes.to_numpy(), "<u2") for factor in factors.values())),
         "texts": pack(json.dumps(frame["vignette"].tolist()).encode()),
         "range": settings.expected_range,
         "expected": None
@@ -95,12 +91,7 @@ def _dataset(results: Results, name: str) -> dict[str, Any]:
     }
 
 
-def _factor(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    levels = [str(level) for level in column.astype("category").cat.categories]
-    return {"name": name, "label": words.plain(name), "levels": levels}
-
-
-def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
+def _arm(results: Results, arm: str, take: Take) -> dict[str, Any]:
     settings, prompts = results.study.arms[arm], results.prompts[arm]
     scale, asked = settings.scale.binned, settings.scale
     pairs = results.pairs(arm)
@@ -109,8 +100,7 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
     templates = prompts.drop_duplicates("template_no").set_index("template_no")["template"]
     # Models of an arm are shown the same orders, but for what was published of them.
     shown = [_aligned(results, pair, flows, "shown", NO_ORDER) for pair in pairs]
-    kept = {codes: room.take(pack(codes)) for codes in dict.fromkeys(shown)}
-    orders = list(kept)
+    orders = {codes: take(pack(codes)) for codes in dict.fromkeys(shown)}
     return {
         "name": arm,
         "dataset": settings.dataset,
@@ -126,15 +116,15 @@ def _arm(results: Results, arm: str, room: _Room) -> dict[str, Any]:
         "variants": prompts[["variant", "template_no", "order_no"]].astype(object).to_numpy().tolist(),
         "templates": {str(no): text for no, text in templates.items()},
         "rows": pack(_numbers(pd.Index(frame["flow"]).get_indexer(pd.Index(flows)), "<i4")),
-        "orders": list(kept.values()),
+        "orders": list(orders.values()),
         "models": [
-            _model(results, pair, flows, room) | {"orders": orders.index(codes)}
+            _model(results, pair, flows, take) | {"orders": list(orders).index(codes)}
             for pair, codes in zip(pairs, shown, strict=True)
         ],
     }
 
 
-def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Room) -> dict[str, Any]:
+def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], take: Take) -> dict[str, Any]:
     arm, model = pair
     norms = results.norms[pair].set_index("flow").reindex(flows)
     status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
@@ -142,13 +132,12 @@ def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], room: _Ro
     value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=NO_VALUE)
     columns = tables.count_columns(results.scale(arm).levels)
     counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
-    packed = _numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")
     return {
         "name": model,
         "t_val": results.study.t_val[model],
         "layout": results.study.arms[arm].layouts[model],
-        "norms": pack(packed),
-        "answers": room.take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
+        "norms": pack(_numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")),
+        "answers": take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
     } | ({"people": compared} if (compared := _people(results, arm, model)) else {})
 
 
@@ -168,22 +157,17 @@ def _people(results: Results, arm: str, model: str) -> dict[str, str]:
     # The units of the dataset, which can differ from the scale's levels.
     levels = results.study.arms[arm].levels
     low, high = results.study.dataset_of(arm).expected_range or (levels[0], levels[-1])
-    said = [
-        f"{_who(row)} {row['people_mean']:.1f}, this model {row['model_mean']:.1f} (from {low:g} to {high:g}); "
-        f"difference {row['difference']:.1f} (95% interval {row['conf_low']:.1f} to {row['conf_high']:.1f}): "
-        f"{beyond.get(row['verdict'], row['verdict'])}."
-        for row in tested.to_dict("records")
-    ]
-    sentences = pd.Series(said, index=tested["flow"].astype(int).astype(str), dtype=object)
-    return {str(flow): " ".join(part) for flow, part in sentences.groupby(level=0)}
-
-
-def _who(row: Mapping[Hashable, Any]) -> str:
-    """Return who answered, with the number of people: the mean of one is no mean."""
-    n = int(row["n_raters"])
-    if not n:
-        return "Expected value:"
-    return f"{row['baseline']}, one rating:" if n == 1 else f"{row['baseline']}, mean of {n} people:"
+    sentences: dict[str, list[str]] = {}
+    for row in tested.to_dict("records"):
+        n = int(row["n_raters"])
+        # The mean of one is no mean.
+        by = f"{row['baseline']}, " + ("one rating" if n == 1 else f"mean of {n} people")
+        sentences.setdefault(str(int(row["flow"])), []).append(
+            f"{by if n else 'Expected value'}: {row['people_mean']:.1f}, this model {row['model_mean']:.1f} (from "
+            f"{low:g} to {high:g}); difference {row['difference']:.1f} (95% interval {row['conf_low']:.1f} to "
+            f"{row['conf_high']:.1f}): {beyond.get(row['verdict'], row['verdict'])}."
+        )
+    return {flow: " ".join(sentences[flow]) for flow in sorted(sentences)}
 
 
 def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str, nothing: int) -> bytes:
@@ -192,7 +176,7 @@ def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: s
     Neighbours are answers to similar flows in one wording, which packs better than answers to one flow.
     """
     codes = results.codes[pair]
-    found = getattr(codes, what)
-    whole = np.full((len(flows), found.shape[1]), nothing, dtype=found.dtype)
-    whole[np.searchsorted(flows, codes.flows)] = found
-    return _numbers(whole.T, found.dtype.newbyteorder("<").str)
+    given = getattr(codes, what)
+    whole = np.full((len(flows), given.shape[1]), nothing, dtype=given.dtype)
+    whole[np.searchsorted(flows, codes.flows)] = given
+    return _numbers(whole.T, given.dtype.newbyteorder("<").str)

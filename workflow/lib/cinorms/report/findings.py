@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,12 +63,10 @@ def findings(results: Results) -> list[Finding]:
 def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     if table is None:
         return None
-    total = len(table)
-    depends = table[table["verdict"].isin(DEPENDS)]
-    text = f"The answers of {count(len(depends))} of {counted(total, 'model')} depend on the flow."
-    for verdict, rows in table[~table["verdict"].isin(DEPENDS)].groupby("verdict", sort=False):
-        who = listed([str(model) for model in rows["model"]])
-        text += f" {who}: {VERDICTS[str(verdict)]}."
+    total, depends = len(table), table["verdict"].isin(DEPENDS)
+    text = f"The answers of {count(depends.sum())} of {counted(total, 'model')} depend on the flow."
+    for verdict, rows in table[~depends].groupby("verdict", sort=False):
+        text += f" {listed(list(map(str, rows['model'])))}: {VERDICTS[str(verdict)]}."
         for row in rows[rows["norms"] > 0].to_dict("records"):
             text += (
                 f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows. With its "
@@ -77,13 +76,13 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
-    if 0 < len(depends) < total:
+    if 0 < depends.sum() < total:
         text += (
             " The findings up to ‘How consistent the norms are’ leave out the models whose answers do not."
         )
-    models = [str(model) for model in table["model"]][:4]
-    title, number = "Whose answers depend on the flow", f"{len(depends)} of {total}"
-    return Finding("dependence", title, number, text, link(arm, models), "these models in the explorer")
+    title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
+    shown = link(arm, list(map(str, table["model"][:4])))
+    return Finding("dependence", title, number, text, shown, "these models in the explorer")
 
 
 # --- What is accepted
@@ -103,27 +102,36 @@ class Level:
 
 
 def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
-    scale = results.scale(arm)
+    scale, people = results.scale(arm), results.is_people(arm)
     says = scale.spoken
     title = f"What is {says.accepted}"
     levels = levels_of(results, arm, models)
     if len(levels) < 2:
-        return Finding(
-            "acceptance", title, "none", f"No two levels of a factor have {ENOUGH} valid answers to compare."
-        )
-    most, least = max(levels, key=lambda one: one.share), min(levels, key=lambda one: one.share)
-    of = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
-    who = "People" if results.is_people(arm) else "Models"
+        text = f"No two levels of a factor have {ENOUGH} valid answers to compare."
+        return Finding("acceptance", title, "none", text)
+    most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
+    whose = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
     upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
+    if share_interval(most, 1) is None:
+        why = "One person rated them, so the study cannot show how much people differ."
+        if not people:
+            why = (
+                "They were asked in one template only, so the study cannot show how much the wording matters."
+            )
+    else:
+        over = variant_words(people).many + ("" if people else " (wordings)")
+        why = (
+            f"Brackets: 95% intervals over {over}, widened because these are the extremes of {len(levels)} levels of "
+            "all factors."
+        )
     text = (
-        f"{who} {says.accept} flows with {most} most often: {_accepted(most, len(levels))} of the valid answers{of} "
-        f"are {' or '.join(upper)}. They {says.accept} flows with {least} least often: "
-        f"{_accepted(least, len(levels))}. "
-        f"{_interval_text(most, len(levels), results.is_people(arm))}"
+        f"{'People' if people else 'Models'} {says.accept} flows with {most} most often: "
+        f"{_accepted(most, len(levels))} of the valid answers{whose} are {' or '.join(upper)}. "
+        f"They {says.accept} flows with {least} least often: {_accepted(least, len(levels))}. {why}"
     )
-    see = f"the norms by {plain(most.factor)}"
+    shown = link(arm, list(models)[:4], rows=most.factor)
     return Finding(
-        "acceptance", title, share(most.share, 1), text, link(arm, list(models)[:4], rows=most.factor), see
+        "acceptance", title, share(most.share, 1), text, shown, f"the norms by {plain(most.factor)}"
     )
 
 
@@ -132,27 +140,25 @@ def levels_of(results: Results, arm: str, models: Sequence[str]) -> list[Level]:
 
     Each model counts equally, however many of its answers are valid.
     """
-    flows = results.flows(arm)
-    names, groups = [], {}
-    for factor in results.factors(arm):
-        for level, part in flows.groupby(factor, observed=True):
-            names.append((factor, str(level)))
-            groups[f"{factor}\t{level}"] = part["flow"].to_numpy(np.int64)
+    groups = {
+        (factor, str(level)): part["flow"].to_numpy(np.int64)
+        for factor in results.factors(arm)
+        for level, part in results.flows(arm).groupby(factor, observed=True)
+    }
     prompts = results.prompts[arm]
     templates = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
     tallies = [
         [counts @ templates for counts in tally(results.codes[arm, model], groups)] for model in models
     ]
-    found = []
-    for i, (factor, level) in enumerate(names):
+    levels = []
+    for i, (factor, level) in enumerate(groups):
         of_models = [
             share_of(accepts[i], answers[i]) for accepts, answers in tallies if answers[i].sum() >= ENOUGH
         ]
         if of_models:
             shares, units = zip(*of_models, strict=True)
-            influence, weight = np.mean(units, axis=0)
-            found.append(Level(factor, level, float(np.mean(shares)), Units(influence, weight)))
-    return found
+            levels.append(Level(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))
+    return levels
 
 
 def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
@@ -164,20 +170,8 @@ def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
 
 def _accepted(level: Level, n_levels: int) -> str:
     """Return the share that accepts, with its interval where there is one."""
-    between = share_interval(level, n_levels)
-    return share(level.share, 1) + (
-        f" ({100 * between[0]:.0f}% to {100 * between[1]:.0f}%)" if between else ""
-    )
-
-
-def _interval_text(level: Level, n_levels: int, people: bool) -> str:
-    if share_interval(level, 1) is None:
-        if people:
-            return "One person rated them, so the study cannot show how much people differ."
-        return "They were asked in one template only, so the study cannot show how much the wording matters."
-    over = variant_words(people).many + ("" if people else " (wordings)")
-    extremes = f"these are the extremes of {n_levels} levels of all factors"
-    return f"Brackets: 95% intervals over {over}, widened because {extremes}."
+    text, ends = share(level.share, 1), share_interval(level, n_levels)
+    return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
 
 
 def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
@@ -203,42 +197,31 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding 
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
     if both.empty:
-        return Finding(
-            "disagreement", title, "none", "No flow has norms of two models, so nothing can be compared."
-        )
-    spread, scale = both.max(axis=1) - both.min(axis=1), results.scale(arm)
-    middle, says = scale.middle, scale.spoken
-    opposed = (both.max(axis=1) > middle) & (both.min(axis=1) < middle)
+        text = "No flow has norms of two models, so nothing can be compared."
+        return Finding("disagreement", title, "none", text)
+    highest, lowest, scale = both.max(axis=1), both.min(axis=1), results.scale(arm)
+    differ = int((highest > lowest).sum())
+    opposed = int(((highest > scale.middle) & (lowest < scale.middle)).sum())
     who = "Both models" if len(held) == 2 else f"At least two of the {len(held)} models"
     text = (
-        f"{who} hold a norm on {count(len(both))} of "
-        f"{count(len(results.norms[arm, models[0]]))} flows. The norms differ on {count(int((spread > 0).sum()))} "
-        f"of these ({share(int((spread > 0).sum()), len(both))}). On {count(int(opposed.sum()))} "
-        f"({share(int(opposed.sum()), len(both))}), what is {says.accepted} by one model is {says.rejected} by another."
+        f"{who} hold a norm on {count(len(both))} of {count(len(results.norms[arm, models[0]]))} flows. The norms "
+        f"differ on {count(differ)} of these ({share(differ, len(both))}). On {count(opposed)} "
+        f"({share(opposed, len(both))}), what is {scale.spoken.accepted} by one model is {scale.spoken.rejected} by "
+        "another."
     )
-    a, b, pair = _furthest(values)
-    if len(held) > 2:
-        text += f" {a} and {b} are furthest apart: {pair}"
-    return Finding(
-        "disagreement",
-        title,
-        count(int((spread > 0).sum())),
-        text,
-        link(arm, [a, b], compare="1"),
-        f"the flows on which {a} and {b} differ",
-    )
-
-
-def _furthest(values: pd.DataFrame) -> tuple[str, str, str]:
-    """Return the two models whose norms are furthest apart on average, and how far."""
-    found = []
+    pairs = []
     for a, b in itertools.combinations(values.columns, 2):
         gap = (values[a] - values[b]).abs().dropna()
         if len(gap):
-            found.append((float(gap.mean()), len(gap), int((gap > 0).sum()), str(a), str(b)))
-    mean, n, differ, a, b = max(found)
-    text = f"they differ on {count(differ)} of the {count(n)} flows on which both hold a norm ({share(differ, n)})."
-    return a, b, f"{text} Their mean distance over these {count(n)} flows is {mean:.2f} levels."
+            pairs.append((float(gap.mean()), len(gap), int((gap > 0).sum()), str(a), str(b)))
+    mean, n, n_differ, a, b = max(pairs)
+    if len(held) > 2:
+        text += (
+            f" {a} and {b} are furthest apart: they differ on {count(n_differ)} of the {count(n)} flows on which both "
+            f"hold a norm ({share(n_differ, n)}). Their mean distance over these {count(n)} flows is {mean:.2f} levels."
+        )
+    see = f"the flows on which {a} and {b} differ"
+    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see)
 
 
 # --- How consistent the norms are
@@ -253,8 +236,8 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
             sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
     if not sure:
         return Finding("certainty", title, "none", "No norm is held under this study's thresholds.")
-    first, last = max(sure, key=lambda m: sure[m]), min(sure, key=lambda m: sure[m])
-    number = share(sure[last], 1)
+    first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
+    number, others = share(sure[last], 1), share(1 - sure[last], 1)
     n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
     people = results.is_people(arm)
     if len(sure) == 1:
@@ -266,20 +249,14 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
             f"{share(sure[first], 1)} of its valid answers agree with its norm. {last} is the least: {number}."
         )
     text += (
-        f" Each flow was rated by up to {n} people. Had one person rated each flow, {share(1 - sure[last], 1)} of "
-        "these ratings would differ from the norm."
+        f" Each flow was rated by up to {n} people. Had one person rated each flow, {others} of these ratings would "
+        "differ from the norm."
         if people
-        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, "
-        f"{share(1 - sure[last], 1)} of these answers would differ from its norm."
+        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of these "
+        "answers would differ from its norm."
     )
-    return Finding(
-        "certainty",
-        title,
-        number,
-        text,
-        link(arm, [last], sort=f"share:{last}"),
-        f"the norms of {last}, least consistent first",
-    )
+    shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
+    return Finding("certainty", title, number, text, shown, see)
 
 
 # --- Distance from expected values
@@ -325,30 +302,20 @@ def repeatability(results: Results) -> tuple[str, str] | None:
         text = "No arm was asked again with valid answers, so the share that the engine alone changes is not known."
         return "not known", text
     worst = asked.iloc[int(asked["answers_differ"].to_numpy(dtype=float).argmax())]
-    text = " ".join([*_repeat_sentences(asked, worst), *_floor_sentences(results)])
-    return _percent(worst["answers_differ"]), text
-
-
-def _repeat_sentences(asked: pd.DataFrame, worst: pd.Series[Any]) -> Iterator[str]:
-    n = len(asked)
-    yield (
-        f"The same prompts were asked again in other batches ({count(n)} {'pair' if n == 1 else 'pairs'} of model and "
-        "arm)."
-    )
-    of = (
-        "Of its answers" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of its answers"
-    )
-    interval = ""
+    n, number = len(asked), _percent(worst["answers_differ"])
+    text = f"The same prompts were asked again in other batches ({counted(n, 'pair')} of model and arm). "
+    text += "Of" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of"
+    text += f" its answers, {number} were another level"
     if pd.notna(worst["conf_low"]):
-        interval = f" (95% interval {_percent(worst['conf_low'])} to {_percent(worst['conf_high'])})"
-    norms = ""
+        text += f" (95% interval {_percent(worst['conf_low'])} to {_percent(worst['conf_high'])})"
     if pd.notna(worst["norms_differ"]):
-        norms = f", and of its norms {_percent(worst['norms_differ'])}"
-    yield f"{of}, {_percent(worst['answers_differ'])} were another level{interval}{norms}."
+        text += f", and of its norms {_percent(worst['norms_differ'])}"
+    sentences = [f"{text}."]
     drawn = asked[asked["what"] == "engine_and_sampling"]
     if len(drawn):
         who = listed([f"{row['model']} ({row['arm']})" for row in drawn.to_dict("records")])
-        yield f"Answers of {who} are drawn at random, so sampling is part of that share."
+        sentences.append(f"Answers of {who} are drawn at random, so sampling is part of that share.")
+    return number, " ".join([*sentences, *_floor_sentences(results)])
 
 
 def _floor_sentences(results: Results) -> Iterator[str]:
@@ -356,7 +323,7 @@ def _floor_sentences(results: Results) -> Iterator[str]:
     for name, entry in results.study.analyses.items():
         if "engine_status" not in entry.meanings:
             continue
-        table = read_csv(results.tables[name])
+        table = read_csv(results.files["tables"][name])
         judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]
         within = judged[judged["engine_status"] == "not_above"]
         if judged.empty:
@@ -364,9 +331,13 @@ def _floor_sentences(results: Results) -> Iterator[str]:
         elif within.empty:
             yield f"Table {name}: every contrast with a side that was asked again is larger."
         else:
+            named = ""
+            if len(within) <= NAMED and "model_a" in within:
+                sides = within[["model_a", "arm_a", "model_b", "arm_b"]].to_numpy()
+                named = f" ({'; '.join(f'{a} ({of_a}) and {b} ({of_b})' for a, of_a, b, of_b in sides)})"
             yield (
-                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{_named(within)} are no larger, "
-                "so the engine alone may be the reason."
+                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{named} are no larger, so the "
+                "engine alone may be the reason."
             )
 
 
@@ -375,66 +346,41 @@ def _percent(part: Any) -> str:
     return "below 0.1%" if 0 < part < 0.0005 else f"{float(part):.1%}"
 
 
-def _named(within: pd.DataFrame) -> str:
-    if len(within) > NAMED or "model_a" not in within:
-        return ""
-    sides = [
-        f"{row['model_a']} ({row['arm_a']}) and {row['model_b']} ({row['arm_b']})"
-        for row in within.to_dict("records")
-    ]
-    return f" ({'; '.join(sides)})"
-
-
 # --- What was discarded
 
 
 def discarded(results: Results) -> Finding:
     """Return what has no norm, why, and what that means for the rest of the page."""
     arm = results.main_arm()
-    statuses = pd.concat([results.status(*pair) for pair in results.pairs(arm)])
-    n = {str(status): int(number) for status, number in statuses.value_counts().items()}
-    total = len(statuses)
-    gone = total - n.get("kept", 0)
-    models = {m: float((results.status(arm, m) != "kept").mean()) for _, m in results.pairs(arm)}
-    worst = max(models, key=lambda m: models[m])
-    text = " ".join(_discarded_sentences(results, arm, n, total, gone))
-    if len(models) > 1 and gone:
-        text += f" {worst} has the most: it holds no norm on {share(models[worst], 1)} of its flows."
-    text += " ".join(["", *_association(results, arm)])
-    shown = link(arm, [worst], held="none") if gone else ""
-    return Finding(
-        "discarded",
-        "What was discarded",
-        share(gone, total),
-        text,
-        shown,
-        f"the flows on which {'people hold' if results.is_people(arm) else f'{worst} holds'} no norm",
-    )
-
-
-def _discarded_sentences(
-    results: Results, arm: str, n: dict[str, int], total: int, gone: int
-) -> Iterator[str]:
+    people, several = results.is_people(arm), len(results.pairs(arm)) > 1
     codes = [results.codes[pair] for pair in results.pairs(arm)]
-    asked, valid = sum(c.n_asked for c in codes), sum(c.n_valid for c in codes)
-    kinds: dict[str, int] = {}
-    for status, number in itertools.chain.from_iterable(c.invalid().items() for c in codes):
-        kinds[status] = kinds.get(status, 0) + number
-    most = sorted(kinds, key=lambda s: -kinds[s])[:2]
-    yield (
-        f"{count(asked - valid)} of {count(asked)} answers ({share(asked - valid, asked)}) have no level"
-        + (f", mostly: {listed([STATUSES[s] for s in most])}." if most else ".")
-    )
-    if not gone:
-        yield "Every flow has a norm: the consistency filter discarded nothing."
-        return
-    of = "flows" if len(results.pairs(arm)) == 1 else "pairs of model and flow"
-    who = "people hold" if results.is_people(arm) else "the model holds"
-    parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n.get(s)]
-    yield (
-        f"{count(gone)} of {count(total)} {of} ({share(gone, total)}) have no norm: {', '.join(parts)}. "
-        f"No norm does not mean neutral: the study cannot tell what {who} there."
-    )
+    asked = sum(answers.n_asked for answers in codes)
+    invalid = asked - sum(answers.n_valid for answers in codes)
+    reasons = sum((Counter(answers.invalid()) for answers in codes), Counter[str]())
+    mostly = listed([STATUSES[status] for status, _ in reasons.most_common(2)])
+    text = f"{count(invalid)} of {count(asked)} answers ({share(invalid, asked)}) have no level"
+    text += f", mostly: {mostly}." if mostly else "."
+
+    by_model = {model: results.status(arm, model) for _, model in results.pairs(arm)}
+    n = Counter(pd.concat(by_model.values()))
+    gone, total = n.total() - n["kept"], n.total()
+    missing = {model: float((status != "kept").mean()) for model, status in by_model.items()}
+    worst = max(missing, key=lambda model: missing[model])
+    if gone:
+        parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n[s]]
+        text += (
+            f" {count(gone)} of {count(total)} {'pairs of model and flow' if several else 'flows'} "
+            f"({share(gone, total)}) have no norm: {', '.join(parts)}. No norm does not mean neutral: the study cannot "
+            f"tell what {'people hold' if people else 'the model holds'} there."
+        )
+        if several:
+            text += f" {worst} has the most: it holds no norm on {share(missing[worst], 1)} of its flows."
+    else:
+        text += " Every flow has a norm: the consistency filter discarded nothing."
+    text = " ".join([text, *_association(results, arm)])
+    shown = link(arm, [worst], held="none") if gone else ""
+    see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
+    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see)
 
 
 def _association(results: Results, arm: str) -> Iterator[str]:

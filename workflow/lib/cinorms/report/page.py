@@ -28,8 +28,9 @@ def render(results: Results, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
-    style = _style(results)
-    parts = "\n".join(_template(f"report_{name}.js") for name in SCRIPTS)
+    templates = files("cinorms.report") / "templates"
+    style = (templates / "report.css").read_text(encoding="utf-8") + _colours(results)
+    parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     return (
         environment("report")
@@ -47,13 +48,17 @@ def render(results: Results, command: str) -> str:
             discarded=discarded(results),
             sections=sections(results, command),
             printed=printed(results),
-            texts=_unread(results),
+            texts=[
+                {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
+                for (arm, model), texts in results.reviews.items()
+                for row in texts.to_dict("records")
+            ],
             readers=method.readers(results),
             models=method.models(results),
             software=method.software(),
             hashes=method.hashes(results),
             citations=method.citations(results),
-            settings=method.settings_text(results),
+            settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
             cards=_cards(results),
             version=__version__,
         )
@@ -70,65 +75,35 @@ def embedded(data: Any) -> str:
 
 def policy(style: str, script: str) -> str:
     """Return the page's content security policy: this one script, this one style, images inside the page."""
+    of_script, of_style = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)
+    )
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: 'self'; "
+        f"default-src 'none'; script-src 'sha256-{of_script}'; style-src 'sha256-{of_style}'; img-src data: 'self'; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _style(results: Results) -> str:
-    """Return the page's style, with the colours that all figures have."""
+def _colours(results: Results) -> str:
+    """Return the part of the page's style with the colours that all figures have."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
-    lines = [
-        f".{class_of(scale, at)} {_colours(colour)}"
+    colours = {
+        class_of(scale, at): colour
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
-    ]
-    lines.append(f".l-none {_colours(NO_NORM_COLOUR)}")
-    return _template("report.css") + "\n".join(lines) + "\n"
+    }
+    return "".join(
+        f".{name} {{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
+        for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
+    )
 
 
-def _colours(colour: str) -> str:
-    return f"{{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}"
-
-
-def _template(name: str) -> str:
-    return (files("cinorms.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _unread(results: Results) -> list[dict[str, str]]:
-    """Return the most frequent texts that are no valid answer, of every model."""
-    return [
-        {
-            "arm": arm,
-            "model": model,
-            "text": row["text"],
-            "count": row["count"],
-            "status": STATUSES[row["status"]],
-        }
-        for (arm, model), texts in results.reviews.items()
-        for row in texts.to_dict("records")
-    ]
-
-
-def _cards(results: Results) -> list[dict[str, Any]]:
-    """Return the norm cards, each inside the page."""
+def _cards(results: Results) -> dict[str, list[dict[str, str]]]:
+    """Return the files of each model's norm card, each inside the page."""
     kinds = {"md": "text/markdown", "json": "application/json"}
-    return [
-        {
-            "model": model,
-            "files": [
-                {
-                    "name": path.name,
-                    "href": f"data:{kinds[ending]};charset=utf-8;base64,{base64.b64encode(path.read_bytes()).decode()}",
-                }
-                for ending, path in card._asdict().items()
-            ],
-        }
-        for model, card in results.cards.items()
-    ]
+    cards: dict[str, list[dict[str, str]]] = {}
+    for (model, ending), path in results.files["cards"].items():
+        text = base64.b64encode(path.read_bytes()).decode()
+        href = f"data:{kinds[ending]};charset=utf-8;base64,{text}"
+        cards.setdefault(model, []).append({"name": path.name, "href": href})
+    return cards

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,13 +29,9 @@ _VERDICTS = {
     "nearer": "nearer than other people",
     "no_verdict": "",
 }
-#: Mark, fill and words of each verdict on a flow: the shape says what the colour says.
-_MARKS = {
-    "model higher": "higher",
-    "model lower": "lower",
-    "no difference shown": "same",
-    "not tested": "same",
-}
+#: What a test of a flow can end with, and the mark of each verdict: the shape says what the colour says.
+_TESTED = ["model higher", "model lower", "no difference shown"]
+_MARKS = {"model higher": "higher", "model lower": "lower"}
 
 
 @dataclass(frozen=True)
@@ -78,15 +74,17 @@ def render(
     people, scale = facts["people"], facts["scale"]
     names = list(dict.fromkeys(distances["baseline"]))
     rated = [name for name in names if name != EXPECTED]
+    ordered = sorted(names, key=EXPECTED.__eq__)  # the expected values last
     # One axis for all groups of people: distances from several are compared by eye.
     drawn = distances[(distances["metric"] == "rms") & (distances["status"] == "ok")]
     longest = drawn[["conf_high", "ceiling_all"]].max().max()
     axis = Axis(0.0, float(longest) if pd.notna(longest) else 1.0)
-    titles = {name: people[name]["title"] for name in rated}
     alone = {name: _rated_alone(flows[flows["baseline"] == name]) for name in rated}
     line = (scale["lowest"], scale["highest"])
     # A mean of one rating is that person's: the largest differences would be those of the most unusual people.
     charted = [name for name in rated if not alone[name]["most"]]
+    signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
+    nearest = {name: signed[signed["baseline"] == name].sort_values("nearest") for name in ordered}
     return (
         environment("report")
         .get_template("people.html")
@@ -95,13 +93,15 @@ def render(
             scale=scale,
             baselines=[
                 _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)}
-                for name in sorted(names, key=EXPECTED.__eq__)
+                for name in ordered
             ],
-            titles=titles | {EXPECTED: "the expected values of the dataset"},
+            titles={name: people[name]["title"] for name in rated}
+            | {EXPECTED: "the expected values of the dataset"},
             charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
-            people=[dict(people[name], name=name) for name in rated],
-            has_expected=EXPECTED in set(distances["baseline"]),
-            nearest=_nearest(distances),
+            people=[people[name] for name in rated],
+            has_expected=EXPECTED in names,
+            # The three models whose mean answer is nearest to people's.
+            nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},
             version=__version__,
         )
     )
@@ -114,32 +114,17 @@ def _rated_alone(rows: pd.DataFrame) -> dict[str, Any]:
     return {"rated": rated, "one": one, "most": 2 * one > rated}
 
 
-def _nearest(distances: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return, per baseline, the three models whose mean answer is nearest to people's."""
-    signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
-    return [
-        {"baseline": name, "models": part.sort_values("nearest")["model"].tolist()}
-        for name, part in sorted(signed.groupby("baseline", sort=False), key=lambda each: each[0] == EXPECTED)
-    ]
-
-
 def _baseline(
-    name: str,
-    distances: pd.DataFrame,
-    flows: pd.DataFrame,
-    people: Mapping[str, Mapping[str, Any]],
-    axis: Axis,
+    name: str, distances: pd.DataFrame, flows: pd.DataFrame, people: Mapping[str, Any], axis: Axis
 ) -> dict[str, Any]:
     """Return what the page says of one group of people, or of the expected values, with its drawing."""
     rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")].sort_values("estimate")
     usable = rows[rows["status"] == "ok"]
     ceiling = rows["ceiling_all"].dropna()
-    of_flows = flows[flows["baseline"] == name].groupby("model")["verdict"]
-    counts = of_flows.value_counts().unstack(fill_value=0)  # noqa: PD010 (counts)
-    digits = axis.digits
+    verdicts, digits = flows.loc[flows["baseline"] == name, ["model", "verdict"]], axis.digits
     drawn = []
     for i, row in enumerate(usable.to_dict("records")):
-        found = counts.loc[row["model"]] if row["model"] in counts.index else {}
+        n = verdicts.loc[verdicts["model"] == row["model"], "verdict"].value_counts()
         drawn.append(
             {
                 "model": row["model"],
@@ -150,12 +135,11 @@ def _baseline(
                 "text": f"{row['estimate']:{digits}} ({row['conf_low']:{digits}} to {row['conf_high']:{digits}})",
                 "verdict": row["verdict"],
                 "words": _VERDICTS[row["verdict"]],
-                "higher": int(found.get("model higher", 0)),
-                "lower": int(found.get("model lower", 0)),
-                "tested": int(sum(found.get(v, 0) for v in list(_MARKS)[:3])),
+                "higher": int(n.get("model higher", 0)),
+                "lower": int(n.get("model lower", 0)),
+                "tested": int(n.reindex(_TESTED).sum()),
             }
         )
-    verdicts = usable["verdict"].value_counts()
     return {
         "name": name,
         "expected": name == EXPECTED,
@@ -169,9 +153,7 @@ def _baseline(
         "left": axis.left,
         "ceiling": axis.at(float(ceiling.max())) if len(ceiling) else None,
         "ceiling_number": f"{ceiling.max():{digits}}" if len(ceiling) else "",
-        "farther": int(verdicts.get("farther", 0)),
-        "nearer": int(verdicts.get("nearer", 0)),
-        "undecided": int(verdicts.get("undecided", 0)),
+        **{verdict: int((usable["verdict"] == verdict).sum()) for verdict in _VERDICTS},
     }
 
 
@@ -184,25 +166,24 @@ def _flows_chart(
     size = rows.groupby("flow")["difference"].apply(lambda d: d.abs().max())
     kept = size.nlargest(MOST_FLOWS).index
     order = rows[rows["flow"].isin(kept)].groupby("flow")["people_mean"].first().sort_values()
-    texts = dict(zip(vignettes["flow"], _told_apart(vignettes["vignette"].astype(str).tolist()), strict=True))
+    # Without the words that all of them begin with; a text that is no more than these keeps its last.
+    words = [text.split() for text in vignettes["vignette"].astype(str)]
+    alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
+    same = min([len(list(alike)), *(len(text) - 1 for text in words)])
+    short = [("… " if same else "") + " ".join(text[same:]) for text in words]
+    texts = dict(zip(vignettes["flow"], short, strict=True))
     drawn = []
     for i, (flow, mean) in enumerate(order.items()):
-        here = rows[rows["flow"] == flow]
         marks = [
-            {"x": axis.at(one["model_mean"]), "kind": _MARKS[one["verdict"]], "model": one["model"],
-             "mean": one["model_mean"]}
-            for one in here.to_dict("records")
-        ]  # fmt: skip
+            {"x": axis.at(row["model_mean"]), "kind": _MARKS.get(row["verdict"], "same")}
+            | {"model": row["model"], "mean": row["model_mean"]}
+            for row in rows[rows["flow"] == flow].to_dict("records")
+        ]
         text = texts.get(flow, f"flow {flow}")
         drawn.append(
-            {
-                "y": 36 + 30 * i,
-                "people": axis.at(mean),
-                "mean": mean,
-                "text": text,
-                "lines": textwrap.wrap(text, LINE, max_lines=2, placeholder=" …"),
-                "marks": sorted(marks, key=lambda mark: mark["kind"] != "same"),
-            }
+            {"y": 36 + 30 * i, "people": axis.at(mean), "mean": mean, "text": text}
+            | {"lines": textwrap.wrap(text, LINE, max_lines=2, placeholder=" …")}
+            | {"marks": sorted(marks, key=lambda mark: mark["kind"] != "same")}
         )
     return {
         "name": name,
@@ -213,12 +194,3 @@ def _flows_chart(
         "right": axis.right,
         "height": 36 + 30 * len(drawn) + 20,
     }
-
-
-def _told_apart(texts: Sequence[str]) -> list[str]:
-    """Return the texts without the words that all of them begin with."""
-    words = [text.split() for text in texts]
-    alike = itertools.takewhile(lambda place: len(set(place)) == 1, zip(*words, strict=False))
-    # A text that is no more than these words keeps its last.
-    same = min([len(list(alike)), *(len(text) - 1 for text in words)])
-    return [("… " if same else "") + " ".join(text[same:]) for text in words]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -20,42 +19,18 @@ from cinorms.report.answer_codes import AnswerCodes, encode
 from cinorms.study.facts import StudyFacts
 
 Pair = tuple[str, str]
-Paths = Mapping[str, Sequence[str]]
-Key = TypeVar("Key")
-Files = TypeVar("Files")
+#: By what they hold: the files of each arm and model, name, or name and ending.
+Files = Mapping[str, Mapping[Any, Path]]
 
 #: Texts that no exact rule read: so many of each model's are shown.
 SHOWN_TEXTS = 3
-
-
-class Figure(NamedTuple):
-    """The files of a figure that the page shows: the drawing, its caption, its numbers."""
-
-    svg: Path
-    txt: Path
-    csv: Path
-
-
-class PrintedTable(NamedTuple):
-    """The files of a table set out as in print that the page shows."""
-
-    html: Path
-    csv: Path
-
-
-class Card(NamedTuple):
-    """The files of a model's norm card."""
-
-    md: Path
-    json: Path
 
 
 @dataclass(frozen=True)
 class Results:
     """Results of a study; pairs are (arm, model).
 
-    ``tables`` holds the CSV file of each analysis, ``asked`` the files of vignettes and prompts by the name that the
-    page gives them. What only the page shows (`read_page_results`) is empty for a card.
+    ``files`` are those that it is made from. What only the page shows (`read_page_results`) is empty for a card.
     """
 
     study: StudyFacts
@@ -64,12 +39,8 @@ class Results:
     vignettes: dict[str, pd.DataFrame]
     prompts: dict[str, pd.DataFrame]
     provenance: dict[str, Any]
-    tables: dict[str, Path]
-    asked: dict[str, Path]
+    files: Files
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
-    figures: dict[str, Figure] = field(default_factory=dict)
-    printed: dict[str, PrintedTable] = field(default_factory=dict)
-    cards: dict[str, Card] = field(default_factory=dict)
     #: How well the coder agrees with a person, and how many answers each rule read; None without a coder.
     agreement: pd.DataFrame | None = None
     readers: pd.Series[int] | None = None
@@ -111,7 +82,7 @@ class Results:
     ) -> Iterator[pd.DataFrame]:
         """Yield the tables of the study's analyses of a kind: their rows of an arm and a model, where they have any."""
         for name in self.study.analyses_of(kind, arm):
-            table = read_csv(self.tables[name], as_text)
+            table = read_csv(self.files["tables"][name], as_text)
             for column, value in (("arm", arm), ("model", model)):
                 if value is not None:
                     table = table[table[column] == value]
@@ -128,110 +99,90 @@ class Results:
 
 
 def card_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
-    """Return the files below ``folder`` that a card is made from, by what they hold.
-
-    `read_results` relies on the order of the files, which is the study's.
-    """
-    pairs, arms, datasets = study.pairs(), _arms(study), _datasets(study)
-    return {
-        "norms": [f"{folder}/norms/{arm}/{model}.parquet" for arm, model in pairs],
-        "answers": [f"{folder}/answers/{arm}/{model}.parquet" for arm, model in pairs],
-        "vignettes": [f"{folder}/vignettes/{name}.parquet" for name in datasets],
-        "prompts": [f"{folder}/prompts/{arm}.parquet" for arm in arms],
-        "tables": [f"{folder}/tables/{name}.csv" for name in study.analyses],
-        "provenance": [f"{folder}/provenance.json"],
-    }
+    """Return the files below ``folder`` that a card is made from, by what they hold."""
+    return _below(folder, _card_files(study))
 
 
 def page_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
     """Return `card_inputs_of` and the files that the page alone is made from."""
-    return card_inputs_of(study, folder) | {
-        "reviews": [f"{folder}/answers/{arm}/{model}.review.csv" for arm, model in _read_here(study)],
-        "figures": _each(f"{folder}/figures", study.figures, Figure._fields),
-        "printed": _each(f"{folder}/printed", study.printed, PrintedTable._fields),
-        "cards": _each(f"{folder}/cards", study.models, Card._fields),
-        "agreement": [f"{folder}/coding/agreement.csv"] if study.coder else [],
+    return _below(folder, _page_files(study))
+
+
+def _below(folder: str, files: Mapping[str, Mapping[Any, str]]) -> dict[str, list[str]]:
+    return {what: [f"{folder}/{file}" for file in named.values()] for what, named in files.items()}
+
+
+def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
+    pairs = study.pairs()
+    arms = list(dict.fromkeys(arm for arm, _ in pairs))
+    datasets = dict.fromkeys(study.arms[arm].dataset for arm in arms)
+    return {
+        "norms": {(arm, model): f"norms/{arm}/{model}.parquet" for arm, model in pairs},
+        "answers": {(arm, model): f"answers/{arm}/{model}.parquet" for arm, model in pairs},
+        "vignettes": {name: f"vignettes/{name}.parquet" for name in datasets},
+        "prompts": {arm: f"prompts/{arm}.parquet" for arm in arms},
+        "tables": {name: f"tables/{name}.csv" for name in study.analyses},
+        "provenance": {"": "provenance.json"},
     }
 
 
-def read_results(study: StudyFacts, paths: Paths) -> Results:
-    """Read what a card is made from; ``paths`` are `card_inputs_of` the study."""
-    pairs, arms, datasets = study.pairs(), _arms(study), _datasets(study)
-    vignettes, prompts = _by(datasets, paths["vignettes"]), _by(arms, paths["prompts"])
-    norms, answers = _by(pairs, paths["norms"]), _by(pairs, paths["answers"])
-    variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in prompts.items()}
-    (provenance,) = paths["provenance"]
-    asked = {f"vignettes/{name}.parquet": path for name, path in vignettes.items()}
+def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
+    def of_each(folder: str, names: Iterable[str], *endings: str) -> dict[Any, str]:
+        return {(name, ending): f"{folder}/{name}.{ending}" for name in names for ending in endings}
+
+    # Only answers that were read out of responses leave texts that a person should read.
+    read_here = [pair for pair in study.pairs() if study.arms[pair[0]].source not in ("published", "human")]
+    return _card_files(study) | {
+        "reviews": {(arm, model): f"answers/{arm}/{model}.review.csv" for arm, model in read_here},
+        "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
+        "printed": of_each("printed", study.printed, "html", "csv"),
+        "cards": of_each("cards", study.models, "md", "json"),
+        "agreement": {"": "coding/agreement.csv"} if study.coder else {},
+    }
+
+
+def _found(files: Mapping[str, Mapping[Any, str]], paths: Mapping[str, Sequence[str]]) -> Files:
+    """Return where the files of a study are; each of ``paths`` has them in the order of ``files``."""
+    return {what: dict(zip(named, map(Path, paths[what]), strict=True)) for what, named in files.items()}
+
+
+def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+    """Read what a card is made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
+    files = _found(_card_files(study), paths)
+    variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in files["prompts"].items()}
+    asked = ["flow", "variant", "order", "level", "status"]
     return Results(
         study=study,
-        norms={pair: tables.read(path, tables.NORMS) for pair, path in norms.items()},
+        norms={pair: tables.read(path, tables.NORMS) for pair, path in files["norms"].items()},
         codes={
             (arm, model): encode(
-                tables.read(path, tables.ANSWERS, ["flow", "variant", "order", "level", "status"]),
-                variants[arm],
-                study.arms[arm].scale,
+                tables.read(path, tables.ANSWERS, asked), variants[arm], study.arms[arm].scale
             )
-            for (arm, model), path in answers.items()
+            for (arm, model), path in files["answers"].items()
         },
-        vignettes={name: tables.read(path, tables.VIGNETTES) for name, path in vignettes.items()},
+        vignettes={name: tables.read(path, tables.VIGNETTES) for name, path in files["vignettes"].items()},
         prompts=variants,
-        provenance=json.loads(Path(provenance).read_text(encoding="utf-8")),
-        tables=_by(study.analyses, paths["tables"]),
-        asked=asked | {f"prompts/{arm}.parquet": path for arm, path in prompts.items()},
+        provenance=json.loads(files["provenance"][""].read_text(encoding="utf-8")),
+        files=files,
     )
 
 
-def read_page_results(study: StudyFacts, paths: Paths) -> Results:
-    """Read what the page is made from; ``paths`` are `page_inputs_of` the study."""
+def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+    """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now."""
+    files = _found(_page_files(study), paths)
     reviews = {}
-    for pair, path in _by(_read_here(study), paths["reviews"]).items():
+    for pair, path in files["reviews"].items():
         texts = read_csv(path, as_text=True)
         reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
     readers = None
     if study.coder:
-        counts = [
-            tables.read(path, tables.ANSWERS, ["rule"])["rule"].value_counts() for path in paths["answers"]
-        ]
-        readers = pd.concat([by_rule.rename(index=str) for by_rule in counts]).groupby(level=0).sum()
+        rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
+        counts = pd.concat([rule.value_counts().rename(index=str) for rule in rules])
+        readers = counts.groupby(level=0).sum()
     return replace(
         read_results(study, paths),
+        files=files,
         reviews=reviews,
-        figures=_by_each(study.figures, paths["figures"], Figure),
-        printed=_by_each(study.printed, paths["printed"], PrintedTable),
-        cards=_by_each(study.models, paths["cards"], Card),
-        agreement=read_csv(paths["agreement"][0]) if study.coder else None,
+        agreement=read_csv(files["agreement"][""]) if study.coder else None,
         readers=readers,
     )
-
-
-def _read_here(study: StudyFacts) -> list[Pair]:
-    """Return the pairs whose answers were read out of responses, which leaves texts that a person should read."""
-    return [
-        (arm, model) for arm, model in study.pairs() if study.arms[arm].source not in ("published", "human")
-    ]
-
-
-def _arms(study: StudyFacts) -> list[str]:
-    """Return the arms in which a model is asked."""
-    return list(dict.fromkeys(arm for arm, _ in study.pairs()))
-
-
-def _datasets(study: StudyFacts) -> list[str]:
-    return list(dict.fromkeys(study.arms[arm].dataset for arm in _arms(study)))
-
-
-def _by(keys: Iterable[Key], paths: Sequence[str]) -> dict[Key, Path]:
-    return dict(zip(keys, map(Path, paths), strict=True))
-
-
-def _each(folder: str, names: Iterable[str], endings: Iterable[str]) -> list[str]:
-    """Return the files of each name, one for every ending."""
-    endings = list(endings)
-    return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
-
-
-def _by_each(names: Iterable[str], paths: Sequence[str], kind: Callable[..., Files]) -> dict[str, Files]:
-    """Return the files of each name, of equally many to each, as `_each` listed them."""
-    files = map(Path, paths)
-    n = len(paths) // max(len(keys := list(names)), 1)
-    return {name: kind(*itertools.islice(files, n)) for name in keys}

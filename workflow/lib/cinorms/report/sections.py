@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from cinorms.core.csv_files import read_csv
-from cinorms.report.results import Figure, Results
+from cinorms.report.results import Results
 from cinorms.report.words import link, number, plain
 from cinorms.study.facts import EntryFacts
 
@@ -24,8 +23,7 @@ OPEN_ROWS = 12
 MOST_FIGURES = 5_000_000
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A heading and the question it answers. A kind names the section that its figures or tables belong to."""
 
     name: str
@@ -76,49 +74,51 @@ SECTIONS = (
 def sections(results: Results, command: str) -> list[dict[str, Any]]:
     """Return the sections that have a figure or a table; ``command`` plus a file name rebuilds that file."""
     study, left = results.study, MOST_FIGURES
-    found = []
+    shown = []
     for section in SECTIONS:
         figures = []
         for name, entry in study.figures.items():
             if entry.section == section.name:
-                figures.append(_figure(results.figures[name], name, entry, command, left))
+                figures.append(_figure(results.files["figures"], name, entry, command, left))
                 left -= len(figures[-1]["src"])
         tables = [
-            _table(results.tables[name], name, entry, command)
+            _table(results.files["tables"][name], name, entry, command)
             for name, entry in study.analyses.items()
             if entry.section == section.name
         ]
         if figures or tables:
-            found.append({"section": section, "figures": figures, "tables": tables})
-    return found
+            shown.append({"section": section, "figures": figures, "tables": tables})
+    return shown
 
 
 def printed(results: Results) -> list[dict[str, Any]]:
     """Return the tables that the study prints like the papers. They were escaped when they were written."""
-    found = []
-    for name, files in results.printed.items():
-        text = files.html.read_text(encoding="utf-8")
+    shown, files = [], results.files["printed"]
+    for name in results.study.printed:
+        text = files[name, "html"].read_text(encoding="utf-8")
         table = text[text.index("<table") : text.index("</table>") + len("</table>")]
-        data = _data(files.csv, f"../printed/{name}.csv")
-        found.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
-    return found
+        data = _data(files[name, "csv"], f"../printed/{name}.csv")
+        shown.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
+    return shown
 
 
-def _figure(files: Figure, name: str, entry: EntryFacts, command: str, left: int) -> dict[str, Any]:
-    src = svg_address(files.svg.read_text(encoding="utf-8"))
-    # Its line breaks suit the figure, which is narrower than the page.
-    caption = " ".join(files.txt.read_text(encoding="utf-8").split())
+def _figure(
+    files: Mapping[Any, Path], name: str, entry: EntryFacts, command: str, left: int
+) -> dict[str, Any]:
+    svg = files[name, "svg"]
+    src = svg_address(svg.read_text(encoding="utf-8"))
     return {
         "name": name,
         "title": entry.title or name,
         "src": src if len(src) <= left else f"../figures/{name}.svg",
-        "caption": caption,
+        # Its line breaks suit the figure, which is narrower than the page.
+        "caption": " ".join(files[name, "txt"].read_text(encoding="utf-8").split()),
         "about": entry.about,
         "pdf": f"../figures/{name}.pdf",
-        "data": _data(files.csv, f"../figures/{name}.csv"),
+        "data": _data(files[name, "csv"], f"../figures/{name}.csv"),
         # A heatmap's data are long: the explorer has its norms, with a CSV download.
         "explore": link(entry.arms[0], entry.models[:4]) if entry.kind == "norms" else "",
-        "command": f"{command} {files.svg.with_suffix('.png').as_posix()}",
+        "command": f"{command} {svg.with_suffix('.png').as_posix()}",
     }
 
 
@@ -130,23 +130,21 @@ def svg_address(text: str) -> str:
     """
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-    text = re.sub(r"<[^>]*>", _shorter, text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
     text = re.sub(r"\s+", " ", text)
     return "data:image/svg+xml," + quote(text, safe=" ~()*!.'/:=;,-_?&@$|^`{}[]+")
-
-
-def _shorter(tag: re.Match[str]) -> str:
-    return re.sub(r"(\.\d\d)\d+", r"\1", tag[0])
 
 
 def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
     frame = read_csv(path, as_text=True)
     columns = [c for c in entry.columns if c in frame] or [str(c) for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
+    # What is in angle brackets describes the columns named by the data.
+    by_data = next((about for name, about in entry.meanings.items() if name.startswith("<")), "")
     return {
         "name": name,
         "about": entry.sentence,
-        "meanings": [(column, _meaning(column, entry.meanings)) for column in columns],
+        "meanings": [(column, entry.meanings.get(column, by_data)) for column in columns],
         "columns": [plain(column) for column in columns],
         "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
         "total": len(frame),
@@ -154,12 +152,6 @@ def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, 
         "data": _data(path, f"../tables/{name}.csv"),
         "command": f"{command} {path.as_posix()}",
     }
-
-
-def _meaning(column: str, meanings: Mapping[str, str]) -> str:
-    """Return what a column holds; the entry in angle brackets describes columns named by the data."""
-    named = next((about for name, about in meanings.items() if name.startswith("<")), "")
-    return meanings.get(column, named)
 
 
 def _cell(text: str) -> dict[str, Any]:

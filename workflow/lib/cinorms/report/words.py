@@ -77,12 +77,8 @@ def number(value: Any) -> str:
 
 def thresholds(t_val: int, t_maj: float | str) -> str:
     """Return in words what a norm needs."""
-    agree = (
-        "the most frequent level counts"
-        if t_maj == "plurality"
-        else f"at least {float(t_maj):.0%} of them must agree"
-    )
-    return f"at least {t_val} valid answers; {agree}"
+    agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
+    return f"at least {t_val} valid answers; {agree or 'the most frequent level counts'}"
 
 
 def link(arm: str, models: Sequence[str], **state: str) -> str:
@@ -96,16 +92,14 @@ def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], *n
 
     ``places`` has the files of each heading; ``made`` has the run's targets and everything they need.
     """
-    found = {heading: [file for file in files if file in made] for heading, files in places.items()}
-    lines = [(heading, _where(files, places[heading])) for heading, files in found.items() if files]
+    lines = {}
+    for heading, every in places.items():
+        files = [file for file in every if file in made]
+        if files:
+            by_name = len(every) == 1 or (len(files) < len(every) and len(files) <= NAMED)
+            lines[heading] = ", ".join(files) if by_name else files[0].rpartition("/")[0] + "/"
     if not lines:
         return ""
-    width = max(len(heading) for heading, _ in lines) + 2
-    shown = [f"  {heading:<{width}}{where}" for heading, where in lines]
-    return "\n".join(["", *shown, *(f"  {note}" for note in notes if note), ""])
-
-
-def _where(files: Sequence[str], every: Sequence[str]) -> str:
-    if len(every) == 1 or (len(files) < len(every) and len(files) <= NAMED):
-        return ", ".join(files)
-    return files[0].rpartition("/")[0] + "/"
+    width = max(map(len, lines)) + 2
+    shown = [f"{heading:<{width}}{where}" for heading, where in lines.items()]
+    return "\n".join(["", *(f"  {line}" for line in (*shown, *notes) if line), ""])

@@ -12,10 +12,10 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.inference.checkpoints import recorded
-from cinorms.inference.completeness import count_current, count_left
+from cinorms.inference.collected_replies import count_current, count_left
+from cinorms.inference.engine_kind import Finding, Surroundings
 from cinorms.inference.journal import Journal
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.preflight import Finding, Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set

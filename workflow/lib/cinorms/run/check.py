@@ -17,9 +17,16 @@ from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
 from cinorms.inference import checkpoints
-from cinorms.inference.engine_kind import EngineKind, engine_kinds
+from cinorms.inference.engine_kind import (
+    EngineKind,
+    Finding,
+    ModelCheck,
+    Surroundings,
+    engine_kinds,
+    error,
+    warning,
+)
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.preflight import Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,16 @@ def sums_by(codes: Ints, values: Floats) -> Floats:
     return sums
 
 
-def with_cells(ways: Sequence[Ints]) -> list[Ints]:
-    """Return the ways of clustering rows and, if there are two, the cells in which they cross."""
-    return [*ways, group_rows(ways)[1]] if len(ways) > 1 else list(ways)
-
-
-def clustered(sums: Sequence[Floats]) -> tuple[Floats, Floats]:
+def clustered(ways: Sequence[Ints], sums_of: Callable[[Ints], Floats]) -> tuple[Floats, Floats]:
     """Return variances that are robust against what clusters share (CR1), and their degrees of freedom.
 
-    ``sums`` has what the clusters add to the estimates (clusters x estimates), for each of `with_cells`.
+    ``ways`` has the cluster of each row, in one way of clustering or in two that cross. ``sums_of`` returns what the
+    clusters of a way add to the estimates (clusters x estimates).
     """
+    cells = [group_rows(ways)[1]] if len(ways) > 1 else []
+    sums = [sums_of(clusters) for clusters in (*ways, *cells)]
     parts = [(len(s) / (len(s) - 1) * (s**2).sum(axis=0), np.full(s.shape[1], len(s) - 1.0)) for s in sums]
-    return parts[0] if len(parts) == 1 else two_way(parts[0], parts[1], parts[2][0])
+    return two_way(parts[0], parts[1], parts[2][0]) if cells else parts[0]
 
 
 def two_way(one: tuple[Any, Any], other: tuple[Any, Any], shared: Any) -> tuple[Any, Any]:

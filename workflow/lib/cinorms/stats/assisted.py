@@ -1,42 +1,31 @@
 """People's means over all flows, or for each flow, from a few ratings and what predicts them (a model's answers).
 
-`slices` are prediction-powered estimates of the means over all flows of a design, or over parts of them.
-
-A linear estimate (a mean, the mean of a slice) of people's ratings is known on the rated flows only, with noise. The
-same estimate of the model's answers is known on the rated flows and on all flows; the difference is the error that
-drawing these flows made, in the model's answers. A share of it (``weight``) is taken out of the people's estimate. The
-share is tuned from the ratings (PPI++), so a model that knows nothing gets a weight near 0 and does no harm. It is
-valid whatever the model answers, if the rated flows are drawn at random from all; raters are a sample of raters.
-
-What this cannot do: reduce the noise of who rated. If raters differ in strictness, that part stays, however good the
-model; the effective sample size shows it.
+`slices` are prediction-powered estimates (PPI++) of the means over all flows of a design, or over parts of them. They
+are valid whatever the model answers, if the rated flows are drawn at random from all; raters are a sample of raters.
+They cannot reduce the noise of who rated: if raters differ in strictness, that part stays, however good the model.
 
 `estimate_flows` is about every flow, rated or not (Fay and Herriot 1979). The mean of people for a flow is a linear
 function of the predictors (a model's mean answers, factors) plus the flow's own part; the own parts are normal with one
-variance. An estimate draws a flow's few ratings towards the prediction, the more so the noisier they are; a flow
-without ratings gets the prediction. The intervals hold their 95% over flows, on average: flows that people see unlike
-anything the predictors know are missed more often than typical ones. They need the rated flows to be like the others
-(drawn at random), which intervals over raters alone do not need.
+variance. The intervals hold their 95% over flows, on average, and need the rated flows to be like the others. More in
+docs/method/stats/people.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Bools, Floats, Ints, sums_by
+from cinorms.stats.arrays import Floats, sums_by
 from cinorms.stats.samples import Sample, moderated
 from cinorms.stats.wordings import FEWEST, Units, interval, quantile, spread
 
 ALL_FLOWS = "all flows"
 
-_COLUMNS = ["plain", "plain_low", "plain_high", "estimate", "std_err", "conf_low", "conf_high", "weight"]
-_COLUMNS += ["n_ratings", "n_raters", "n_effective", "status"]
+_NUMBERS = ("plain_low", "plain_high", "estimate", "std_err", "conf_low", "conf_high", "weight")
 
 
 def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -61,86 +50,67 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         of_flows = column.codes.astype(np.int64)
         size = np.bincount(of_flows, minlength=len(column.categories))
         of_all = divide(np.bincount(of_flows, answers, minlength=len(size)), size)
-        table = _assisted(of_flows[row], people, answers[row], of_all, raters)
-        levels = [str(level) for level in column.categories]
-        names = pd.DataFrame({"factor": factor, "level": levels, "n_flows": size})
-        parts.append(pd.concat([names, table], axis=1))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _assisted(cell: Ints, ratings: Floats, predictions: Floats, of_all: Floats, raters: Ints) -> pd.DataFrame:
-    """Return the estimate of each slice, from people alone and with the model.
-
-    ``cell``, ``predictions``, ``raters``: the slice, the model's answer to the same flow, and the rater of each rating;
-    ``of_all``: the means of the model's answers to all flows of the slices.
-    """
-    member = np.equal.outer(np.arange(len(of_all)), cell).astype(np.float64)
-    # Row c takes the mean of the ratings of slice c.
-    operator = np.nan_to_num(divide(member, member.sum(axis=1, keepdims=True)))
-    plain, of_rated = operator @ ratings, operator @ predictions
-    count = (operator != 0).sum(axis=1)
-    by_rater = sums_by(raters, operator.T).T
-    n_raters = (by_rater > 0).sum(axis=1)
-    share = divide(by_rater, by_rater.sum(axis=1, keepdims=True))
-    each = operator.T * (ratings - plain[cell])[:, None], operator.T * (predictions - of_rated[cell])[:, None]
-    of_ratings, of_predictions = (sums_by(raters, part).T for part in each)
-    weight = _tuned(*each, operator, predictions)
-    table = pd.DataFrame(np.nan, index=range(len(of_all)), columns=_COLUMNS)
-    table["plain"] = np.where(count > 0, plain, np.nan)
-    table["status"] = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
-    for i in np.flatnonzero(table["status"] == "ok"):
-        alone, together = (
-            spread(Units(x, share[i])) for x in (of_ratings[i], of_ratings[i] - weight[i] * of_predictions[i])
+        cell = of_flows[row]
+        member = np.equal.outer(np.arange(len(size)), cell).astype(np.float64)
+        # Row c takes the mean of the ratings of slice c.
+        operator = np.nan_to_num(divide(member, member.sum(axis=1, keepdims=True)))
+        plain, of_rated, count = operator @ people, operator @ answers[row], (operator != 0).sum(axis=1)
+        by_rater = sums_by(raters, operator.T).T
+        share, n_raters = divide(by_rater, by_rater.sum(axis=1, keepdims=True)), (by_rater > 0).sum(axis=1)
+        of_ratings, of_answers = (
+            operator.T * (x - mean[cell])[:, None] for x, mean in ((people, plain), (answers[row], of_rated))
         )
-        estimate = plain[i] - weight[i] * (of_rated[i] - of_all[i])
-        plain_error, *of_plain = interval(plain[i], *alone)
+        # The weight that makes the variance smallest: tuned over ratings, not over raters. Flows are drawn apart from
+        # raters, so both have the same optimum, and there are more ratings. Any weight is valid; the interval is over
+        # raters. A model that the estimates describe exactly has no error to take out, but rounding errors.
+        top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
+        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
+        weight = np.where(below > nothing, divide(top, below), 0.0)
+        of_ratings, of_answers = (sums_by(raters, part).T for part in (of_ratings, of_answers))
+        alone, together = (
+            spread(Units(np.ascontiguousarray(x), share))
+            for x in (of_ratings, of_ratings - weight[:, None] * of_answers)
+        )
+        estimate = plain - weight * (of_rated - of_all)
+        plain_error, *of_plain = interval(plain, *alone)
         std_err, *limits = interval(estimate, *together)
-        table.loc[i, "plain_low":"weight"] = [*of_plain, estimate, std_err, *limits, weight[i]]
-        table.loc[i, "n_effective"] = count[i] * divide(plain_error**2, std_err**2)
-    return table.assign(n_ratings=count, n_raters=n_raters)
-
-
-def _tuned(of_ratings: Floats, of_predictions: Floats, operator: Floats, predictions: Floats) -> Floats:
-    """Return the weight that makes the variance smallest, 0 where the predictions have no error to take out.
-
-    Tuned over ratings, not over raters: flows are drawn apart from raters, so both have the same optimum, and there are
-    more ratings. Any weight is valid; the interval is over raters.
-    """
-    top, below = (of_ratings * of_predictions).sum(axis=0), (of_predictions**2).sum(axis=0)
-    # A model that the estimates describe exactly leaves rounding errors only.
-    nothing = 1e-18 * (operator**2).sum(axis=1) * float((predictions**2).sum() / max(len(predictions), 1))
-    return np.where(below > nothing, divide(top, below), 0.0)
+        status = np.select([count == 0, n_raters < FEWEST], ["no_ratings", "one_rater"], "ok")
+        numbers = (*of_plain, estimate, std_err, *limits, weight)
+        n_effective = count * divide(plain_error**2, std_err**2)
+        table = pd.DataFrame(
+            {"factor": factor, "level": [str(level) for level in column.categories], "n_flows": size}
+            | {"plain": np.where(count > 0, plain, np.nan)}
+            | {name: np.where(status == "ok", x, np.nan) for name, x in zip(_NUMBERS, numbers, strict=True)}
+            | {"n_ratings": count, "n_raters": n_raters}
+            | {"n_effective": np.where(status == "ok", n_effective, np.nan), "status": status}
+        )
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
 
 
 #: Rated flows that are needed beyond the number of coefficients.
 FEWEST_FLOWS = 4
 
 
-class Fit(NamedTuple):
-    """The table, and what the predictors explain of the variance between flows."""
-
-    table: pd.DataFrame
-    own_variance: float
-    explained: float
-
-
-def estimate_flows(people: Sample, predictors: Floats) -> Fit:
+def estimate_flows(people: Sample, predictors: Floats) -> pd.DataFrame:
     """Return an estimate of people's mean for every flow (row of both).
 
     ``predictors``: flows x predictors, without a column of ones; a flow that lacks one gets no estimate.
     Columns: direct (mean of the ratings), n_raters, predicted, estimate, std_err, conf_low, conf_high, weight (of the
     flow's own ratings), n_effective (raters that would give the direct mean the same standard error), status (``ok``,
-    ``no_predictor``, ``few_flows``, ``one_rater``).
+    ``no_predictor``, ``few_flows``, ``one_rater``), explained (the share of the variance between flows that the
+    predictors explain).
     """
     x = np.column_stack([np.ones(len(predictors)), predictors])
     known = ~np.isnan(x).any(axis=1)
     rated = known & (people.sizes > 0)
-    status = np.where(known, "ok", "no_predictor")
     freedom = int(rated.sum()) - x.shape[1]
+    table = pd.DataFrame({"direct": people.means, "n_raters": people.sizes})
+    table[["predicted", "estimate", "std_err", "conf_low", "conf_high", "weight", "n_effective"]] = np.nan
+    table = table.assign(status=np.where(known, "ok", "no_predictor"), explained=np.nan)
     if freedom < FEWEST_FLOWS or not (people.sizes > 1).any():
         reason = "few_flows" if (people.sizes > 1).any() else "one_rater"
-        nothing = np.full((6, len(x)), np.nan)
-        return Fit(_table(people, *nothing, np.where(known, reason, status)), np.nan, np.nan)
+        return table.replace({"status": {"ok": reason}})
     within = moderated(people.variances, np.maximum(people.sizes - 1, 0).astype(np.float64))[0]
     within = np.where(people.sizes > 0, within, float(np.mean(within[people.sizes > 0])))
     h, v = people.means[rated], people.noise_of(within)[rated]
@@ -149,14 +119,42 @@ def estimate_flows(people: Sample, predictors: Floats) -> Fit:
     n = len(rows.cells)
     whole = rows.variance_of(np.full(n, 1 / n))[0]
     shared = max((whole - float(rows.noise.sum()) / n**2) * n / (n - 1), 0.0)
-    own = _own_variance(h, x[rated], np.maximum(v - shared, 0.0))
-    plain = _own_variance(h, np.ones((len(h), 1)), np.maximum(v - shared, 0.0))
-    predicted, estimate, std_err, weight, of_shared = _combine(h, x, rated, v, own, shared)
+    free = np.maximum(v - shared, 0.0)
+    own = _own_variance(h, x[rated], free)
+    plain = _own_variance(h, np.ones((len(h), 1)), free)
+    # Every estimate is a weighted sum of the flows' direct means; its error is that of the raters plus that of the own
+    # parts, the flow's own included.
+    weight = 1 / np.maximum(free + own, 1e-12)
+    xr = x[rated]
+    share = np.zeros((len(x), len(h)))
+    share[known] = x[known] @ (np.linalg.pinv(xr.T @ (xr * weight[:, None])) @ (xr * weight[:, None]).T)
+    gamma = np.zeros(len(x))
+    gamma[rated] = divide(np.full(len(h), own), own + free)
+    place = np.flatnonzero(rated), np.arange(len(h))
+    mixed = share * (1 - gamma)[:, None]
+    mixed[place] += gamma[rated]
+    of_shared = shared * mixed.sum(axis=1) ** 2
+    of_raters = (mixed**2) @ free + of_shared
+    itself, doubt = np.zeros((2, len(x)))
+    itself[rated] = mixed[place]
+    of_own = own * ((mixed**2).sum(axis=1) - itself**2 + (1 - itself) ** 2)
+    # The variance of the own parts is estimated: a wrong weight adds to the error of rated flows.
+    doubt[rated] = 2 * free**2 * weight**3 * (2 * len(h) / weight.sum() ** 2)
+    std_err = np.where(known, np.sqrt(of_raters + of_own + doubt), np.nan)
     # Few raters who shift all flows alike are few units for that part of the error (Satterthwaite).
     raters = people.freedom(np.where(people.sizes > 0, 1.0, 0.0))
     total = divide(std_err**4, (std_err**2 - of_shared) ** 2 / freedom + of_shared**2 / raters)
-    table = _table(people, predicted, estimate, std_err, weight, quantile(total), within, status)
-    return Fit(table, own, 1 - own / plain if plain > 0 else np.nan)
+    estimate, reach = np.where(known, mixed @ h, np.nan), quantile(total) * std_err
+    return table.assign(
+        predicted=np.where(known, share @ h, np.nan),
+        estimate=estimate,
+        std_err=std_err,
+        conf_low=estimate - reach,
+        conf_high=estimate + reach,
+        weight=np.where(known, gamma, np.nan),
+        n_effective=divide(within, std_err**2),
+        explained=1 - own / plain if plain > 0 else np.nan,
+    )
 
 
 def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
@@ -176,55 +174,3 @@ def _own_variance(h: Floats, x: Floats, v: Floats) -> float:
     while excess(high) > 0:
         high *= 2
     return float(brentq(excess, 0.0, high))
-
-
-def _combine(
-    h: Floats, x: Floats, rated: Bools, v: Floats, own: float, shared: float
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return predicted, estimate, standard error and weight of every flow, and the part of its variance that all share.
-
-    Every estimate is a weighted sum of the flows' direct means; its error is that of the raters plus that of the own
-    parts, the flow's own included.
-    """
-    free = np.maximum(v - shared, 0.0)
-    weight = 1 / np.maximum(free + own, 1e-12)
-    xr = x[rated]
-    solve = np.linalg.pinv(xr.T @ (xr * weight[:, None])) @ (xr * weight[:, None]).T
-    share = np.zeros((len(x), len(h)))
-    known = ~np.isnan(x).any(axis=1)
-    share[known] = x[known] @ solve
-    predicted = np.where(known, share @ h, np.nan)
-    gamma = np.zeros(len(x))
-    gamma[rated] = divide(np.full(len(h), own), own + free)
-    place = np.flatnonzero(rated)
-    mixed = share * (1 - gamma)[:, None]
-    mixed[place, np.arange(len(place))] += gamma[place]
-    of_shared = shared * mixed.sum(axis=1) ** 2
-    of_raters = (mixed**2) @ free + of_shared
-    itself = np.zeros(len(x))
-    itself[place] = mixed[place, np.arange(len(place))]
-    of_own = own * ((mixed**2).sum(axis=1) - itself**2 + (1 - itself) ** 2)
-    # The variance of the own parts is estimated: a wrong weight adds to the error of rated flows.
-    spread = 2 * len(h) / (weight.sum() ** 2)
-    doubt = np.zeros(len(x))
-    doubt[place] = 2 * free**2 * weight**3 * spread
-    std_err = np.where(known, np.sqrt(of_raters + of_own + doubt), np.nan)
-    return predicted, np.where(known, mixed @ h, np.nan), std_err, gamma, of_shared
-
-
-def _table(people: Sample, *columns: npt.NDArray[Any]) -> pd.DataFrame:
-    predicted, estimate, std_err, weight, reach, within, status = columns
-    return pd.DataFrame(
-        {
-            "direct": people.means,
-            "n_raters": people.sizes,
-            "predicted": predicted,
-            "estimate": estimate,
-            "std_err": std_err,
-            "conf_low": estimate - reach * std_err,
-            "conf_high": estimate + reach * std_err,
-            "weight": np.where(status == "ok", weight, np.nan),
-            "n_effective": divide(within, std_err**2),
-            "status": status,
-        }
-    )

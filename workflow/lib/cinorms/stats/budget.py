@@ -1,9 +1,8 @@
 """How many templates, or raters, are enough: from a pilot, the standard error of a flow's mean.
 
-``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). A
-flow is one observation in each template, the mean over its answer orders. These vary over templates with the variance
-S^2 (divided by one less than their number), which is that of the wordings and, over the number of orders, that of the
-answer orders. Flows with a valid answer in fewer than two templates are not used.
+``levels`` is `norms.level_matrix(answers)` of the pilot, ``templates`` the template of each variant (index: variant). S
+is the standard deviation of a flow's means over templates (docs/method/stats/trust.md); flows with a valid answer in
+fewer than two templates are not used.
 
 A survey of people is planned from the variances of its pilot (or of another survey). A rating is a flow's part, the
 rater's (how strict a person is everywhere), and the rest (this person on this flow). Every rater rates ``per_rater`` of
@@ -13,6 +12,7 @@ the flows, drawn at random so that all flows have equally many raters, to within
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -37,27 +37,37 @@ def predicted(
 ) -> pd.DataFrame:
     """Return the predicted root mean square error of a flow's mean over k templates drawn at random.
 
-    Against the mean over ``of`` templates, or against all that could be written (``of=None``); in
-    ``orders`` orders each, or in those of the pilot. If all answers are valid this is
-    ``rms S * sqrt(1 / k - 1 / of)`` (``rms S / sqrt(k)``). Of k templates asked only m give a valid
-    answer, so 1 / k becomes the expected 1 / m, given m > 0: m is hypergeometric (binomial) with the flow's own
-    share of templates with one; flows weigh by P(m > 0). Columns: k, rmse (levels), n_flows, status (``ok``;
-    ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
+    Against the mean over ``of`` templates, or against all that could be written (``of=None``); in ``orders`` orders
+    each, or in those of the pilot. Of k templates asked only m give a valid answer: m is hypergeometric (binomial) with
+    the flow's own share of templates with one; flows weigh by P(m > 0). Columns: k, rmse (levels), n_flows, status
+    (``ok``; ``one_template``: no flow has a valid answer in two; ``one_order``: the pilot has one order per template,
     so what more would bring is not known and counts as nothing; ``too_many``: k exceeds ``of``).
     """
+    from scipy.stats import binom, hypergeom
+
     spread, share = _spread(template_means(levels, templates))
     usual = "ok"
     if orders is not None:
         spread, usual = _in_orders(spread, levels, templates, orders)
     rows: list[tuple[int, float, str]] = []
+    distinct, which = np.unique(share, return_inverse=True)
     for k in ks:
         if not len(spread):
             rows.append((k, np.nan, "one_template"))
         elif of is not None and k > of:
             rows.append((k, np.nan, "too_many"))
         else:
-            rest, some = _inverse_count(share, k, of)
-            rows.append((k, math.sqrt(float((spread**2 * rest * some).sum() / some.sum())), usual))
+            m = np.arange(1, k + 1)[:, None]
+            if of is None:
+                chance, rest = binom.pmf(m, k, distinct), np.zeros(len(distinct))
+            else:
+                valid = np.maximum(np.round(distinct * of), 1)
+                chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
+            some = chance.sum(axis=0)
+            # A rounding error must not make it negative if all templates are drawn.
+            inverse = np.maximum(np.nan_to_num(divide((chance / m).sum(axis=0), some) - rest), 0.0)
+            squares = float((spread**2 * inverse[which] * some[which]).sum() / some[which].sum())
+            rows.append((k, math.sqrt(squares), usual))
     frame = pd.DataFrame(rows, columns=["k", "rmse", "status"])
     frame.insert(2, "n_flows", len(spread))
     return frame
@@ -68,11 +78,9 @@ def needed(
 ) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean the standard error ``target_se``.
 
-    ``templates = ceil(S^2 / target_se^2)`` with S in that many orders, at least 1, for the typical flow
-    (rms S) and for the flow at the 50th, 90th and 95th percentile of S; templates without a valid answer in the
-    pilot are made up for by asking ``templates / share with one``. Columns: orders, flows (which), spread
-    (S), templates (with a valid answer), ask (templates), variants (ask x orders), status (``ok``,
-    ``one_template``, ``one_order``; see `predicted`).
+    For the typical flow (rms S) and for the flow at the 50th, 90th and 95th percentile of S. Columns: orders, flows
+    (which), spread (S), templates (with a valid answer), ask (templates, to make up for those without one), variants
+    (ask x orders), status (``ok``, ``one_template``, ``one_order``; see `predicted`).
     """
     means = template_means(levels, templates)
     share = float((~np.isnan(means)).mean()) if means.size else np.nan
@@ -109,23 +117,6 @@ def _in_orders(
     # The answer orders are in the pilot's spread with one over the (harmonic) mean number of valid ones.
     change = of_orders["variance"] * (1 / orders - float(np.mean(1 / size[size > 0])))
     return np.sqrt(np.maximum(spread**2 + change, 0.0)), "ok"
-
-
-def _inverse_count(share: Floats, k: int, of: int | None) -> tuple[Floats, Floats]:
-    """Return E[1 / m | m > 0] less one over the valid answers among ``of``, and P(m > 0), of each flow."""
-    from scipy.stats import binom, hypergeom
-
-    distinct, which = np.unique(share, return_inverse=True)
-    m = np.arange(1, k + 1)[:, None]
-    if of is None:
-        chance, rest = binom.pmf(m, k, distinct), np.zeros(len(distinct))
-    else:
-        valid = np.maximum(np.round(distinct * of), 1)
-        chance, rest = hypergeom.pmf(m, of, valid, k), 1 / valid
-    some = chance.sum(axis=0)
-    inverse = divide((chance / m).sum(axis=0), some)
-    # A rounding error must not make it negative if all templates are drawn.
-    return np.maximum(np.nan_to_num(inverse - rest), 0.0)[which], some[which]
 
 
 #: What a survey can be about, with the words for it.
@@ -201,11 +192,12 @@ def raters_needed(
     """Return the raters that give ``target`` a standard error of at most ``error``; None without variances."""
     if math.isnan(parts.rest):
         return None
-    low, high = 0, 1
-    while survey_errors(parts, high, per_rater, flows, levels)[target] > error:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        too_few = survey_errors(parts, middle, per_rater, flows, levels)[target] > error
-        low, high = (middle, high) if too_few else (low, middle)
-    return high
+
+    def enough(raters: int) -> bool:
+        return survey_errors(parts, raters, per_rater, flows, levels)[target] <= error
+
+    high = 1
+    while not enough(high):
+        high *= 2
+    half = high // 2
+    return half + 1 + bisect_left(range(half + 1, high), True, key=enough)

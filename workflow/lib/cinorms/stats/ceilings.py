@@ -1,10 +1,8 @@
 """How far a model is from people: distances with a noise ceiling, and the flows on which both differ.
 
-The means of people and of the model both carry the noise of their samples, which makes absolute and squared distances
-too large. ``observed`` is the distance between the two sets of means as they are; ``estimate`` is that between all such
-people and all such wordings, with the noise taken out. The ceilings show how close another, independent group of as
-many people would come: ``ceiling`` to these people (the scale of ``observed``), ``ceiling_all`` to all such people (the
-scale of ``estimate``); their ratio is the root of 2.
+``observed`` is the distance between the two sets of means as they are; ``estimate`` is that between all such people and
+all such wordings, with the noise taken out. ``ceiling`` is how close another, independent group of as many people would
+come to these people, ``ceiling_all`` to all such people (docs/method/stats/people.md).
 """
 
 from __future__ import annotations
@@ -71,13 +69,26 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
         status = "one_rater"
     elif not model.exact and not (model.sizes > 1).any():
         status = "one_template"
-    measures = dict.fromkeys(METRICS, Distance(np.nan))
-    if both.any():
-        d = model.means - people.means
-        plain = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean()))
-        measures = {name: Distance(float(value)) for name, value in zip(METRICS, plain, strict=True)}
+    d = model.means - people.means
+    plain = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean())) if len(d) else (np.nan,) * 4
+    measures = {name: Distance(float(value)) for name, value in zip(METRICS, plain, strict=True)}
     if status == "ok":
-        measures = _with_intervals(model, people, measures)
+        shift, freedom = _both(model, people, np.full(len(d), 1 / len(d)))
+        mean = measures["mean_signed"].observed
+        _, low, high = interval(mean, shift, freedom)
+        spread = _spread(model, people, d, shift)
+        nearest, farthest = _from_zero(low, high)
+        estimates = {
+            "mean_signed": (mean, low, high),
+            "mean_absolute": _absolute(model, people, d, shift),
+            "std_signed": spread.root(),
+            "rms": _Square(mean**2 - shift, nearest**2, farthest**2).plus(spread).root(),
+        }
+        ceilings = _ceilings(people)
+        measures = {
+            name: Distance(x.observed, *estimates[name], ceilings[name], ceilings[name] / math.sqrt(2))
+            for name, x in measures.items()
+        }
     rows = [{"metric": name, **x._asdict(), "verdict": x.verdict} for name, x in measures.items()]
     # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
     rows[list(METRICS).index("mean_absolute")]["verdict"] = "no_verdict"
@@ -125,28 +136,6 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
             "status": status,
         }
     )
-
-
-def _with_intervals(model: Sample, people: Sample, plain: dict[str, Distance]) -> dict[str, Distance]:
-    """Return the measures with estimates, intervals and ceilings."""
-    d = model.means - people.means
-    shift, freedom = _both(model, people, np.full(len(d), 1 / len(d)))
-    mean = plain["mean_signed"].observed
-    _, low, high = interval(mean, shift, freedom)
-    spread = _spread(model, people, d, shift)
-    nearest, farthest = _from_zero(low, high)
-    squared_mean = _Square(mean**2 - shift, nearest**2, farthest**2)
-    estimates = {
-        "mean_signed": (mean, low, high),
-        "mean_absolute": _absolute(model, people, d, shift),
-        "std_signed": spread.root(),
-        "rms": squared_mean.plus(spread).root(),
-    }
-    ceilings = _ceilings(people)
-    return {
-        name: Distance(x.observed, *estimates[name], ceilings[name], ceilings[name] / math.sqrt(2))
-        for name, x in plain.items()
-    }
 
 
 def _both(model: Sample, people: Sample, weights: Floats) -> tuple[float, float]:
@@ -203,12 +192,9 @@ def _spread(model: Sample, people: Sample, d: Floats, shift: float) -> _Square:
     """Return the variance over flows of the difference, without the noise.
 
     Its standard error: the squared influences of raters and templates. These are taken at the observed differences, so
-    they hold the part of pure noise twice; it is taken out once.
-
-    The estimate and its standard error rise together, so an interval of equal arms misses large variances too often.
-    That of the root, whose error does not depend on its size, has equal arms: squared again, both limits move up by
-    reach^2 / (4 estimate). Near 0 the root has no such interval: the upper limit moves up by half the reach at most,
-    and the lower one only where the variance is shown to differ from 0.
+    they hold the part of pure noise twice; it is taken out once. The interval is that of the root, which has equal
+    arms: squared again, both limits move up by reach^2 / (4 estimate). Near 0 the root has no such interval: the upper
+    limit moves up by half the reach at most, and the lower one only where the variance is shown to differ from 0.
     """
     n, noise = len(d), model.noise + people.noise
     centred = d - d.mean()

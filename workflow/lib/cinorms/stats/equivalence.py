@@ -10,25 +10,17 @@ With the estimate e, its standard error s, Student's t and the limits (-m, m):
 - ``p_fail = P(t >= (|e| - m) / s) + P(t >= (|e| + m) / s)``: e is outside them beyond chance. It is the p-value of
   the hypothesis that the difference is within the limits, at its least favourable point.
 
-Shares of answers that are rare are skewed over templates: most templates have none, and a few, which a sample may miss,
-have many. For these, ``p_pass`` counts one more template, in which the rise is twice the limit (`Limits.dissent`).
-
-The other claim is about single flows: "at most ``allowed`` of the n flows are on the wrong side of the scale". Each
-flow has a one-sided p-value over its templates (raters) for either side. The claim is decided from them by partial
-conjunctions (Benjamini and Heller 2008), which hold however the flows depend on each other:
-
-- ``p_pass = (allowed + 1) * `` the largest p-value for the right side, the ``allowed`` largest left out: at most that
-  many flows may lack evidence. With ``allowed = 0`` every single flow needs it.
-- ``p_fail = (n - allowed) * `` the (allowed + 1)-th smallest p-value for the wrong side.
-
-A flow's templates often agree fully, and then nothing in the answers shows how far others could be off. As in
-`wordings`, one more template counts that dissents: `wordings.DISSENT` levels on the other side.
+The other claim is about single flows: "at most ``allowed`` of the n flows are on the wrong side of the scale", decided
+by partial conjunctions of their p-values. A flow's templates often agree fully, and then nothing in the answers shows
+how far others could be off. As in `wordings`, one more template counts that dissents. More in docs/gate.md.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -69,11 +61,6 @@ class Estimate(NamedTuple):
     n_flows: int
     n_templates: int
     terms: tuple[Term, ...] = ()
-
-    @property
-    def is_decidable(self) -> bool:
-        """Whether there is an estimate over enough templates for a decision."""
-        return self.n_templates >= FEWEST and not math.isnan(self.value)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the limits of the interval; missing where there are fewer than two templates."""
@@ -141,7 +128,7 @@ def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
 
 def decide(found: Estimate, limits: Limits) -> tuple[float, float]:
     """Return ``p_pass`` and ``p_fail``; both are 1 where nothing can be decided."""
-    if not found.is_decidable:
+    if found.n_templates < FEWEST or math.isnan(found.value):
         return 1.0, 1.0
     error, freedom = math.sqrt(found.variance), found.freedom
     value, cautious, more = _with_dissent(found, limits.dissent, found.n_templates)
@@ -162,50 +149,41 @@ def more_needed(
     If the estimate and the variances remained as they are, this number would give a decision with the chance `POWER`:
     the smallest at which ``(t_alpha + t_power) * std_err`` is not larger than the distance from the nearest limit.
     """
+    from scipy.special import stdtrit
+
     if found.n_templates < 2 or math.isnan(found.value):
         return "templates", FEWEST - found.n_templates
     inside = limits.lower < found.value < limits.upper
     alpha = alpha_pass if inside else alpha_fail
-    for unit, n in (("templates", found.n_templates), ("flows", found.n_flows)):
-        total = _smallest(found, unit, n, limits, alpha)  # type: ignore[arg-type]
-        if total is not None:
-            least = FEWEST if unit == "templates" else 0
-            return unit, max(total, least, n + 1) - n  # type: ignore[return-value]
-    # Answers that do not vary need no more than the fewest.
-    return ("templates", FEWEST - found.n_templates) if found.n_templates < FEWEST else None
-
-
-def _smallest(found: Estimate, unit: Unit, n: int, limits: Limits, alpha: float) -> int | None:
-    """Return the smallest number of units that is enough, if there is one."""
-    from scipy.special import stdtrit
-
-    if not any(unit in term.units and term.variance > 0 for term in found.terms):
-        return None
     dissent = limits.dissent if found.value < limits.upper else None
 
-    def enough(number: int) -> bool:
+    def enough(unit: Unit, n: int, number: int) -> bool:
         variance = sum(t.variance * (n / number if unit in t.units else 1.0) for t in found.terms)
         then = found._replace(variance=variance, freedom=max(found.freedom * number / n, 1.0))
         templates = number if unit == "templates" else found.n_templates
         value, variance, freedom = _with_dissent(then, dissent, templates)
-        gap = min(abs(value - limits.upper), abs(value - limits.lower))
-        if limits.lower < found.value < limits.upper and value >= limits.upper:
+        if inside and value >= limits.upper:
             return False
         reach = (stdtrit(freedom, 1 - alpha) + stdtrit(freedom, POWER)) * math.sqrt(variance)
-        return bool(reach <= gap)
+        return bool(reach <= min(abs(value - limits.upper), abs(value - limits.lower)))
 
-    return fewest_enough(enough, n)
+    numbers: tuple[tuple[Unit, int, int], ...] = (
+        ("templates", found.n_templates, FEWEST),
+        ("flows", found.n_flows, 0),
+    )
+    for unit, n, least in numbers:
+        if any(unit in term.units and term.variance > 0 for term in found.terms):
+            total = fewest_enough(partial(enough, unit, n), n)
+            if total is not None:
+                return unit, max(total, least) - n
+    # Answers that do not vary need no more than the fewest.
+    return ("templates", FEWEST - found.n_templates) if found.n_templates < FEWEST else None
 
 
 def fewest_enough(enough: Callable[[int], bool], low: int) -> int | None:
     """Return the smallest number above ``low`` that is ``enough``; None where `MOST` are not."""
-    if not enough(MOST):
-        return None
-    high = MOST
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    number = low + 1 + bisect_left(range(low + 1, MOST + 1), True, key=enough)
+    return number if number <= MOST else None
 
 
 def _with_dissent(found: Estimate, dissent: float | None, n: int) -> tuple[float, float, float]:
@@ -249,7 +227,11 @@ def sides(cells: Floats, middle: float, wrong: int) -> Sides:
 
 
 def decide_sides(found: Sides, allowed: int) -> tuple[float, float]:
-    """Return ``p_pass`` and ``p_fail`` of at most ``allowed`` flows being on the wrong side."""
+    """Return ``p_pass`` and ``p_fail`` of at most ``allowed`` flows being on the wrong side.
+
+    Partial conjunctions (Benjamini and Heller 2008), which hold however the flows depend on each other: at most
+    ``allowed`` flows may lack evidence for the right side, and more than that must have it for the wrong one.
+    """
     n = len(found.mean)
     if allowed >= n:
         return 0.0, 1.0

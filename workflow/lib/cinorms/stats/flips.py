@@ -1,19 +1,15 @@
 """Which share of the norms is another one in the new model, beyond what other wordings of one model change.
 
-Two models with the same norms do not hold the same norm in every flow: near a tie, a few answers decide. So the share
-of flows with another norm is compared with that between two halves of one model's own templates. With halves A and B of
-the templates, drawn at random, and f(x, y) the share of flows with different norms in the answers x and y, over the
-flows with a norm in both::
+With halves A and B of the templates, drawn at random, and f(x, y) the share of flows with different norms in the
+answers x and y, over the flows with a norm in both::
 
     between = mean of f(base A, new B) and f(base B, new A)
     within  = mean of f(base A, base B) and f(new A, new B)
     excess  = between - within
 
-No two halves that are compared share a template, so that for models with the same norms and the same noise the excess
-is 0 on average, whatever the noise; where norms without noise become others it is the share of these.
-The variance is the jackknife's over templates: each draw leaves at least one template out, and the excess without a
-template is the mean over the draws that leave it out. Raters are put together in groups, which take the place of
-templates.
+No two halves that are compared share a template. The variance is the jackknife's over templates: each draw leaves at
+least one template out, and the excess without a template is the mean over the draws that leave it out. Raters are put
+together in groups, which take the place of templates. More in docs/gate.md.
 """
 
 from __future__ import annotations
@@ -59,12 +55,7 @@ class Flips(NamedTuple):
 
 
 def flips(
-    base: Floats,
-    new: Floats,
-    rules: tuple[Rule, Rule],
-    same_units: bool,
-    seed: int,
-    draws: int = DRAWS,
+    base: Floats, new: Floats, rules: tuple[Rule, Rule], same_units: bool, seed: int, draws: int = DRAWS
 ) -> Flips:
     """Return the shares of flows with different norms between the models and within them.
 
@@ -86,16 +77,32 @@ def flips(
         halves, others = rng.permutation(halves)[:n], rng.permutation(others)[:n]
     sums = np.zeros((n, 4))
     for start in range(0, n, draws):
+        # Per draw: flips between and the flows they are of, flips within and the flows they are of.
         part = slice(start, start + draws)
-        sums[part] = _counts(base, new, rules, halves[part], others[part])
+        held = [
+            norms((x.astype(np.float32) @ half.T.astype(np.float32)).astype(np.float64), rule, half[0].sum())
+            for x, rule, given in ((base, rules[0], halves), (new, rules[1], others))
+            for half in (given[part, 0], given[part, 1])
+        ]
+        base_a, base_b, new_a, new_b = held
+        compared = ((base_a, new_b, 0), (base_b, new_a, 0), (base_a, base_b, 2), (new_a, new_b, 2))
+        for (level_x, norm_x), (level_y, norm_y), at in compared:
+            both = norm_x & norm_y
+            sums[part, at] += (both & differ(level_x, level_y, rules[1])).sum(axis=0)
+            sums[part, at + 1] += both.sum(axis=0)
     between, within = sums[:, 0].sum() / sums[:, 1].sum(), sums[:, 2].sum() / sums[:, 3].sum()
     if math.isnan(between - within):
         return Flips(nothing, between, within)
-    parts = [_jackknife(sums, given) for given in ((halves,) if same_units else (halves, others))]
+    parts = []
+    for given in (halves,) if same_units else (halves, others):
+        # The excess without each unit: of the draws in neither half of which it is.
+        without = (~given.any(axis=1)).astype(np.float64).T @ sums
+        excess, n = without[:, 0] / without[:, 1] - without[:, 2] / without[:, 3], len(without)
+        parts.append((float((n - 1) / n * ((excess - excess.mean()) ** 2).sum()), n - 1.0))
     variance, freedom = pooled(parts, otherwise=min(sizes) - 1.0)
     terms = (Term(variance, ("templates",)),)
-    excess = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
-    return Flips(excess, float(between), float(within))
+    found = Estimate(float(between - within), float(variance), float(freedom), n_flows, min(sizes), terms)
+    return Flips(found, float(between), float(within))
 
 
 def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[Ints, Bools]:
@@ -114,23 +121,6 @@ def differ(a: Ints, b: Ints, rule: Rule) -> Bools:
         return np.asarray(a != b)
     side = np.array(rule.sides)
     return np.asarray(side[a] * side[b] < 0)
-
-
-def _counts(base: Floats, new: Floats, rules: tuple[Rule, Rule], halves: Bools, others: Bools) -> Floats:
-    """Return per draw: flips between and the flows they are of, flips within and the flows they are of."""
-    held = []
-    for x, rule, given in ((base, rules[0], halves), (new, rules[1], others)):
-        for half in (given[:, 0], given[:, 1]):
-            counts = (x.astype(np.float32) @ half.T.astype(np.float32)).astype(np.float64)
-            held.append(norms(counts, rule, float(half[0].sum())))
-    base_a, base_b, new_a, new_b = held
-    found = np.zeros((len(halves), 4))
-    compared = ((base_a, new_b, 0), (base_b, new_a, 0), (base_a, base_b, 2), (new_a, new_b, 2))
-    for (level_x, norm_x), (level_y, norm_y), at in compared:
-        both = norm_x & norm_y
-        found[:, at] += (both & differ(level_x, level_y, rules[1])).sum(axis=0)
-        found[:, at + 1] += both.sum(axis=0)
-    return found
 
 
 def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
@@ -155,15 +145,6 @@ def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
             both[0, list(a)], both[1, list(b)] = True, True
             found.append(both)
     return np.array(found)
-
-
-def _jackknife(sums: Floats, halves: Bools) -> tuple[float, float]:
-    """Return the variance of the excess and its degrees of freedom, from the excess without each unit."""
-    out = (~halves.any(axis=1)).astype(
-        np.float64
-    ).T @ sums  # units x 4: the draws in neither half of which it is
-    excess, n = out[:, 0] / out[:, 1] - out[:, 2] / out[:, 3], len(out)
-    return float((n - 1) / n * ((excess - excess.mean()) ** 2).sum()), n - 1.0
 
 
 def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:

@@ -1,12 +1,8 @@
 """Whether a model's answers depend on the flow at all: its answers compared with the same answers in random order.
 
-A model can hold norms without reading the flow: one that always answers "strongly acceptable" has a norm everywhere,
-and if few answers are valid, a majority of them can agree by chance. This module shuffles the valid answers of each
-template between its flows and answer orders. The remaining differences between flows, and the remaining norms, are
-those that the model would show without reading the flow.
-
-Answer orders are balanced within a flow, so a habit of taking the first option cancels in a flow's mean. It does not
-cancel in shuffled answers: for such a model the test rejects less often than its level allows.
+This module shuffles the valid answers of each template between its flows and answer orders. The remaining differences
+between flows, and the remaining norms, are those that the model would show without reading the flow. Why, and what it
+misses: docs/method/stats/trust.md.
 """
 
 from __future__ import annotations
@@ -73,18 +69,13 @@ DEPENDS = ("depends", "depends_few")
 
 
 def dependence(
-    levels: pd.DataFrame,
-    templates: pd.Series,
-    scale: Scale,
-    thresholds: Thresholds,
-    seed: int,
-    draws: int,
+    levels: pd.DataFrame, templates: pd.Series, scale: Scale, thresholds: Thresholds, seed: int, draws: int
 ) -> Dependence:
     """Return how much the answers in ``levels`` (`norms.level_matrix`) depend on the flow.
 
     ``templates`` is the template of each variant (index: variant), ``scale`` their scale; a number line counts in
-    bins. The p-value is that of the permutation test on the variance between the flows' means, ``(1 + extreme) / (1 +
-    draws)``; norms are counted under ``thresholds``.
+    bins. The p-value is that of the permutation test on the variance between the flows' means; norms are counted under
+    ``thresholds``.
     """
     levels = levels.sort_index().reindex(sorted(levels.columns), axis=1)
     x = levels.to_numpy()

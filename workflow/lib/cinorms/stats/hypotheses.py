@@ -2,8 +2,7 @@
 
 ``paired`` is a frame of norms: flows as rows, models as columns, a level or missing where the model holds
 no norm. Every test takes the flows for which all of its models hold one (complete cases) and reports how
-many. All of these tests treat a norm as one number free of error, although it was read out of answers to
-wordings that all flows share: see `cinorms.stats.permutation` for tests that do not.
+many. Formulas, and why these tests find too much: docs/method/stats/tests.md; `cinorms.stats.permutation` does not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tails
-from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
@@ -47,23 +45,17 @@ def pair_norms(norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thres
     for model, frame in norms.items():
         held = assessment.kept(frame, thresholds[model]).set_index("flow")["value"]
         columns[model] = held.reindex(frame["flow"]).astype("Int8")
-    flows = sorted(set().union(*(set(c.index) for c in columns.values())))
-    index = pd.Index(flows, name="flow", dtype=np.int64)
-    return pd.DataFrame({m: c.reindex(index) for m, c in columns.items()}, index=index)
+    paired = pd.DataFrame(columns).sort_index()
+    return paired.set_axis(pd.Index(paired.index, name="flow", dtype=np.int64))
 
 
 def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     """Return Friedman's test that no model's levels are higher than another's, with Kendall's W.
 
-    With the mean ranks r_j of k models within n flows (equal levels share their mean rank):
-    ``chi2 = 12 n / (k (k + 1)) * sum (r_j - (k + 1) / 2)^2 / c``,
-    ``c = 1 - sum (t^3 - t) / (n k (k^2 - 1))`` over groups of t equal levels within a flow, k - 1 degrees of
-    freedom; ``W = chi2 / (n (k - 1))``, 0 (no common ranking of the models) to 1 (the same in every flow).
-
     One row: models, n, statistic, df, p, log10_p, p_text, kendall_w, status (``ok``, ``one_model``,
-    ``no_flows``, ``no_differences``), reason. Raises `DataError` for a level that is no whole number.
+    ``no_flows``, ``no_differences``), reason.
     """
-    x = _complete(paired)
+    x = paired.dropna().to_numpy(dtype=np.int64)
     n, k = x.shape
     row = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
     row |= {"log10_p": np.nan, "kendall_w": np.nan}
@@ -75,11 +67,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
         ranks = np.take_along_axis(rank_of_level, places.reshape(x.shape), axis=1).mean(axis=0)
         correction = 1 - (counts**3 - counts).sum() / (n * k * (k * k - 1))
         chi2 = 12 * n / (k * (k + 1)) * float(((ranks - (k + 1) / 2) ** 2).sum()) / correction
-        row |= {
-            "statistic": chi2,
-            "log10_p": tails.chi_square(chi2, k - 1),
-            "kendall_w": chi2 / (n * (k - 1)),
-        }
+        row |= {"statistic": chi2, "kendall_w": chi2 / (n * (k - 1))}
+        row["log10_p"] = tails.chi_square(chi2, k - 1)
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -87,15 +76,12 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
 def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
     """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``.
 
-    The differences a - b are ranked by size, equal sizes sharing their mean rank; the sum of the ranks of
-    the positive ones is compared with what signs at random give (normal approximation, corrected for ties,
-    no continuity correction). ``zero_method`` is the treatment of flows without a difference: ``wilcox``
-    leaves them out (the papers), ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of
-    their ranks to each side. Where most differences are zero the choice can decide the result.
+    ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers), ``pratt``
+    ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
 
-    One row: n, n_zero, n_ties (differences other than zero whose size is not unique), statistic (the smaller rank
-    sum), z (above 0: a is higher), log10_p, rank_biserial ``(R+ - R-) / (R+ + R-)``, median_difference (of a - b, zeros
-    included), status (``ok``, ``no_flows``, ``no_differences``), reason.
+    One row: n, n_zero, n_ties (differences other than zero whose size is not unique), statistic (the smaller rank sum),
+    z (above 0: a is higher), log10_p, rank_biserial, median_difference (of a - b, zeros included), status (``ok``,
+    ``no_flows``, ``no_differences``), reason.
     """
     d = _differences(paired)
     n = len(d)
@@ -141,14 +127,8 @@ class Choice(NamedTuple):
 def choose_tests(paired: pd.DataFrame) -> Choice:
     """Choose between ANOVA with paired t-tests and the rank tests, as in LLM-CI section 4.
 
-    The paired tests need normal differences between models within flows. Each pair is checked by Shapiro
-    and Wilk's test, or D'Agostino and Pearson's above 5,000 flows; normality is rejected if the smallest
-    p-value, Holm-corrected over the pairs, is below 0.05. Rank tests are also chosen if normality
-    cannot be judged: fewer than 20 complete flows, or differences that never vary. Levels are five whole
-    numbers, so with thousands of flows the choice is almost always the rank tests.
-
-    ``checks`` has model_a, model_b, n, test, statistic, p, log10_p, p_text, the corrections, status (``ok``,
-    ``few_flows``, ``no_variance``) and reason.
+    Rank tests are also chosen if normality cannot be judged. ``checks`` has model_a, model_b, n, test, statistic, p,
+    log10_p, p_text, the corrections, status (``ok``, ``few_flows``, ``no_variance``) and reason.
     """
     rows = [
         {"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]]))
@@ -201,17 +181,13 @@ def _normality(d: Ints) -> dict[str, Any]:
 
 
 def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the analysis of variance of levels by model, within flows.
+    """Return the analysis of variance of levels by model, within flows; p is Greenhouse and Geisser's.
 
-    ``F = (SS_model / (k - 1)) / (SS_error / ((k - 1)(n - 1)))`` with flows taken out of the error. The
-    p-value is Greenhouse and Geisser's: both degrees of freedom times ``epsilon``, 1 if the differences
-    between models all vary alike (sphericity), 1/(k - 1) at worst.
-
-    One row: models, n, statistic, df, df_error (before epsilon), epsilon, p, log10_p, p_text,
-    partial_eta_squared ``SS_model / (SS_model + SS_error)``, status (``ok``, ``one_model``, ``no_flows``,
+    One row: models, n, statistic, df, df_error (before epsilon), epsilon (1 if the differences between models all vary
+    alike, 1/(k - 1) at worst), p, log10_p, p_text, partial_eta_squared, status (``ok``, ``one_model``, ``no_flows``,
     ``no_differences``, ``no_variance``), reason.
     """
-    x = _complete(paired).astype(np.float64)
+    x = paired.dropna().to_numpy(dtype=np.float64)
     n, k = x.shape
     df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
     row = {"models": k, "n": n, "statistic": np.nan, "df": df, "df_error": df_error, "epsilon": np.nan}
@@ -236,9 +212,8 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
 def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
     """Return the paired t-test of two models, the columns of ``paired``.
 
-    ``t = mean(a - b) / (sd(a - b) / sqrt(n))`` with n - 1 degrees of freedom. One row: n, mean_difference, std_err
-    (levels), statistic, df, log10_p, cohen_d (mean over standard deviation of the differences), status (``ok``,
-    ``no_flows``, ``one_flow``, ``no_differences``, ``no_variance``), reason.
+    One row: n, mean_difference, std_err (levels), statistic, df, log10_p, cohen_d (mean over standard deviation of the
+    differences), status (``ok``, ``no_flows``, ``one_flow``, ``no_differences``, ``no_variance``), reason.
     """
     d = _differences(paired)
     n = len(d)
@@ -261,12 +236,9 @@ def factor_pairs(attributes: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Return the pairs of models that differ in one attribute, or in several at once, and in no other.
 
     ``attributes`` has a row per model (or model and arm; the index names what is compared) and a column per attribute
-    that must be held: of the registry (family, capacity, ...) and of the arm (temperature, paraphraser, ...).
-    ``attribute`` is a column, or columns joined by ``+``, all of which must differ; the model with the levels of
-    `_BASES` is model_a.
-
-    An attribute that is missing (a capacity that was not published) is not known to be the same as
-    anything, so its model is in no pair. Columns: model_a, level_a, model_b, level_b.
+    that must be held. ``attribute`` is a column, or columns joined by ``+``, all of which must differ; the model with
+    the levels of `_BASES` is model_a. A missing attribute (a capacity that was not published) is not known to be the
+    same as anything, so its model is in no pair. Columns: model_a, level_a, model_b, level_b.
     """
     varied = attribute.split("+")
     base = _BASES.get(attribute, {})
@@ -287,19 +259,9 @@ def factor_pairs(attributes: pd.DataFrame, attribute: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_a", "level_a", "model_b", "level_b"])
 
 
-def _complete(paired: pd.DataFrame) -> Ints:
-    """Return the flows for which every model holds a norm, as whole numbers."""
-    if paired.shape[1] == 0:
-        return np.zeros((0, 0), dtype=np.int64)
-    x = paired.dropna().to_numpy(dtype=np.float64)
-    if (x % 1 != 0).any():
-        raise DataError("norms: a level is no whole number; pair norms with pair_norms")
-    return x.astype(np.int64)
-
-
 def _differences(paired: pd.DataFrame) -> Ints:
     """Return the first model's levels less the second's, in the flows for which both hold a norm."""
-    both = _complete(paired)
+    both = paired.dropna().to_numpy(dtype=np.int64)
     return np.asarray(both[:, 0] - both[:, 1])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.stats.arrays import Floats, Ints, clustered, sums_by, with_cells
+from cinorms.stats.arrays import Floats, Ints, clustered, sums_by
 
 #: Name of the first coefficient.
 INTERCEPT = "(Intercept)"
@@ -46,9 +46,7 @@ class LinearFit:
 
     def variances(self) -> Floats:
         """Return the cluster-robust variance of each coefficient."""
-        ways = with_cells([*self.clusters.values()])
-        variances, _ = clustered([sums_by(codes, self.influence) for codes in ways])
-        return variances
+        return clustered([*self.clusters.values()], lambda codes: sums_by(codes, self.influence))[0]
 
 
 def fit_linear_mixed(
@@ -64,6 +62,8 @@ def fit_linear_mixed(
     ``clusters`` names one or two columns whose rows may be correlated. Raises ``DataError`` where the factors cannot be
     told apart in these rows, or a kind of cluster has fewer than two.
     """
+    from scipy.optimize import minimize_scalar
+
     from cinorms.stats.clm import code_factors
 
     coding, slots = code_factors(frame, list(factors), dict(baselines))
@@ -77,9 +77,21 @@ def fit_linear_mixed(
     for name in clusters:
         if codes[name].max(initial=0) < 1:
             raise DataError(f"all rows have one {name}; nothing shows how others would differ")
-    y = frame[outcome].to_numpy(dtype=np.float64)
-    member = codes[group]
-    ratio = _variance_ratio(x, y, member)
+    y, member = frame[outcome].to_numpy(dtype=np.float64), codes[group]
+    sizes = np.bincount(member)
+
+    def deviance(log_ratio: float) -> float:
+        ratio = float(np.exp(log_ratio))
+        _, bread, _, _, within = _solve(x, y, member, ratio)
+        return float(
+            np.log1p(ratio * sizes).sum()
+            - np.linalg.slogdet(bread)[1]
+            + (len(y) - x.shape[1]) * np.log(max(within, 1e-300))
+        )
+
+    # The variance of the intercepts over that of the residuals, by REML; at the lower end they have no spread.
+    log_ratio = minimize_scalar(deviance, bounds=(-15.0, 10.0), method="bounded", options={"xatol": 1e-9}).x
+    ratio = 0.0 if log_ratio < -14.9 else float(np.exp(log_ratio))
     beta, bread, shrunk_x, left, within = _solve(x, y, member, ratio)
     terms = pd.DataFrame([(INTERCEPT, "", ""), *names], columns=["factor", "level", "baseline"])
     return LinearFit(
@@ -106,23 +118,3 @@ def _solve(x: Floats, y: Floats, member: Ints, ratio: float) -> tuple[Floats, Fl
     left: Floats = y - x @ beta
     within = float((left * _shrunk(left[:, None], member, weight)[:, 0]).sum()) / (len(y) - x.shape[1])
     return beta, bread, shrunk, left, within
-
-
-def _variance_ratio(x: Floats, y: Floats, member: Ints) -> float:
-    """Return the variance of the intercepts over that of the residuals, by REML."""
-    from scipy.optimize import minimize_scalar
-
-    sizes = np.bincount(member)
-
-    def deviance(log_ratio: float) -> float:
-        ratio = float(np.exp(log_ratio))
-        _, bread, _, _, within = _solve(x, y, member, ratio)
-        return float(
-            np.log1p(ratio * sizes).sum()
-            - np.linalg.slogdet(bread)[1]
-            + (len(y) - x.shape[1]) * np.log(max(within, 1e-300))
-        )
-
-    found = minimize_scalar(deviance, bounds=(-15.0, 10.0), method="bounded", options={"xatol": 1e-9})
-    # At the lower end there is no spread of the intercepts.
-    return 0.0 if found.x < -14.9 else float(np.exp(found.x))

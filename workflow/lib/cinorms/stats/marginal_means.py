@@ -1,27 +1,20 @@
 """Marginal means and average marginal component effects: what each level of a factor does, without a model.
 
-A design crosses its factors, so the mean level of all flows with one level of a factor is already an average
-over every combination of the other factors, each counted once: its marginal mean. The difference between
-two levels of a factor, within each combination of the others and averaged over them, is the average
-marginal component effect (AMCE). Both speak of the combinations in the design, equally weighted.
-
-Linked factors vary together and are one joint factor here ("place + inference"): nothing in the design
-can tell their effects apart. Combinations of the other factors are called contexts below.
-
-Every difference is taken within one template: where a level is not answered in some wordings, comparing it over the
-others would take what the wordings add for an effect.
+Both speak of the combinations in the design, equally weighted (docs/method/stats/tests.md). Linked factors vary
+together and are one joint factor here ("place + inference"). Combinations of the other factors are called contexts
+below. Every difference is taken within one template: where a level is not answered in some wordings, comparing it over
+the others would take what the wordings add for an effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import ConfigError
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints, group_rows
 from cinorms.stats.wordings import FEWEST, Influences, Units
@@ -29,23 +22,6 @@ from cinorms.vignettes.factors import JOINT
 
 _COUNTS = ("n", "n_missing", "templates", "templates_missing")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """The design as cells (combinations of levels): their codes per factor and their mean per template."""
-
-    levels: dict[str, list[str]]
-    codes: Ints  # cells x factors
-    means: Floats  # cells x templates, NaN where there is no valid answer
-
-    def by_factor(self) -> Iterator[tuple[str, list[str], Floats]]:
-        """Yield each factor, its levels, and levels x contexts x templates: the means, NaN where there is none."""
-        for factor, (name, levels) in enumerate(self.levels.items()):
-            _, context = group_rows(np.delete(self.codes, factor, axis=1).T)
-            tables = np.full((len(levels), context.max(initial=-1) + 1, self.means.shape[1]), np.nan)
-            tables[self.codes[:, factor], context] = self.means
-            yield name, levels, tables
 
 
 def marginal_means(
@@ -64,14 +40,10 @@ def marginal_means(
     Columns: factor, level, n (contexts with a value), n_missing (contexts in which this level has none),
     templates (in which it has a value), templates_missing, mean, std_err, conf_low, conf_high (levels), status,
     reason. ``incomplete``: the mean is over the contexts and templates there are, which other levels need not
-    share. ``not_separable``: no context is shared with any other level, so the mean would be one of the
-    contexts, and none is given. ``no_answers``: no cell has a value. ``no_interval``: too few templates or
-    contexts.
-
-    Raises `ConfigError` for an unknown factor or half a linked group, `DataError` for a missing level.
+    share. ``not_separable``: no context is shared with any other level; the mean would be one of the contexts.
     """
     rows = []
-    for factor, names, tables in _cells(values, factors, linked).by_factor():
+    for factor, names, tables in _tables(values, factors, linked):
         present = np.asarray(~np.isnan(tables).all(axis=2))
         for j, level in enumerate(names):
             problem = None
@@ -94,23 +66,23 @@ def amce(
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level against its factor's baseline.
 
-    The difference of level and baseline is taken within each context and template in which both have a
-    value, averaged over the contexts of a template, and then over the templates, which count equally. So a missing
-    cell never leads to a comparison of different contexts or wordings. In a complete design it is the
-    difference of their marginal means. Parameters as in `marginal_means`; ``baselines`` names the baseline
-    of each factor, a linked group's under its joint name ("place + inference") or by its parts; the default is
-    the first level.
+    The difference of level and baseline is taken within each context and template in which both have a value, averaged
+    over the contexts of a template, and then over the templates, which count equally. Parameters as in
+    `marginal_means`; ``baselines`` names the baseline of each factor, a linked group's under its joint name ("place +
+    inference") or by its parts; the default is the first level.
 
     Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
     they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.
-    ``incomplete``: some contexts or templates were left out. ``no_common_context``: level and baseline never
-    meet in one, so the effect cannot be separated from others. ``no_common_template``: they do, but never in the
-    same wording. ``constant``: the factor has one level. ``no_answers`` and ``no_interval`` as of
-    `marginal_means`.
     """
     rows = []
-    for factor, names, tables in _cells(values, factors, linked).by_factor():
-        base = _baseline(factor, names, baselines)
+    for factor, names, tables in _tables(values, factors, linked):
+        parts = factor.split(JOINT)
+        stated = baselines.get(factor)
+        if stated is None and all(part in baselines for part in parts):
+            stated = JOINT.join(baselines[part] for part in parts)
+        if stated is not None and stated not in names:
+            raise ConfigError(f"baseline '{stated}' is no level of factor '{factor}'; choose among {names}")
+        base = 0 if stated is None else names.index(stated)
         for j, level in enumerate(names):
             if j == base and len(names) > 1:
                 continue
@@ -192,58 +164,36 @@ def _effect(gaps: Floats) -> Influences:
     return Influences(effect, templates, contexts, (used - effect) * weight)
 
 
-def _cells(values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]) -> _Cells:
-    """Return the design's cells; levels in the order of their categories, or else sorted."""
-    unknown = [name for name in [*factors, "template", "value"] if name not in values]
-    if unknown or not factors:
-        raise ConfigError(f"factors {unknown or list(factors)}: name columns among {list(values.columns)}")
-    for group in linked:
-        named = [name for name in group if name in factors]
-        if named and len(named) < len(group):
-            raise ConfigError(f"factors {named}: linked with {list(group)}; name all of them or none")
-    for name in factors:
-        if values[name].isna().any():
-            raise DataError(f"factor '{name}': a flow has no level; every flow needs one of each factor")
+def _tables(
+    values: pd.DataFrame, factors: Sequence[str], linked: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, list[str], Floats]]:
+    """Yield each factor, its levels, and levels x contexts x templates: the means, NaN where there is none.
+
+    Linked factors are one; levels are in the order of their categories, or else sorted.
+    """
     group_of = {name: tuple(group) for group in linked for name in group}
     groups = dict.fromkeys(group_of.get(name, (name,)) for name in factors)
-    levels, codes = {}, []
+    levels, codes_of = [], []
     for group in groups:
-        names, code = _joint(values, group)
-        levels[JOINT.join(group)] = names
-        codes.append(code)
-    first, cell = group_rows(codes)
-    cell_codes = np.stack(codes, axis=1)[first]
-    template, names_of = pd.factorize(values["template"].astype(str), sort=True)
-    n_templates = max(len(names_of), 1)
+        parts = [
+            column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
+            for column in (values[name] for name in group)
+        ]
+        first, code = group_rows(np.stack([part.cat.codes.to_numpy(dtype=np.int64) for part in parts]))
+        used = zip(*(part.iloc[first] for part in parts), strict=True)
+        levels.append([JOINT.join(map(str, row)) for row in used])
+        codes_of.append(code)
+    first, cell = group_rows(codes_of)
+    codes = np.stack(codes_of, axis=1)[first]
+    template, template_names = pd.factorize(values["template"].astype(str), sort=True)
+    n_templates = max(len(template_names), 1)
     value = values["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     ok = ~np.isnan(value)
-    at = cell[ok] * n_templates + template[ok]
-    size = len(cell_codes) * n_templates
-    counts = np.bincount(at, minlength=size)
-    sums = np.bincount(at, weights=value[ok], minlength=size)
-    return _Cells(levels, cell_codes, divide(sums, counts).reshape(-1, n_templates))
-
-
-def _joint(values: pd.DataFrame, group: tuple[str, ...]) -> tuple[list[str], Ints]:
-    """Return the levels of one factor or linked group that occur, and each row's code among them."""
-    parts = [
-        column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
-        for column in (values[name] for name in group)
-    ]
-    first, code = group_rows(np.stack([part.cat.codes.to_numpy(dtype=np.int64) for part in parts]))
-    used = zip(*(part.iloc[first] for part in parts), strict=True)
-    return [JOINT.join(map(str, row)) for row in used], code
-
-
-def _baseline(factor: str, names: list[str], baselines: Mapping[str, str]) -> int:
-    """Return the position of a factor's baseline: the first level where none is named."""
-    parts = factor.split(JOINT)
-    if factor in baselines:
-        base = baselines[factor]
-    elif all(part in baselines for part in parts):
-        base = JOINT.join(baselines[part] for part in parts)
-    else:
-        return 0
-    if base not in names:
-        raise ConfigError(f"baseline '{base}' is no level of factor '{factor}'; choose among {names}")
-    return names.index(base)
+    at, size = cell[ok] * n_templates + template[ok], len(codes) * n_templates
+    sums, counts = np.bincount(at, value[ok], size), np.bincount(at, minlength=size)
+    means = divide(sums, counts).reshape(-1, n_templates)
+    for factor, (group, names) in enumerate(zip(groups, levels, strict=True)):
+        _, context = group_rows(np.delete(codes, factor, axis=1).T)
+        tables = np.full((len(names), context.max(initial=-1) + 1, n_templates), np.nan)
+        tables[codes[:, factor], context] = means
+        yield JOINT.join(group), names, tables

@@ -1,14 +1,8 @@
-"""Tests and contrasts between two models that include the noise of the wording.
+"""Tests and contrasts between two models that include the noise of the wording (docs/method/stats/tests.md).
 
-All flows are asked in the same few variants, so a wording that moves one model more than another moves it
-in every flow at once. A test that takes each flow's norm as one error-free number and the flows as
-independent (signed-rank, Friedman, paired t) counts that one shift as thousands of agreeing observations;
-with enough flows it finds a difference between any two models. Here whole templates are the units, and
-whole flows too where they are a sample.
-
-``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer. Only
-cells that both models answered count. Variants of one template (its answer orders) share its wording:
-``templates`` (index: variant) is the template of each variant; variants of a template are averaged within a flow.
+Whole templates are the units, and whole flows too where they are a sample. ``levels`` is `norms.level_matrix(answers)`:
+flows x variants, NaN where there is no valid answer. Only cells that both models answered count. ``templates`` (index:
+variant) is the template of each variant; variants of a template (its answer orders) are averaged within a flow.
 """
 
 from __future__ import annotations
@@ -36,30 +30,25 @@ def compare(
 ) -> pd.DataFrame:
     """Return the mean difference of two models with its interval (`wordings`), and the label-swap test, as one row.
 
-    The test: swapping the two models' labels makes no difference, by whole templates. With the difference ``d[f, t]``
-    of the two models' levels in flow f and template t, the statistic is the mean of d over all cells. Swapping the
-    models in a template turns the signs of all its d.
+    The statistic is the mean of ``d[f, t]``, the difference of the two models' levels in flow f and template t.
+    Swapping the models in a template turns the signs of all its d. ``fixed_flows``: the labels are swapped in whole
+    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1 +
+    draws)``.
 
-    ``fixed_flows``: the labels are swapped in whole templates. Null hypothesis: within each template, the
-    answers of the two models to all these flows could be swapped without changing how the answers are
-    distributed, the templates being independent. So no model answers these flows higher in wordings like these.
-    Exact: every swap is made if there are at most ``draws``, else ``draws`` at random:
-    ``p = (1 + extreme) / (1 + draws)``.
-
-    Otherwise: ``d[f, t] = flow[f] + template[t] + rest[f, t]``, all independent of each other and each as likely
-    positive as negative. So no model answers higher in flows and wordings like these. The statistic is taken
-    apart into what flows and what templates brought to it, in proportion to the variance of either's mean, and
-    both parts get random signs, by whole flows and by whole templates. Where only one of them varies this is
-    the exact test by that one; in between it is approximate, and as both parts contain ``rest`` it is safe
-    (rejects less than it may) where the noise of single answers dominates.
-
-    Neither tests that single norms are equal: differences that cancel in the mean are not found.
+    Otherwise the statistic is taken apart into what flows and what templates brought to it, in proportion to the
+    variance of either's mean, and both parts get random signs, by whole flows and by whole templates. Where only one of
+    them varies this is the exact test by that one; as both parts contain the noise of single answers it is safe where
+    that dominates.
 
     Columns: n_flows, n_templates, estimate (mean level of a less that of b), std_err, low, high, log10_p, p_smallest
     (no p-value can be smaller with so few templates), status (``ok``, ``no_flows``, ``one_flow``, ``one_template``,
     ``no_differences``), reason. Raises ``DataError`` for a variant without a template.
     """
-    d = paired_differences(a, b, templates)
+    # Flows x templates: the difference of the two models' means over the variants that both answered.
+    flows = a.index.intersection(b.index).sort_values()
+    variants = a.columns.intersection(b.columns).sort_values()
+    d = template_means(a.loc[flows, variants] - b.loc[flows, variants], templates)
+    d = d[(~np.isnan(d)).any(axis=1)][:, (~np.isnan(d)).any(axis=0)]
     n_flows, n_templates = d.shape
     row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates}
     row["estimate"] = float(np.nanmean(d)) if d.size else np.nan
@@ -81,20 +70,6 @@ def compare(
         row |= {"std_err": std_err, "low": low, "high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}
     return pd.DataFrame([row | {"status": status, "reason": reason}])
-
-
-def paired_differences(a: pd.DataFrame, b: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
-    """Return flows x templates: the difference of the two models' means over the variants that both answered.
-
-    Flows and templates without a common answer are left out; both are sorted.
-    """
-    flows = a.index.intersection(b.index).sort_values()
-    variants = a.columns.intersection(b.columns).sort_values()
-    a, b = a.loc[flows, variants], b.loc[flows, variants]
-    # The mean of the differences is the difference of the means.
-    d = template_means(a - b, templates)
-    there = ~np.isnan(d)
-    return np.asarray(d[there.any(axis=1)][:, there.any(axis=0)])
 
 
 def _swap_p(d: Floats, seed: int, fixed_flows: bool, draws: int) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 Functions that take ``levels`` want `norms.level_matrix(answers)`: flows x variants, NaN where there is no
 valid answer. ``templates`` is the template of each variant (index: variant), `wordings.template_numbers(prompts)`.
+Formulas: docs/method/stats/trust.md.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
@@ -16,8 +18,8 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import membership, template_numbers, template_sums
+from cinorms.stats.arrays import Floats, Ints, clustered, sums_by
+from cinorms.stats.wordings import FEWEST, interval, membership, template_numbers, template_sums
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
@@ -34,10 +36,6 @@ class Estimate(NamedTuple):
 def alpha(norms: pd.DataFrame) -> Estimate:
     """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
 
-    ``alpha = 1 - D_o / D_e``. With n_uc answers at level c in flow u (n_u valid ones, at least 2), the
-    coincidences are ``o_ck = sum_u n_uc (n_uk - [c = k]) / (n_u - 1)`` and ``n_c`` their row sums; the
-    distance of two levels is the squared difference of their mid-ranks among all n answers;
-    ``D_o = sum o_ck d_ck / n`` and ``D_e = sum n_c n_k d_ck / (n (n - 1))``. 1 is agreement, 0 chance.
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
     """
     counts = assessment.counted(norms)[0].astype(np.float64)
@@ -86,11 +84,9 @@ def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
 def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
-    All orders of a template are in the same half: they share its wording. Pearson's r over the flows with a
-    valid answer in both halves; with an odd number of templates one half is larger by one. Seeded;
-    independent of row and column order. `spearman_brown` turns it into the reliability of the mean over all
-    templates. ``n_flows`` counts flows with a valid answer in two templates. Status: ``one_template``,
-    ``no_flows`` (fewer than three), ``no_variance`` (in some half).
+    Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
+    one. Seeded; independent of row and column order. ``n_flows`` counts flows with a valid answer in two templates.
+    Status: ``one_template``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
     """
     values, size = template_sums(levels.sort_index(), templates)
     n_flows, n_templates = int(((size > 0).sum(axis=1) >= 2).sum()), size.shape[1]
@@ -126,20 +122,18 @@ def spearman_brown(half: Estimate) -> Estimate:
 def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
     """Return variance components and shares of flow, template, flow x template, and order within these.
 
-    Random-effects model ``y = mean + flow + template + flow:template + order``, by Henderson's method 3
-    on the means of the (flow, template) cells, which allows for missing answers:
-
-    - order: squared deviations from cell means, over the answers less the cells (it also holds any
-      other difference between two requests of the same flow and template);
-    - flow x template: mean square left by an additive fit, less order over the harmonic mean cell size;
-    - flow, template: what each explains beyond the other, less the residual mean square for its degrees
-      of freedom, over the cells less the number of templates (flows).
-
-    Columns: source, variance (levels squared), share (of the sum, a negative component counting 0),
-    status: ``ok``; ``negative`` (share 0); ``one_template``, ``one_order`` (then the component above
-    holds the difference too) or ``no_flows``, each with missing numbers.
+    By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
+    source, variance (levels squared), share (of the sum, a negative component counting 0), status: ``ok``; ``negative``
+    (share 0); ``one_template``, ``one_order`` (then the component above holds the difference too) or ``no_flows``, each
+    with missing numbers.
     """
-    cells, size, within = _cells(levels, templates)
+    values, size = template_sums(levels, templates)
+    cells, x = divide(values, size), levels.to_numpy()
+    within = 0.0
+    for template, variants in enumerate(membership(levels, templates).T > 0):
+        within += float(np.nansum((x[:, variants] - cells[:, [template]]) ** 2))
+    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
+    cells, size = (part[of_flows][:, of_templates] for part in (cells, size))
     n_cells, n_flows, n_templates = int((size > 0).sum()), len(cells), cells.shape[1]
     spare = int(size.sum()) - n_cells
     order = within / spare if spare > 0 else np.nan
@@ -177,7 +171,8 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: 
     n_cells, status (``ok``, ``one_order``, ``no_cells``).
     """
     differ, flip, n_cells, orders = 0, 0, 0, 1
-    for x in _by_template(levels, templates):
+    for variants in membership(levels, templates).T > 0:
+        x = levels.to_numpy()[:, variants]
         if x.shape[1] < 2:
             continue
         orders = max(orders, x.shape[1])
@@ -231,11 +226,10 @@ def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
 def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return how often the answer stood at each shown position, against what the levels alone would give.
 
-    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were
-    dealt at random to the orders it was asked in: the mean over answers of the flow's own share of the
-    level shown at that position. Under balanced orders it is 1 over the number of levels of the ``scale``
-    (``balanced``); a respondent who reads only the scale has ``share = expected``. Columns: position (1 first), chosen,
-    share, expected, balanced, excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
+    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were dealt at random
+    to the orders it was asked in. Under balanced orders it is 1 over the number of levels of the ``scale``
+    (``balanced``). Columns: position (1 first), chosen, share, expected, balanced, excess (share - expected), n, status
+    (``ok``, ``no_order``, ``no_answers``).
     """
     found, n_levels = choices(answers, scale), len(scale.binned.levels)
     position = np.arange(1, n_levels + 1)
@@ -251,6 +245,86 @@ def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         | (blank | {"chosen": chosen, "share": share, "expected": expected, "excess": share - expected})
         | {"n": len(found.rows), "status": "ok"}
     )
+
+
+#: The unit of a slope: tokens of a trace.
+PER = 1000
+
+
+def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
+    """Return the excess of each position in each part of the answers by length of the trace, and its slope.
+
+    For the scores see docs/method/inference/reasoning.md. ``units`` has the unit of each answer that may not be
+    independent of others (flow or template): intervals are cluster-robust over them. Rows: measure ``slope`` (per 1,000
+    tokens, part 0) and ``excess`` (part 1: the shortest traces). Columns: measure, part, position, tokens_low,
+    tokens_high, tokens_mean, estimate, std_err, conf_low, conf_high, n, n_unknown (answers whose trace has no known
+    length; they are in no row), n_units, status.
+    """
+    k, found = len(scale.binned.levels), choices(answers, scale)
+    lengths = np.full(len(answers), np.nan)
+    if "n_trace_tokens" in answers:
+        lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
+    unknown, n, status = np.isnan(lengths[found.rows]), found.counts.sum(axis=1)[found.flow], found.status
+    used = ~unknown & (n > 1)
+    if status == "ok" and not used.any():
+        status = "no_trace_lengths" if unknown.all() else "one_answer_per_flow"
+    rows, flow, option, shown, n = (
+        column[used] for column in (found.rows, found.flow, found.option, found.shown, n)
+    )
+    chosen = (shown == option[:, None]).astype(np.float64)
+    scores = chosen - (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
+    x = lengths[rows]
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1])) if len(x) else x
+    part_of = np.searchsorted(edges, x, side="left") + 1
+    tables = []
+    for part in range(parts + 1):
+        own = part_of == part if part else np.ones(len(x), dtype=bool)
+        tables.append(_rows(part, x[own], scores[own], units[rows[own]], k, status))
+    return pd.concat(tables, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(_OF_TRACES)]
+
+
+_OF_TRACES = (
+    *("measure", "part", "position", "tokens_low", "tokens_high", "tokens_mean"),
+    *("estimate", "std_err", "conf_low", "conf_high", "n", "n_unknown", "n_units", "status"),
+)
+
+
+def _rows(part: int, x: Floats, scores: Floats, units: npt.NDArray[Any], k: int, status: str) -> pd.DataFrame:
+    """Return the mean score of each of ``k`` positions in one part, or in part 0 the slope of all scores.
+
+    Intervals are cluster-robust (CR1, t with one fewer degrees of freedom than units).
+    """
+    low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
+    numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
+    known = {
+        "tokens_low": low,
+        "tokens_high": high,
+        "tokens_mean": mean,
+        **numbers,
+        "n": len(x),
+        "n_units": 0,
+    }
+    table = pd.DataFrame({"position": np.arange(1, k + 1)})
+    table = table.assign(measure="excess" if part else "slope", part=part, **known, status=status)
+    if not len(x):
+        return table.replace({"status": {"ok": "no_such_length"}})
+    if part:
+        n_fitted, estimate = 1, scores.mean(axis=0)
+        influence = (scores - estimate) / len(x)
+    else:
+        n_fitted, centred = 2, (x - x.mean()) / PER
+        spread = float(centred @ centred)
+        if spread == 0:
+            return table.assign(status="one_length")
+        estimate = centred @ scores / spread
+        influence = centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread
+    codes, names = pd.factorize(units)
+    table = table.assign(estimate=estimate, n_units=len(names))
+    if len(names) < FEWEST or len(x) <= n_fitted:
+        return table.assign(status="one_unit")
+    variance, freedom = clustered([codes], lambda codes: sums_by(codes, influence))
+    std_err, low, high = interval(estimate, variance * (len(x) - 1) / (len(x) - n_fitted), freedom)
+    return table.assign(std_err=std_err, conf_low=low, conf_high=high)
 
 
 def panel(
@@ -284,25 +358,6 @@ def panel(
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]
     return pd.concat([part[columns] for part in parts], ignore_index=True)
-
-
-def _by_template(levels: pd.DataFrame, templates: pd.Series[Any]) -> list[Floats]:
-    """Return the answers in each template: flows x orders."""
-    x = levels.to_numpy()
-    return [x[:, variants] for variants in membership(levels, templates).T > 0]
-
-
-def _cells(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Ints, float]:
-    """Return cell means and sizes (flows x templates, empty ones dropped), and squared deviations within."""
-    means, sizes, within = [], [], 0.0
-    for x in _by_template(levels, templates):
-        sizes.append((~np.isnan(x)).sum(axis=1))
-        means.append(divide(np.nansum(x, axis=1), sizes[-1]))
-        within += float(np.nansum((x - means[-1][:, None]) ** 2))
-    size = np.column_stack(sizes) if sizes else np.zeros((len(levels), 0), dtype=np.int64)
-    mean = np.column_stack(means) if means else np.zeros((len(levels), 0))
-    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
-    return mean[of_flows][:, of_templates], size[of_flows][:, of_templates], within
 
 
 def _residual_sums(cells: Floats) -> tuple[float, float, float]:

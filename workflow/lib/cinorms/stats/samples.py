@@ -1,8 +1,8 @@
 """People, or one model, as a sample: flows rated by raters, or answered in templates, each a unit of the sample.
 
-The flows are given; the units are a sample of more raters or wordings. A unit may have rated some flows only. One
-unit's values on different flows depend on each other (a strict rater is strict everywhere), so sums over flows take
-their variance from the sums of each unit, and never treat ratings as independent.
+The flows are given; the units are a sample of more raters or wordings. A unit may have rated some flows only. Sums over
+flows take their variance from the sums of each unit, and never treat ratings as independent
+(docs/method/stats/people.md).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Sample:
         each = self.shares.T @ weights
         total = each.sum()
         weight = each / total if total > 0 else np.full(len(each), 1 / max(len(each), 1))
-        return spread(Units(np.zeros(len(weight)), weight))[1]
+        return float(spread(Units(np.zeros(len(weight)), weight))[1])
 
 
 def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:

@@ -49,8 +49,7 @@ def lost(
     """Return which share of the norms is lost from one majority threshold to a higher one (Table 3).
 
     Columns: t_val, from, to, flows (all), kept_from, lost (kept under ``from`` but not under ``to``),
-    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: the
-    value of a flow does not depend on the threshold, so anything but 0 would be an error), status.
+    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: an error), status.
     """
     rows = []
     for lower, higher in steps:
@@ -81,19 +80,14 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     has_value = ~np.isnan(value)
     n = np.where(has_value, others.sum(axis=1), 0)
     distance = np.abs(levels - value[:, None])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = others @ levels / n
-        variance = (others * (levels - mean[:, None]) ** 2).sum(axis=1) / n
-        deviation = (others * distance).sum(axis=1) / n
-        share = n / counts.sum(axis=1)
-    some = n > 0
+    mean, some = divide(others @ levels, n), n > 0
     return pd.DataFrame(
         {
             "flow": norms["flow"].to_numpy(),
             "n_minority": n.astype(np.int32),
-            "share": np.where(has_value, share, np.nan),
-            "variance": np.where(some, variance, np.nan),
-            "deviation": np.where(some, deviation, np.nan),
+            "share": np.where(has_value, divide(n, counts.sum(axis=1)), np.nan),
+            "variance": divide((others * (levels - mean[:, None]) ** 2).sum(axis=1), n),
+            "deviation": divide((others * distance).sum(axis=1), n),
             "max_deviation": np.where(some, (distance * (others > 0)).max(axis=1, initial=0), np.nan),
             "single_dissent": n == 1,
             "status": np.select([~has_value, ~some], ["no_value", "unanimous"], "ok"),
@@ -106,8 +100,8 @@ def by_level(
 ) -> pd.DataFrame:
     """Return retained and discarded flows at each level of each factor.
 
-    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow or
-    factor is not in the vignettes.
+    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow is not in the
+    vignettes.
     """
     frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = [
@@ -159,10 +153,7 @@ def association(
 def _with_factors(
     norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
-    """Return the factors of each flow with whether it was kept; insist that all are known."""
-    unknown = [f for f in factors if f not in vignettes]
-    if unknown:
-        raise DataError(f"vignettes: no factors {unknown}; the dataset has {list(vignettes.columns)}")
+    """Return the factors of each flow with whether it was kept; insist that all flows are known."""
     frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
     frame = frame.merge(
         vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True
@@ -210,13 +201,11 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
 def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
-    All missing answers at the lowest level l, or all at the highest h: with m of n answers missing and S the
-    sum of the valid levels, ``low = (S + l m) / n`` and ``high = (S + h m) / n``. ``groups`` names the group of each
-    row of ``norms``. Every answer asked counts once, so a flow asked more often weighs more.
+    All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of ``norms``.
+    Every answer asked counts once, so a flow asked more often weighs more.
 
-    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width
-    (``(h - l) m / n``), n_asked, n_valid, status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends
-    of the scale; ``no_flows``).
+    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width, n_asked, n_valid,
+    status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends of the scale; ``no_flows``).
     """
     counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()

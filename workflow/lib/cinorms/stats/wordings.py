@@ -1,12 +1,9 @@
 """Intervals that hold in other wordings: templates are the sample, answer orders are not.
 
-The answer orders of one template share its wording, so they are not independent wordings: within a flow, a template is
-one observation, whatever its number of orders. Flows are a sample of more flows, or the only ones.
-
-An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of the flows,
-minus the part of single answers that both include; each sum is corrected for its mean. The interval uses Student's t
-with the degrees of freedom of that sum (Welch and Satterthwaite), because the spread of few templates is uncertain;
-the quantiles of a bootstrap ignore that.
+Within a flow, a template is one observation, whatever its number of orders. Flows are a sample of more flows, or the
+only ones. An estimate's variance is the sum of the squared influences of the templates and, if flows are a sample, of
+the flows, minus the part of single answers that both include; each sum is corrected for its mean. The interval uses
+Student's t with the degrees of freedom of that sum (Welch and Satterthwaite). More in docs/method/stats/trust.md.
 """
 
 from __future__ import annotations
@@ -91,8 +88,10 @@ class Influences(NamedTuple):
     cells: Floats
 
     def spread(self, fixed_flows: bool) -> tuple[float, float]:
-        """Return the variance of the estimate and its degrees of freedom; `spread` of these influences."""
-        return spread(self.templates, None if fixed_flows else self.flows, self.cells)
+        """Return the variance of the estimate and its degrees of freedom."""
+        if fixed_flows:
+            return spread(self.templates)
+        return two_way(spread(self.templates), spread(self.flows), rest_variance(self.cells))
 
     def interval(self, fixed_flows: bool) -> tuple[float, float, float]:
         """Return the standard error and the limits of the 95% interval."""
@@ -107,18 +106,6 @@ def of_mean(cells: Floats) -> Influences:
     influence = (cells - mean) * weight
     templates, flows = (Units(np.nansum(influence, axis=axis), weight.sum(axis=axis)) for axis in (0, 1))
     return Influences(mean, templates, flows, influence)
-
-
-def spread(templates: Units, flows: Units | None = None, cells: Floats | None = None) -> tuple[float, float]:
-    """Return the variance of an estimate and its degrees of freedom.
-
-    ``flows`` is None where the flows are the only ones; with them, ``cells`` is the influence of each flow in
-    each template, NaN where there is none.
-    """
-    if flows is None:
-        return _squares(templates)
-    assert cells is not None
-    return two_way(_squares(templates), _squares(flows), rest_variance(cells))
 
 
 def pooled(parts: Sequence[tuple[float, float]], otherwise: float = 1.0) -> tuple[float, float]:
@@ -162,7 +149,7 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale
     estimate = divide(values.sum(axis=1), n)
     judged = asked >= FEWEST
     influence = np.nan_to_num(divide(values - estimate[:, None] * size, n[:, None]))
-    variance, freedom = _squares(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
+    variance, freedom = spread(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
     std_err, low, high = interval(estimate, np.where(judged, variance, np.nan), freedom)
     lowest, highest = scale.levels[0], scale.levels[-1]
     return pd.DataFrame(
@@ -209,7 +196,7 @@ def _stability(counts: Floats) -> Floats:
     return np.where(tied, np.nan, smallest)
 
 
-def _squares(units: Units) -> tuple[Any, Any]:
+def spread(units: Units) -> tuple[Any, Any]:
     """Return the variance that units drawn independently give an estimate, and its degrees of freedom.
 
     The influences are taken about the estimate, which follows the units: their squares are too small, the more so the

@@ -11,7 +11,7 @@ import pandas as pd
 
 from cinorms.core.scales import Scale
 from cinorms.inference.until_decided import make_design
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import grid, level_matrix
 from cinorms.prompts.orders import codes_of
 from cinorms.stats.deciding.rounds import Rule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT, NOT_ASKED
@@ -67,9 +67,7 @@ def _order_codes(
     codes = codes_of(answers["order"], n_options)
     if (codes < 0).any():
         return None
-    at = [answers["flow"], answers["variant"].astype(str)]
-    whole = pd.Series(codes, index=at).unstack()  # noqa: PD010 (nothing to aggregate)
-    return whole.reindex(index=flows, columns=variants).to_numpy()
+    return grid(answers, codes).reindex(index=flows, columns=variants).to_numpy(dtype=np.int64)
 
 
 def expected_savings(

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count as count_from
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -47,10 +48,13 @@ class Loop(asyncio.SelectorEventLoop):
         return self.now
 
 
+Refuse = Callable[[float, int], tuple[int, dict[str, str]] | None]
+
+
 class Server:
     """An endpoint without a network: ``refuse(now, under_way)`` returns status and headers of a refusal, or None."""
 
-    def __init__(self, loop: Loop, refuse: Callable[[float, int], tuple[int, dict[str, str]] | None]) -> None:
+    def __init__(self, loop: Loop, refuse: Refuse) -> None:
         self.loop, self.refuse = loop, refuse
         self.under_way = 0
         self.answered: Counter[bytes] = Counter()
@@ -85,8 +89,13 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
     made.close()
 
 
-Refuse = Callable[[float, int], tuple[int, dict[str, str]] | None]
 Ask = Callable[..., tuple[float, Server]]
+
+
+def nth(number: int, status: int, headers: dict[str, str] | None = None) -> Refuse:
+    """Refuse the request ``number``, counted from 0, and no other."""
+    numbers = count_from()
+    return lambda now, under_way: (status, headers or {}) if next(numbers) == number else None
 
 
 @pytest.fixture
@@ -191,8 +200,7 @@ def test_an_endpoint_that_takes_64_at_once_is_not_asked_in_a_loop(ask: Ask) -> N
 def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop, monkeypatch: Any) -> None:
     monkeypatch.setattr(live, "Handover", partial(Handover, clock=loop.time))
     kept: list[float] = []
-    numbers = iter(range(1000))
-    refuse = lambda now, under_way: (503, {"retry-after": "600"}) if next(numbers) == 50 else None  # noqa: E731
+    refuse = nth(50, 503, {"retry-after": "600"})
     _, server = ask(400, refuse, lambda rows: kept.extend([loop.now] * len(rows)))
     asked = [at for at in server.times if at < 600]
     assert 50 < len(asked) < 400
@@ -204,16 +212,12 @@ A_DOLLAR = {"usd_per_million_input": 0.0, "usd_per_million_output": 10_000.0}
 
 
 def test_a_refusal_next_to_the_cap_ends_the_job(ask: Ask, tmp_path: Path) -> None:
-    numbers = iter(range(1000))
-    refuse = lambda now, under_way: (503, {}) if next(numbers) == 1 else None  # noqa: E731
     with pytest.raises(EngineError, match="could exceed max_cost_usd"):
-        ask(20, refuse, rates=A_DOLLAR, max_cost_usd=2.5, spending=str(tmp_path))
+        ask(20, nth(1, 503), rates=A_DOLLAR, max_cost_usd=2.5, spending=str(tmp_path))
     assert spent_in(tmp_path) == pytest.approx(2.0)
 
 
 def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask: Ask, tmp_path: Path) -> None:
-    numbers = iter(range(1000))
-    refuse = lambda now, under_way: (401, {}) if next(numbers) == 3 else None  # noqa: E731
     with pytest.raises(EngineError, match="key"):
-        ask(100, refuse, rates=A_DOLLAR, max_cost_usd=200.0, spending=str(tmp_path))
+        ask(100, nth(3, 401), rates=A_DOLLAR, max_cost_usd=200.0, spending=str(tmp_path))
     assert spent_in(tmp_path) == pytest.approx(15.0)

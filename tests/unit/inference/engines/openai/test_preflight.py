@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cinorms.inference.engine_kind import Finding, Surroundings
 from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_prices
-from cinorms.inference.preflight import Finding, Surroundings
 
 from .....faults.server import Endpoint, Fault
 from .....specs import make_model
@@ -43,9 +43,8 @@ def test_a_model_that_the_endpoint_lists_is_all_right_and_nothing_is_asked(
 def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint: Endpoint) -> None:
     (finding,) = look(endpoint.url, source="gpt-plantd/x") or []
     assert finding.severity == "error"
-    assert finding.text.startswith(
-        f"audited at {endpoint.url}: does not know model 'gpt-plantd/x'; it has gpt-planted"
-    )
+    begin = f"audited at {endpoint.url}: does not know model 'gpt-plantd/x'; it has gpt-planted"
+    assert finding.text.startswith(begin)
     assert "did you mean 'gpt-planted'?" in finding.text
     assert endpoint.got[-1] == "/v1/models/gpt-plantd%2Fx"
 
@@ -53,11 +52,7 @@ def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint: 
 @pytest.mark.parametrize(
     ("fault", "severity", "words"),
     [
-        (
-            Fault(401, message="sk-planted-preflight-1 is wrong"),
-            "error",
-            "status 401); check the key in A_KEY",
-        ),
+        (Fault(401, message=f"{KEY} is wrong"), "error", "status 401); check the key in A_KEY"),
         (Fault(403), "error", "refuses the request (status 403)"),
         (Fault(503), "warning", "answers with status 503"),
         (Fault(429), "warning", "answers with status 429"),

@@ -1,4 +1,4 @@
-"""Feeding an engine continuously, and handing over in time: with an engine of the test's own."""
+"""Feeding an engine continuously, with an engine of the test's own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import OptionTalk
-from cinorms.inference.engines.vllm.option_trie import OptionTrie
-from cinorms.inference.engines.vllm.stream import Progress, Request, talk
+from cinorms.inference.engines.vllm.conversations import OptionTalk, OptionTrie, Request, talk
 
 
 class Engine:
@@ -68,6 +66,8 @@ def ask(
 
 
 def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
+    engine, finished = ask([], in_flight=4)
+    assert (finished, engine.begun) == ([], [])
     chains = [Chain(number, 1 + number % 3) for number in range(200)]
     engine, finished = ask(chains, in_flight=16)
     assert sorted(chain.number for chain in finished) == list(range(200))
@@ -78,13 +78,9 @@ def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
 
 def test_prompts_go_in_as_others_are_finished() -> None:
     """With calls that wait for their last prompt, the number under way falls to one before it rises again."""
-    engine = Engine(seed=1)
-    seen: list[int] = []
-    llm = SimpleNamespace(llm_engine=engine)
-    for _ in talk(
-        llm, iter([Chain(n, 1) for n in range(500)]), 50, lambda n_read: seen.append(len(engine.under_way))
-    ):
-        pass
+    engine, seen = Engine(seed=1), []
+    llm, chains = SimpleNamespace(llm_engine=engine), iter([Chain(n, 1) for n in range(500)])
+    assert len(list(talk(llm, chains, 50, lambda n_read: seen.append(len(engine.under_way))))) == 500
     assert min(seen[:-20]) > 20
 
 
@@ -94,29 +90,6 @@ def test_prompts_count_as_read_when_something_comes_back() -> None:
     assert 0 < seen[0] < 40, "some are read before any is answered"
     assert seen == sorted(seen)
     assert seen[-1] == 40
-
-
-def test_progress_says_something_true_before_the_first_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    now = [0.0]
-    progress = Progress(total=110, done=10, clock=lambda: now[0])
-    now[0] = 5.0
-    progress.look(20)
-    assert progress.text() == "10/110 answered, 30 read, about 00:45 left, after 00:05"
-    for _ in range(50):
-        progress.answered()
-    now[0] = 15.0
-    progress.look(100)
-    assert progress.text() == "60/110 answered, 110 read, 3.3 prompts/s, about 00:05 left, after 00:15"
-    for _ in range(50):
-        progress.answered()
-    progress.close()
-    assert progress.text() == "110/110 answered, 110 read, 6.7 prompts/s, after 00:15"
-    assert "110/110 answered" in capsys.readouterr().err
-
-
-def test_nothing_to_ask_takes_no_step() -> None:
-    engine, finished = ask([], in_flight=4)
-    assert (finished, engine.begun) == ([], [])
 
 
 def test_what_is_raised_between_steps_ends_the_talk() -> None:

@@ -13,8 +13,7 @@ from cinorms.exchange.registry import Format, insist_on_messages
 from cinorms.exchange.way import Way
 from cinorms.inference.engines.openai.batch import BYTES, REQUESTS
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import Failure
-from cinorms.inference.engines.openai.replies import read_body
+from cinorms.inference.engines.openai.replies import Failure, read_body
 
 
 def read(path: Path) -> Iterator[Received]:

@@ -71,43 +71,35 @@ def code_factors(
         raise ConfigError(f"factors are named twice: {factors}; name each once")
     all_levels, all_codes = [], []
     for factor in factors:
-        codes, levels = _levels(frame, factor)
+        if factor not in frame.columns:
+            raise ConfigError(f"no column {factor!r} in the data; columns are {list(frame.columns)}")
+        column = frame[factor]
+        if column.isna().any():
+            raise DataError(
+                f"factor {factor}: {int(column.isna().sum())} rows have no level; drop them or name the level"
+            )
+        codes, values = pd.factorize(column)
+        names = np.array([str(value) for value in values], dtype=object)
+        if len(set(names)) != len(names):
+            raise DataError(f"factor {factor}: two levels read the same as text: {sorted(names)}; rename one")
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            order = np.argsort(column.cat.categories.get_indexer(values))
+        else:
+            order = np.argsort(values if pd.api.types.is_numeric_dtype(column) else names)
+        levels = [str(name) for name in names[order]]
         if len(levels) and factor in baselines:
             baseline = str(baselines[factor])
             if baseline not in levels:
                 raise ConfigError(
                     f"factor {factor}: baseline {baselines[factor]!r} is not in the data; choose one of {levels}"
                 )
-            order = [baseline, *(level for level in levels if level != baseline)]
-            codes, levels = np.array([order.index(level) for level in levels])[codes], order
-        all_codes.append(codes)
+            levels = [baseline, *(level for level in levels if level != baseline)]
+        all_codes.append(pd.Index(levels).get_indexer(pd.Index(names))[codes])
         all_levels.append(tuple(levels))
     coding = Coding(tuple(factors), tuple(all_levels))
     columns = [codes + offset for codes, offset in zip(all_codes, coding.offsets, strict=True)]
     slots = np.column_stack(columns) if columns else np.zeros((len(frame), 0))
     return coding, slots.astype(np.int64)
-
-
-def _levels(frame: pd.DataFrame, factor: str) -> tuple[Ints, list[str]]:
-    """Return the code of each row and the levels in use, in their order."""
-    if factor not in frame.columns:
-        raise ConfigError(f"no column {factor!r} in the data; columns are {list(frame.columns)}")
-    column = frame[factor]
-    if column.isna().any():
-        raise DataError(
-            f"factor {factor}: {int(column.isna().sum())} rows have no level; drop them or name the level"
-        )
-    codes, values = pd.factorize(column)
-    names = np.array([str(value) for value in values], dtype=object)
-    if len(set(names)) != len(names):
-        raise DataError(f"factor {factor}: two levels read the same as text: {sorted(names)}; rename one")
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        order = np.argsort(column.cat.categories.get_indexer(values))
-    else:
-        order = np.argsort(values if pd.api.types.is_numeric_dtype(column) else names)
-    rank = np.empty(len(values), dtype=np.int64)
-    rank[order] = np.arange(len(values))
-    return rank[codes], [str(name) for name in names[order]]
 
 
 class Crossproducts:

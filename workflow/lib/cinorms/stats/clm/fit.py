@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,10 @@ from scipy import special
 
 from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows, with_cells
+from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
-from cinorms.stats.clm.likelihood import LINKS, Problem, evaluate, make_problem, scores
-from cinorms.stats.clm.newton import Maximum, solve, start
+from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, scores, solve, start
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -58,29 +57,34 @@ def fit_clm(
         raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
     if estimator == "statsmodels" and cluster:
         raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
-    used, y = _rows(frame, outcome)
-    levels = tuple(int(level) for level in np.unique(y))
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(y).any():
+        raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
+    used, y = frame[~np.isnan(y)], y[~np.isnan(y)]
+    if (y != np.round(y)).any():
+        raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
+    distinct, codes = np.unique(y, return_inverse=True)
+    levels = tuple(int(level) for level in distinct)
     coding, slots = code_factors(used, list(factors), baselines if len(used) else None)
-    request = _Request(link, estimator, levels, len(used), int(frame[outcome].isna().sum()), coding)
+    request = _Request(link, levels, len(used), int(frame[outcome].isna().sum()), estimator, coding)
     if len(levels) < 2 or not len(coding.term_slots):
-        return request.unfitted()
-    codes = np.searchsorted(levels, y).astype(np.int64)
-    clusters = {}
-    for name in by:
-        rows, names = pd.factorize(used[name])
-        if (rows < 0).any():
-            raise DataError(
-                f"cluster {name}: {int((rows < 0).sum())} rows belong to no cluster; drop or name them"
-            )
-        if len(names) < 2:
-            raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
-        clusters[name] = rows.astype(np.int64)
+        status, reason = "constant_factor", "no factor has two levels in the data"
+        if not len(used):
+            status, reason = "no_data", f"no row has an answer ({request.n_missing} rows without one)"
+        elif len(levels) == 1:
+            status, reason = "one_level", f"every answer has the level {levels[0]}"
+        return request.without_numbers(status, reason)
+    clusters = {name: _clusters(used, name) for name in by}
     first, group = group_rows([codes, *slots.T, *clusters.values()])
     if link not in LINKS:
         raise ConfigError(f"link {link!r} is not known; choose one of {sorted(LINKS)}")
     cross = Crossproducts(coding, slots[first])
     terms = coding.term_slots[~aliased_terms(cross, coding.term_slots)]
-    problem = make_problem(cross, terms, codes[first], np.bincount(group).astype(np.float64), LINKS[link])
+    y, weights, top = codes[first], np.bincount(group).astype(np.float64), len(levels) - 1
+    null = np.zeros((top + len(terms), 0))
+    problem = Problem(cross, terms, y, weights, len(levels), LINKS[link], y < top, y > 0, null)
     solved, best = solve(problem)
     lost = np.asarray(np.linalg.norm(solved.null, axis=1) > 1e-6)  # parameters without a finite value
     if estimator == "penalised":
@@ -90,70 +94,49 @@ def fit_clm(
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
 
 
-def _rows(frame: pd.DataFrame, outcome: str) -> tuple[pd.DataFrame, Floats]:
-    """Return the rows with an answer, and their answers."""
-    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
-        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
-    y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
-    known = ~np.isnan(y)
-    if np.isinf(y).any():
-        raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
-    if (y[known] != np.round(y[known])).any():
-        raise DataError(f"outcome {outcome}: answers are whole numbers (levels), some here are not")
-    return frame if known.all() else frame[known], y[known]
+def _clusters(rows: pd.DataFrame, name: str) -> Ints:
+    codes, names = pd.factorize(rows[name])
+    if (codes < 0).any():
+        raise DataError(
+            f"cluster {name}: {int((codes < 0).sum())} rows belong to no cluster; drop or name them"
+        )
+    if len(names) < 2:
+        raise DataError(f"cluster {name}: all rows are in one cluster; at least two are needed")
+    return codes.astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(NamedTuple):
     """What is asked and what the rows hold; words the result of a fit or the lack of one."""
 
     link: str
-    estimator: str
     levels: tuple[int, ...]
     n: int
     n_missing: int
+    estimator: str
     coding: Coding
 
-    def unfitted(self) -> ClmFit:
-        """Return the result for data without two answer levels or without a factor that varies."""
-        status, reason = "constant_factor", "no factor has two levels in the data"
-        if self.n == 0:
-            status, reason = "no_data", f"no row has an answer ({self.n_missing} rows without one)"
-        elif len(self.levels) == 1:
-            status, reason = "one_level", f"every answer has the level {self.levels[0]}"
-        return self._without_numbers(status, reason)
-
-    def _without_numbers(self, status: str, reason: str, iterations: int = 0) -> ClmFit:
-        coefficients, thresholds = (
+    def without_numbers(self, status: str, reason: str) -> ClmFit:
+        """Return the result for data that cannot be fitted."""
+        blank = (
             (np.full(n, np.nan), np.full(n, np.nan), ["not_estimated"] * n)
             for n in (len(self.coding.term_slots), max(len(self.levels) - 1, 0))
         )
-        return self._fit(
-            status,
-            reason,
-            self._coefficients(*coefficients),
-            self._thresholds(*thresholds),
-            iterations=iterations,
-        )
-
-    def _fit(
-        self, status: str, reason: str, coefficients: pd.DataFrame, thresholds: pd.DataFrame, **facts: Any
-    ) -> ClmFit:
-        known = self.link, self.estimator, self.levels, self.n, self.n_missing
-        return ClmFit(status, reason, coefficients, thresholds, *known, **facts)
+        coefficients, thresholds = self._coefficients(*next(blank)), self._thresholds(*next(blank))
+        return ClmFit(status, reason, coefficients, thresholds, *self[:4])
 
     def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmFit:
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
         if clusters:
-            ways = with_cells([*clusters.values()])
             # The sandwich: what the scores of a cluster add to each parameter.
-            of_ways = [scores(problem, best.point.parameters, codes) @ best.covariance for codes in ways]
-            variance, freedom = clustered(of_ways)
+            variance, freedom = clustered(
+                [*clusters.values()],
+                lambda codes: scores(problem, best.point.parameters, codes) @ best.covariance,
+            )
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
-            return self._without_numbers("not_converged", reason, best.iterations)
+            return self.without_numbers("not_converged", reason)
         k = len(self.levels) - 1
         penalised = self.estimator == "penalised"
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
@@ -169,16 +152,14 @@ class _Request:
         counts = np.bincount(problem.y, problem.w, problem.n_levels)
         # The maximum without terms is the same for every link.
         ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
-        return self._fit(
+        return ClmFit(
             "separated" if hidden.any() else "ok",
             _reason(coefficients),
             coefficients,
             self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
-            n_groups=len(problem.y),
+            *self[:4],
             n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
-            iterations=best.iterations,
             log_likelihood=ll,
-            null_log_likelihood=ll0,
             aic=2 * problem.n_parameters - 2 * ll,
             mcfadden_r2=1 - ll / ll0,
             solved=Solved(self.coding, problem, best.point.parameters, clusters),
@@ -303,7 +284,7 @@ class ClmFit:
     ``log10_p`` is exact. ``odds_ratio`` is exp(estimate), logit only; the interval is estimate -/+ 1.96 std_err, with
     clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"),
     ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those without an answer (not used),
-    ``n_groups`` distinct rows, ``n_clusters`` clusters by the name of their column.
+    ``n_clusters`` clusters by the name of their column.
     Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
     """
 
@@ -312,15 +293,11 @@ class ClmFit:
     coefficients: pd.DataFrame
     thresholds: pd.DataFrame
     link: str
-    estimator: str
     levels: tuple[int, ...]
     n: int
     n_missing: int
-    n_groups: int = 0
     n_clusters: dict[str, int] = field(default_factory=dict)
-    iterations: int = 0
     log_likelihood: float | None = None
-    null_log_likelihood: float | None = None
     aic: float | None = None
     mcfadden_r2: float | None = None
     solved: Solved | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,10 +11,9 @@ import pandas as pd
 from scipy import linalg
 
 from cinorms.core import tails
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.stats.arrays import Floats
 from cinorms.stats.clm.coding import Coding
-from cinorms.stats.clm.likelihood import Point, Problem, ends, evaluate, row_derivatives
-from cinorms.stats.clm.newton import CONVERGED, Maximum
+from cinorms.stats.clm.likelihood import CONVERGED, Maximum, Point, Problem, ends, evaluate, row_derivatives
 
 #: Steps of a penalised fit at most.
 MAX_ITERATIONS = 500
@@ -70,10 +70,7 @@ def expected_information(problem: Problem, c: Curvature) -> Floats:
 
 
 def maximise_penalised(problem: Problem, parameters: Floats) -> Maximum:
-    """Maximise log L + log|I|/2 by scoring: Jeffreys' prior, Firth's method for two answers and the logit.
-
-    The estimates are finite whatever the data; the covariance is the inverse expected information there.
-    """
+    """Maximise log L + log|I|/2 by scoring; the covariance is the inverse expected information there."""
     now = _penalised(problem, parameters)
     iteration, converged = 0, False
     while now is not None and not converged and iteration < MAX_ITERATIONS:
@@ -146,10 +143,8 @@ def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
 
 
 def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str) -> pd.DataFrame:
-    """Test each term, each factor and all together for one coefficient at every threshold.
+    """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
 
-    The score test of delta = 0 in eta_j = theta_j - x'(beta + delta_j): s' (I_dd - I_dc I_cc^-1 I_cd)^-1 s,
-    chi-square with terms x (thresholds - 1) degrees of freedom, I the expected information at the fit.
     A ``status`` that is not empty is the reason for not testing.
     """
     k, p = problem.n_levels - 1, len(problem.terms)
@@ -162,10 +157,16 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
         (f, None, [i for i in range(p) if names[i][0] == f]) for f in dict.fromkeys(n[0] for n in names)
     ]
     tested.append((None, None, list(range(p))))
-    rows = []
+    rows, common = [], slice(k + p)
     for factor, level, members in tested:
-        own = [k + p * j + i for j in range(1, k) for i in members]
-        value = np.nan if status else _score_statistic(score, information, k + p, np.array(own))
+        own, value = [k + p * j + i for j in range(1, k) for i in members], np.nan
+        # NaN where the data cannot tell the thresholds' coefficients apart.
+        with suppress(linalg.LinAlgError):
+            if not status:
+                cross = information[common, own]
+                left = linalg.solve(information[common, common], cross, assume_a="pos")
+                left = information[np.ix_(own, own)] - cross.T @ left
+                value = float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
         rows.append((factor, level, value, len(own)))
     table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
     known = table["statistic"].notna()
@@ -174,19 +175,6 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
     table["p"], table["log10_p"] = tails.to_p(logs), logs
     table["status"] = status or np.where(known, "ok", "not_identified")
     return table
-
-
-def _score_statistic(score: Floats, information: Floats, n_common: int, own: Ints) -> float:
-    """Return the statistic, nan where the data cannot tell the thresholds' coefficients apart."""
-    common = np.arange(n_common)
-    cross = information[np.ix_(common, own)]
-    try:
-        left = information[np.ix_(own, own)] - cross.T @ linalg.solve(
-            information[np.ix_(common, common)], cross, assume_a="pos"
-        )
-        return float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
-    except linalg.LinAlgError:
-        return float("nan")
 
 
 def _free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:

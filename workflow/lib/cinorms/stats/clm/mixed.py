@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import linalg, optimize
 
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.clm.fit import ClmFit, ClmmFit, Solved, fit_clm, inference
+from cinorms.stats.clm.fit import ClmmFit, Solved, fit_clm, inference
 from cinorms.stats.clm.likelihood import (
     Problem,
     carried_over,
@@ -45,16 +45,18 @@ def fit_clmm(
 ) -> ClmmFit:
     """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
 
-    The integral over the intercepts is Laplace's approximation. The likelihood is climbed by BFGS with its exact
-    gradient; standard errors come from the differenced gradient. Statistics refer to the normal distribution, of the
-    factors in ``freedom`` to Student's t with so many degrees of freedom: a factor that differs between few groups
-    rests on these. Raises ConfigError and DataError as ``fit_clm`` does.
+    Statistics refer to the normal distribution, of the factors in ``freedom`` to Student's t with so many degrees of
+    freedom: a factor that differs between few groups rests on these. Raises ConfigError and DataError as ``fit_clm``
+    does. How it is fitted: docs/method/stats/clm.md.
     """
     groups = (group,) if isinstance(group, str) else group
     start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups)
     solved = start.solved
     if start.status != "ok" or solved is None:
-        return _unfitted(start)
+        blank = dict.fromkeys(inference(np.zeros(0), np.zeros(0), link), np.nan)
+        tables = start.coefficients.assign(**blank), start.thresholds.assign(estimate=np.nan, std_err=np.nan)
+        unfitted, cuts = (table.replace({"status": {"ok": "not_estimated"}}) for table in tables)
+        return ClmmFit(start.status, start.reason, unfitted, cuts, link, start.n)
     parameters, covariance, log_likelihood, converged = _maximise(
         Intercepts(solved.problem, [solved.clusters[name] for name in groups]), solved, len(groups)
     )
@@ -94,14 +96,6 @@ def fit_clmm(
 def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
     """Return the last of ``values``, one for each group."""
     return {name: float(value) for name, value in zip(groups, values[-len(groups) :], strict=True)}
-
-
-def _unfitted(start: ClmFit) -> ClmmFit:
-    blank = dict.fromkeys(inference(np.zeros(0), np.zeros(0), start.link), np.nan)
-    coefficients = start.coefficients.assign(**blank).replace({"status": {"ok": "not_estimated"}})
-    thresholds = start.thresholds.assign(estimate=np.nan, std_err=np.nan)
-    thresholds = thresholds.replace({"status": {"ok": "not_estimated"}})
-    return ClmmFit(start.status, start.reason, coefficients, thresholds, start.link, start.n)
 
 
 def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:

@@ -1,9 +1,8 @@
 """How likely the verdict on a flow changes with the variants that it was not asked.
 
-Flows that are answered alike are classes: a latent-class mixture, fitted to all answers seen so far. A flow belongs to
-one of a few classes; given its class, each variant is answered independently, by the distribution over the levels that
-the variant has in that class. What has been asked of a flow depends on its seen answers alone, so what is missing can
-be ignored (Rubin 1976): the likelihood of what was seen is all that is needed.
+Flows that are answered alike are classes: a latent-class mixture, fitted to all answers seen so far. Given its class,
+each variant is answered independently. What has been asked of a flow depends on its seen answers alone, so what is
+missing can be ignored (docs/method/inference/until_decided.md).
 """
 
 from __future__ import annotations
@@ -161,12 +160,7 @@ class Predictor:
         return cls(n_levels, classes, members, float(weights[1]), local)
 
     def change(
-        self,
-        at: Ints,
-        codes: Ints,
-        thresholds: Thresholds,
-        rank: Ints,
-        rng: np.random.Generator,
+        self, at: Ints, codes: Ints, thresholds: Thresholds, rank: Ints, rng: np.random.Generator
     ) -> npt.NDArray[np.float64]:
         """Return the probability that the verdict on each of the flows ``at`` changes when all else is asked.
 
@@ -186,13 +180,7 @@ class Predictor:
         return risk
 
     def _change(
-        self,
-        at: Ints,
-        codes: Ints,
-        thresholds: Thresholds,
-        rank: Ints,
-        rng: np.random.Generator,
-        draws: int,
+        self, at: Ints, codes: Ints, thresholds: Thresholds, rank: Ints, rng: np.random.Generator, draws: int
     ) -> npt.NDArray[np.float64]:
         n_codes, n_variants = self.n_levels + 1, codes.shape[1]
         # Each future has a class, drawn as the flow's seen answers tell how likely it is.
@@ -240,26 +228,23 @@ def of_neighbours(seen: Floats, tendency: Floats, factors: Ints) -> Iterator[Flo
     for size in (1, 2):
         for together in combinations(range(n_factors), size):
             cell = group_rows(factors[:, together].T)[1]
-            yield _log_ratio(_others(seen, cell), _others(expected, cell), usual * EXPECTED)
+            yield _of_others(seen, expected, cell, usual * EXPECTED)
     if n_factors > 2:
         all_seen, all_expected = seen.sum(axis=1, keepdims=True), expected.sum(axis=1, keepdims=True)
         for left_out in range(n_factors):
             cell = group_rows(np.delete(factors, left_out, axis=1).T)[1]
-            ratio = _log_ratio(_others(all_seen, cell), _others(all_expected, cell), usual * 2 * EXPECTED)
-            yield np.broadcast_to(ratio, seen.shape)
+            yield np.broadcast_to(_of_others(all_seen, all_expected, cell, usual * 2 * EXPECTED), seen.shape)
 
 
-def _others(counts: Floats, cell: Ints) -> Floats:
-    """Return the sum of ``counts`` over the other flows of each flow's cell."""
-    flat = counts.reshape(len(counts), -1)
-    sums = np.stack([np.bincount(cell, weights=column) for column in flat.T], axis=1).astype(np.float32)
-    return (sums[cell] - flat).reshape(counts.shape)
-
-
-def _log_ratio(observed: Floats, expected: Floats, added: Floats) -> Floats:
-    # Sums of many small numbers, less one of them, can end a hair below 0.
-    ratio = (np.maximum(observed, 0) + added) / (np.maximum(expected, 0) + added)
-    return np.asarray(np.log(ratio), dtype=np.float32)
+def _of_others(seen: Floats, expected: Floats, cell: Ints, added: Floats) -> Floats:
+    """Return the log ratio of ``seen`` to ``expected``, summed over the other flows of each flow's cell."""
+    sums = []
+    for counts in (seen, expected):
+        flat = counts.reshape(len(counts), -1)
+        whole = np.stack([np.bincount(cell, weights=column) for column in flat.T], axis=1).astype(np.float32)
+        # Sums of many small numbers, less one of them, can end a hair below 0.
+        sums.append(np.maximum((whole[cell] - flat).reshape(counts.shape), 0) + added)
+    return np.asarray(np.log(sums[0] / sums[1]), dtype=np.float32)
 
 
 def of_places(seen: Floats, tendency: Floats, places: Ints) -> Floats:

@@ -1,33 +1,23 @@
 """The rounds: a first block of variants for every flow and all for the pilot, then one by one for what is undecided.
 
 They are a pure function of the answers: whoever has the answers to what was asked so far finds the same next round.
-
-Predictions are too sure of themselves, and the pilot tells by how much. It is asked in full, and rehearses: it is
-looked at as if it had been asked like the other flows. Each rehearsed look has a predicted risk, and whether the
-verdict on what was asked differs from the one on all variants. A logistic curve through these is the risk that counts,
-its upper end rather than its middle.
+The pilot tells by how much predictions are too sure of themselves: it rehearses, as if it were asked like the other
+flows (docs/method/inference/until_decided.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cinorms.core.draws import draw_bits
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.deciding.prediction import Predictor
-from cinorms.stats.deciding.schedule import (
-    BLOCK,
-    NOT_ASKED,
-    asking_order,
-    count,
-    first_met,
-    pilot_flows,
-    verdict,
-)
+from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED, count, first_met, verdict
 
 Ints = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -49,8 +39,8 @@ RESOLUTION = 512
 class Calibration:
     """The curve: its intercept and slope in logits, and their covariance."""
 
-    curve: Floats = field(default_factory=PRIOR.copy)
-    covariance: Floats = field(default_factory=lambda: np.diag(SPREAD**2))
+    curve: Floats
+    covariance: Floats
 
     @classmethod
     def fit(cls, predicted: Floats, wrong: Flags, weight: float) -> Calibration:
@@ -125,12 +115,34 @@ class Design:
     places: Ints | None = None
 
     def order(self, purpose: str = "asking") -> Ints:
-        """Return the order in which each flow is asked its variants."""
-        return asking_order(self.flows, self.template_no, self.order_no, self.seed, purpose)
+        """Return, for each flow, the positions of the variants in the order in which they are asked.
+
+        A flow meets every template before it meets one again, and every order of the options about equally often on
+        the way. The flows are drawn into groups of as many as there are templates; the flows of a group go through the
+        templates in one random order, each starting one place further. So whatever number of variants is asked of all
+        flows, each template and each order is asked equally often, to within what a few flows can add. Not every
+        template needs every order.
+        """
+        templates, template = np.unique(self.template_no, return_inverse=True)
+        orders, order = np.unique(self.order_no, return_inverse=True)
+        n_templates, n_orders = len(templates), len(orders)
+        drawn = np.argsort(draw_bits(f"{purpose}.flow", self.seed, self.flows), kind="stable")
+        place = np.empty(len(self.flows), dtype=np.intp)
+        place[drawn] = np.arange(len(self.flows))
+        group, shift = np.divmod(place, max(n_templates, 1))
+        of_template = draw_bits(f"{purpose}.template", self.seed, group[:, None], np.arange(n_templates))
+        rank = np.argsort(np.argsort(of_template, axis=1), axis=1)
+        # When each template is met in a round, and which of its orders it starts with: they rotate through a group, and
+        # the next group begins one further.
+        met = (rank - shift[:, None]) % n_templates
+        start = (met + shift[:, None] + group[:, None]) % n_orders
+        turn = (order[None, :] - start[:, template]) % n_orders
+        return np.argsort(turn * n_templates + met[:, template], axis=1, kind="stable")
 
     def pilot(self, size: int) -> Flags:
-        """Return which flows are the pilot."""
-        return pilot_flows(self.flows, size, self.seed)
+        """Return which flows are the pilot: ``size`` of them, drawn at random."""
+        drawn = np.argsort(draw_bits("asking.pilot", self.seed, self.flows), kind="stable")
+        return np.isin(np.arange(len(drawn)), drawn[:size])
 
     def first_block(self) -> Flags:
         """Return which variants every flow is asked, whatever it answers."""

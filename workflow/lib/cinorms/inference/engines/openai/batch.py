@@ -9,7 +9,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,16 @@ from cinorms.core.files import write_whole
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Keep
 from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
-from cinorms.inference.engines.openai.endpoint import Endpoint, progress
-from cinorms.inference.engines.openai.failures import (
+from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.engines.openai.replies import (
     UNREADABLE_ATTEMPTS,
     Failure,
     judge_status,
+    parsed,
+    read_body,
     refusal,
     unreadable,
 )
-from cinorms.inference.engines.openai.replies import read_body
 from cinorms.inference.journal import Asker
 from cinorms.inference.journal_files import explained, own_files
 from cinorms.inference.questions import Questions
@@ -99,20 +100,19 @@ class BatchNotes:
 
     def all(self) -> list[Batch]:
         """Return every batch that was ever written down, oldest first."""
-        return sorted(map(_read, own_files(self._folder, _NOTE)), key=lambda batch: batch.written)
-
-
-def _read(path: Path) -> Batch:
-    try:
-        batch = Batch(**json.loads(path.read_bytes()))
-        for amount in (batch.written, batch.tokens, batch.usd):
-            as_amount(amount)
-        return replace(batch, ids=list(batch.ids), harvested=list(batch.harvested))
-    except (OSError, ValueError, TypeError):
-        raise JournalError(
-            f"{path}: the note of a batch is damaged, and its prompts would be paid again. Restore the file from a "
-            "copy and run again; if there is none, delete it: they are then asked and paid again"
-        ) from None
+        batches = []
+        for path in own_files(self._folder, _NOTE):
+            try:
+                batch = Batch(**json.loads(path.read_bytes()))
+                for amount in (batch.written, batch.tokens, batch.usd):
+                    as_amount(amount)
+                batches.append(replace(batch, ids=list(batch.ids), harvested=list(batch.harvested)))
+            except (OSError, ValueError, TypeError):
+                raise JournalError(
+                    f"{path}: the note of a batch is damaged, and its prompts would be paid again. Restore the file "
+                    "from a copy and run again; if there is none, delete it: they are then asked and paid again"
+                ) from None
+        return sorted(batches, key=lambda batch: batch.written)
 
 
 class BatchEngine:
@@ -147,13 +147,11 @@ class BatchEngine:
         self._refused: list[dict[str, Any]] = []
         self._stop: Failure | None = None
         self._one_by_one = False
-        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
-            self._bar = bar
-            try:
-                self._ask_all()
-            finally:
-                self.spending.close()
-                self._api.close()
+        try:
+            self._ask_all()
+        finally:
+            self.spending.close()
+            self._api.close()
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
@@ -167,20 +165,27 @@ class BatchEngine:
         while self._fresh or running:
             self._submit_what_fits(running)
             states = {batch.mark: self._api.state(str(batch.batch_id)) for batch in running}
-            self._show(states.values())
+            if counts := [state.counts for state in states.values() if state.counts]:
+                done, total = (sum(numbers) for numbers in zip(*counts, strict=True))
+                job_state.current().note(doing=f"{len(counts)} batches: {done:,} of {total:,}")
             ended = [batch for batch in running if states[batch.mark].status in _ENDED]
             for batch in ended:
                 running.remove(batch)
                 self._harvest(batch, states[batch.mark])
             if (running or self._fresh) and all(batch.void for batch in ended):
                 time.sleep(self._poll)
-        self._settle_refusals()
+        # Refusals are believed if anything was answered; else the fault is in the request.
+        many = len(self._refused) >= REFUSALS or (self._refused and self._last_refusal.unreadable)
+        if many and not self._some_answered:
+            raise self.endpoint.explain(self._last_refusal)
+        if self._refused:
+            self._keep(pd.DataFrame(self._refused, dtype=object))
 
     # --- Which batches there are
 
     def _find_again(self) -> list[Batch]:
         """Return the batches of earlier jobs that may hold replies to open questions."""
-        found = []
+        running = []
         for batch in self._notes.all():
             if (
                 batch.void
@@ -196,8 +201,8 @@ class BatchEngine:
             if batch.batch_id:
                 print(f"Found batch {batch.batch_id} of an earlier job ({len(batch.ids):,} requests).")
                 self._reserved[batch.mark] = self.spending.adopt(batch.usd)
-                found.append(batch)
-        return found
+                running.append(batch)
+        return running
 
     # --- Submitting
 
@@ -218,7 +223,25 @@ class BatchEngine:
 
     def _submit(self, room: float) -> Batch:
         """Create the next batch from the head of the questions that are fresh."""
-        lines, tokens, usd = self._fill(room)
+        spending, left = self.spending, self.spending.left()
+        lines: list[bytes] = []
+        size, tokens, usd = 0, 0.0, 0.0  # of the file; of the prompts; what it costs at most
+        for at in self._fresh[: self._most_requests]:
+            chat = self._questions.chat(at)
+            request = {
+                "custom_id": self._questions.name(at),
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": self.endpoint.body(chat),
+            }
+            line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+            price = spending.price(self.endpoint.most_input(chat), self.endpoint.most_output)
+            more = self._tokens(at)
+            if lines and (size + len(line) > BYTES or usd + price > left or tokens + more > room):
+                break
+            lines.append(line)
+            size, tokens, usd = size + len(line), tokens + more, usd + price
+        spending.reserve(usd)
         chosen, self._fresh = self._fresh[: len(lines)], self._fresh[len(lines) :]
         batch = self._notes.new([self._questions.name(at) for at in chosen], tokens, usd, self._asker)
         self._reserved[batch.mark] = usd
@@ -232,30 +255,6 @@ class BatchEngine:
 
     def _create(self, batch: Batch, file_id: str) -> str:
         return self._api.create(file_id, batch.mark, batch.written)
-
-    def _fill(self, room: float) -> tuple[list[bytes], float, float]:
-        """Return the lines of the next input file, its tokens, and what it costs at most (then reserved)."""
-        endpoint, spending = self.endpoint, self.spending
-        left = spending.left()
-        lines: list[bytes] = []
-        size, tokens, usd = 0, 0.0, 0.0
-        for at in self._fresh[: self._most_requests]:
-            chat = self._questions.chat(at)
-            request = {
-                "custom_id": self._questions.name(at),
-                "method": "POST",
-                "url": "/v1/chat/completions",
-                "body": endpoint.body(chat),
-            }
-            line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
-            price = spending.price(endpoint.most_input(chat), endpoint.most_output)
-            more = self._tokens(at)
-            if lines and (size + len(line) > BYTES or usd + price > left or tokens + more > room):
-                break
-            lines.append(line)
-            size, tokens, usd = size + len(line), tokens + more, usd + price
-        spending.reserve(usd)
-        return lines, tokens, usd
 
     def _tokens(self, at: int) -> float:
         return self.endpoint.most_input(self._questions.chat(at)) / BYTES_PER_TOKEN
@@ -290,9 +289,8 @@ class BatchEngine:
         if rows:
             # As objects: pandas would look into the values, and could fail on one of them.
             self._keep(pd.DataFrame(rows, dtype=object))
-        self._bar.update(len(rows))
         if self.spending.priced:
-            job_state.current().spent(self.spending.spent)
+            job_state.current().note(usd=self.spending.spent)
         if not batch.void:
             batch.harvested.append(self._shard)
         self._notes.save(batch)
@@ -338,7 +336,7 @@ class BatchEngine:
         for file_id in state.files:
             for attempt in range(1, ROUNDS + 1):
                 raw = [line for line in self._api.download(file_id).splitlines() if line.strip()]
-                lines = [_read_json(line) for line in raw]
+                lines = [line if isinstance(line := parsed(text), dict) else None for text in raw]
                 if None not in lines:
                     break
                 print(
@@ -389,32 +387,6 @@ class BatchEngine:
         self.counts["output_tokens"] += reply.get("n_output_tokens") or 0
         return usd if spending.priced else None
 
-    def _settle_refusals(self) -> None:
-        """Believe the refusals if anything was answered; else the fault is in the request."""
-        many = len(self._refused) >= REFUSALS or (self._refused and self._last_refusal.unreadable)
-        if many and not self._some_answered:
-            raise self.endpoint.explain(self._last_refusal)
-        if self._refused:
-            self._keep(pd.DataFrame(self._refused, dtype=object))
-
-    # --- Small things
-
     @property
     def _shard(self) -> str:
         return f"{self._asker}-{self._questions.spec.shard}"
-
-    def _show(self, states: Iterable[State]) -> None:
-        counts = [state.counts for state in states if state.counts]
-        if counts:
-            done, total = (sum(numbers) for numbers in zip(*counts, strict=True))
-            shown = f"{len(counts)} batches: {done:,} of {total:,}"
-            self._bar.set_postfix_str(shown)
-            job_state.current().doing(shown)
-
-
-def _read_json(line: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

@@ -17,8 +17,8 @@ from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference import job_state
 from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.failures import clean, judge, unreadable
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT
+from cinorms.inference.engines.openai.replies import clean, judge, unreadable
 
 #: Seconds that the transfer of a file may take.
 TRANSFER = 1800.0
@@ -67,7 +67,7 @@ class BatchApi:
         files = self._client.files.with_raw_response
         return self._call(
             lambda: files.create(file=(name, data), purpose="batch", timeout=TRANSFER),
-            lambda found: _word(found["id"]),
+            lambda raw: _word(json.loads(raw)["id"]),
         )
 
     def create(self, file_id: str, mark: str, written: float) -> str:
@@ -80,7 +80,7 @@ class BatchApi:
                 completion_window="24h",
                 metadata={_MARK: mark},
             ),
-            lambda found: self._id(_state(found)),
+            lambda raw: self._id(_state(json.loads(raw))),
             lambda: self.look_up(mark, written),
         )
 
@@ -91,14 +91,11 @@ class BatchApi:
         seen: set[str] = set()
         while True:
             given = {"limit": _PAGE} | ({"after": after} if after else {})
-            page, more = self._call(
-                partial(batches.list, **given),
-                lambda found: ([_state(one) for one in found["data"]], found.get("has_more") is True),
-            )
-            for there in page:
-                if there.mark == mark:
-                    return self._id(there)
-            new = {there.id for there in page} - seen
+            page, more = self._call(partial(batches.list, **given), _page)
+            for batch in page:
+                if batch.mark == mark:
+                    return self._id(batch)
+            new = {batch.id for batch in page} - seen
             seen |= new
             last = page[-1] if page else None
             if last is None or not more or not new:
@@ -112,13 +109,14 @@ class BatchApi:
     def state(self, batch_id: str) -> State:
         """Return the state of a batch."""
         batches = self._client.batches.with_raw_response
-        return self._call(lambda: batches.retrieve(batch_id), _state, advice="batch")
+        return self._call(
+            lambda: batches.retrieve(batch_id), lambda raw: _state(json.loads(raw)), advice="batch"
+        )
 
     def download(self, file_id: str) -> bytes:
         """Return the content of a file."""
         files = self._client.files
-        content: bytes = self._try(lambda: files.content(file_id, timeout=TRANSFER).content, advice="batch")
-        return content
+        return self._call(lambda: files.content(file_id, timeout=TRANSFER), bytes, advice="batch")
 
     def _id(self, created: State) -> str:
         """Return the id of a batch, which is written down: it must not hold the key."""
@@ -132,42 +130,28 @@ class BatchApi:
     def _call(
         self,
         call: Callable[[], Any],
-        read: Callable[[dict[str, Any]], T],
+        read: Callable[[bytes], T],
         done_already: Callable[[], T | None] | None = None,
         advice: str = "model",
     ) -> T:
-        """Call the API and return what ``read`` makes of its answer."""
-
-        def answered() -> T:
-            raw = bytes(call().content)
-            try:
-                return read(json.loads(raw))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                failure = unreadable("an answer that nobody can read to a call of the Batch API", raw)
-            raise self._endpoint.explain(failure)
-
-        return self._try(answered, done_already, advice)
-
-    def _try(
-        self,
-        call: Callable[[], T],
-        done_already: Callable[[], T | None] | None = None,
-        advice: str = "model",
-    ) -> T:
-        """Call the API until it answers.
+        """Call the API until it answers, and return what ``read`` makes of its answer.
 
         ``done_already`` looks whether a call that failed came through. ``advice`` is what to do where the endpoint
         does not know what the call names.
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                answer = call()
-                job_state.current().recovered()
-                return answer
-            except EngineError:
-                raise
+                raw = bytes(call().content)
             except Exception as error:
                 failure = judge(error)
+            else:
+                try:
+                    answer = read(raw)
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                    failure = unreadable("an answer that nobody can read to a call of the Batch API", raw)
+                    break
+                job_state.current().recovered()
+                return answer
             hopeless = failure.kind in ("stop", "refused") or failure.unreadable
             if hopeless or attempt == ATTEMPTS or (failure.retry_after or 0) > LONGEST_WAIT:
                 break
@@ -176,35 +160,39 @@ class BatchApi:
             job_state.current().trouble(clean(failure.reason, self._endpoint.secrets), wait)
             time.sleep(wait)
             if done_already and (failure.paid or failure.kind == "again"):
-                found = done_already()
-                if found:
-                    return found
+                done = done_already()
+                if done:
+                    return done
         raise self._endpoint.explain(
             replace(failure, advice=advice) if failure.advice == "model" else failure
         )
 
 
-def _state(found: dict[str, Any]) -> State:
+def _state(batch: dict[str, Any]) -> State:
     """Return the state of a batch from the API's answer; raise an exception if it has no id or no status."""
-    counts, errors, marks = (as_object(found.get(name)) for name in ("request_counts", "errors", "metadata"))
+    counts, errors, marks = (as_object(batch.get(name)) for name in ("request_counts", "errors", "metadata"))
     numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
     reasons = errors.get("data")
-    files = (found.get("output_file_id"), found.get("error_file_id"))
-    mark, created = marks.get(_MARK), found.get("created_at")
+    reasons = list(map(as_object, reasons)) if isinstance(reasons, list) else []
+    files = (batch.get("output_file_id"), batch.get("error_file_id"))
+    mark, created = marks.get(_MARK), batch.get("created_at")
     return State(
-        id=_word(found["id"]),
-        status=_word(found["status"]),
+        id=_word(batch["id"]),
+        status=_word(batch["status"]),
         files=tuple(_word(name) for name in files if name),
         counts=(numbers[0] + numbers[1], numbers[2]) if len(numbers) == 3 else None,
-        errors=tuple(_reason(one) for one in reasons) if isinstance(reasons, list) else (),
+        errors=tuple(
+            (str(reason.get("code") or ""), str(reason.get("message") or "no reason given"))
+            for reason in reasons
+        ),
         mark=mark if isinstance(mark, str) else None,
         created=float(created) if isinstance(created, int | float) else None,
     )
 
 
-def _reason(error: object) -> tuple[str, str]:
-    found = as_object(error)
-    return str(found.get("code") or ""), str(found.get("message") or "no reason given")
+def _page(raw: bytes) -> tuple[list[State], bool]:
+    listed = json.loads(raw)
+    return [_state(batch) for batch in listed["data"]], listed.get("has_more") is True
 
 
 def _word(value: object) -> str:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient
 
-from cinorms.inference.engines.openai.failures import TooLarge
-from cinorms.inference.engines.openai.replies import LONGEST_REPLY
+from cinorms.inference.engines.openai.replies import LONGEST_REPLY, TooLarge
 
 #: Bytes that the results of a batch may have together, unpacked; the API takes 200 MB of requests.
 LONGEST_RESULTS = 256 * 2**20

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
-from cinorms.inference.engines.openai.failures import LONGEST_REASON, Failure, clean
-from cinorms.inference.engines.openai.replies import TraceReading
+from cinorms.inference.engines.openai.replies import LONGEST_REASON, Failure, TraceReading, clean
 from cinorms.inference.spec import OFF, Spec, reasons
 from cinorms.inference.spending import Spending
 
@@ -109,12 +105,16 @@ class Endpoint:
 
     def cost(self, spending: Spending, chat: Sequence[Mapping[str, str]], reply: Mapping[str, Any]) -> float:
         """Return what a reply to ``chat`` cost; the most possible where it does not say, or cannot be right."""
-        asked = sum(len(message["content"]) for message in chat)
-        given = len(reply.get("text") or "")
-        return spending.price(
-            _believable(reply.get("n_prompt_tokens"), asked) or self.most_input(chat),
-            _believable(reply.get("n_output_tokens"), given) or self.most_output,
-        )
+        asked, given = sum(len(message["content"]) for message in chat), len(reply.get("text") or "")
+        counted = []
+        for name, length, most in (
+            ("n_prompt_tokens", asked, self.most_input(chat)),
+            ("n_output_tokens", given, self.most_output),
+        ):
+            tokens = reply.get(name) or 0
+            # So few tokens cannot make a text of so many characters.
+            counted.append(tokens if tokens and tokens * CHARACTERS_PER_TOKEN >= length else most)
+        return spending.price(*counted)
 
     def spending(self, discount: float = 0.0) -> Spending:
         """Return the money that this job may spend."""
@@ -171,14 +171,3 @@ class Endpoint:
         """Return what the run record states about the endpoint."""
         request = {name: value for name, value in self.body([]).items() if name != "messages"}
         return {"device": self.url, "request": request, "mode": self.tuning["mode"]}
-
-
-def _believable(tokens: int | None, characters: int) -> int | None:
-    """Return a count of tokens, None where so few cannot make a text of so many characters."""
-    return tokens if tokens and tokens * CHARACTERS_PER_TOKEN >= characters else None
-
-
-def progress(total: int, done: int) -> tqdm[Any]:
-    """Return a progress bar: lively on a terminal, a line every half minute in a log."""
-    pause = 0.5 if sys.stderr.isatty() else 30
-    return tqdm(total=total, initial=done, unit="requests", mininterval=pause)

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import Engine, EngineKind, Job, Needs, RegistryPlace, always, stated
-from cinorms.inference.preflight import ModelCheck
+from cinorms.inference.engine_kind import (
+    Engine,
+    EngineKind,
+    Job,
+    ModelCheck,
+    Needs,
+    RegistryPlace,
+    always,
+    stated,
+)
 from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
@@ -25,9 +33,9 @@ def _settings() -> type[EntrySettings]:
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return the settings that can change a response; a reasoning model takes no temperature."""
     names = ("source", "revision", "dtype", "quantisation", "base_url", "reasoning")
-    found = stated(*names)(entry, place)
-    reasoning = found.get("reasoning")
-    return {**found, "temperature": None} if reasoning and "switch" not in reasoning else found
+    settings = stated(*names)(entry, place)
+    reasoning = settings.get("reasoning")
+    return {**settings, "temperature": None} if reasoning and "switch" not in reasoning else settings
 
 
 def _reasoning(settings: OpenAISettings, asked: Asked) -> dict[str, Any] | None:
@@ -35,8 +43,8 @@ def _reasoning(settings: OpenAISettings, asked: Asked) -> dict[str, Any] | None:
     if settings.reasoning is None:
         return None
     stated = settings.reasoning.model_dump(exclude_unset=True)
-    found = {**stated, "effort": asked.effort, "extra_tokens": asked.budget}
-    return {"reasoning": found} if "switch" in found else {"reasoning": found, "temperature": None}
+    told = {**stated, "effort": asked.effort, "extra_tokens": asked.budget}
+    return {"reasoning": told} if "switch" in told else {"reasoning": told, "temperature": None}
 
 
 def _tuning(settings: OpenAISettings, job: Job) -> dict[str, Any]:
@@ -57,25 +65,25 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
 
     Raises ``ConfigError`` where the key is missing, or the arm asks for what an API cannot do.
     """
-    place = f"model {spec.model!r}"
+    model = f"model {spec.model!r}"
     variable, wrap = tuning["key_variable"], spec.identity.get("wrap", "none")
     if variable and not key:
         raise ConfigError(
-            f"{place}: the environment variable {variable} is not set; put the endpoint's key into it"
+            f"{model}: the environment variable {variable} is not set; put the endpoint's key into it"
         )
     if wrap not in ("none", "chat_template"):
         raise ConfigError(
-            f"{place}: wrap {wrap!r} is not possible, because an API wraps prompts itself; allowed: none"
+            f"{model}: wrap {wrap!r} is not possible, because an API wraps prompts itself; allowed: none"
         )
     if spec.readout != "text":
         raise ConfigError(
-            f"{place}: readout {spec.readout!r} is not possible, because an API gives text only; use engine vllm"
+            f"{model}: readout {spec.readout!r} is not possible, because an API gives text only; use engine vllm"
         )
     try:
         import openai  # noqa: F401
     except ImportError:
         raise ConfigError(
-            f"{place}: the package openai is not installed here; run `make` or use envs/openai.yaml"
+            f"{model}: the package openai is not installed here; run `make` or use envs/openai.yaml"
         ) from None
     from cinorms.inference.engines.openai.batch import BatchEngine
     from cinorms.inference.engines.openai.endpoint import Endpoint
@@ -85,7 +93,7 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
     if tuning["mode"] != "batch":
         return LiveEngine(endpoint)
     if folder is None:
-        raise ConfigError(f"{place}: mode batch needs a journal")
+        raise ConfigError(f"{model}: mode batch needs a journal")
     return BatchEngine(endpoint, folder / "batches")
 
 
@@ -93,10 +101,6 @@ def _checks() -> tuple[ModelCheck, ...]:
     from cinorms.inference.engines.openai.preflight import CHECKS
 
     return CHECKS
-
-
-def _origin(entry: Mapping[str, Any]) -> str:
-    return "OpenAI" if entry.get("base_url") is None else str(entry["base_url"])
 
 
 ENGINE = EngineKind(
@@ -115,5 +119,5 @@ ENGINE = EngineKind(
     packages=("openai",),
     public=("base_url",),
     paraphrases_with=("base_url", "reasoning"),
-    origin=_origin,
+    origin=lambda entry: str(entry.get("base_url") or "OpenAI"),
 )

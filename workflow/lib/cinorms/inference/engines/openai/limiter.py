@@ -137,7 +137,19 @@ class Limiter:
             self._replied = True
             self._row = self._pauses = 0
             self._judge()
-        self._heed(headers or {})
+        # Wait for what the endpoint's allowance does not cover any more, at the rate at which it fills.
+        headers = headers or {}
+        for kind, needed in (("requests", self.under_way + 1), ("tokens", self._tokens_under_way)):
+            limit, remaining = (
+                _number(headers.get(f"x-ratelimit-{what}-{kind}")) for what in ("limit", "remaining")
+            )
+            reset = read_duration(headers.get(f"x-ratelimit-reset-{kind}"))
+            if limit is None or remaining is None or reset is None or limit <= 0 or remaining >= limit:
+                continue
+            short = needed - remaining
+            if short > 0:
+                wait = min(reset, reset * short / (limit - remaining), LONGEST_WAIT)
+                self._paused_until = max(self._paused_until, self._clock() + wait)
 
     def failed(self, tokens: float) -> None:
         """Note that a request has ended without a reply."""
@@ -188,20 +200,6 @@ class Limiter:
         self._cut_at, self._replied = self._clock(), False
         self._n_replies = self._n_refusals = 0
 
-    def _heed(self, headers: Mapping[str, str]) -> None:
-        """Wait for what the endpoint's allowance does not cover any more, at the rate at which it fills."""
-        for kind, needed in (("requests", self.under_way + 1), ("tokens", self._tokens_under_way)):
-            limit, remaining = (
-                _number(headers.get(f"x-ratelimit-{what}-{kind}")) for what in ("limit", "remaining")
-            )
-            reset = read_duration(headers.get(f"x-ratelimit-reset-{kind}"))
-            if limit is None or remaining is None or reset is None or limit <= 0 or remaining >= limit:
-                continue
-            short = needed - remaining
-            if short > 0:
-                wait = min(reset, reset * short / (limit - remaining), LONGEST_WAIT)
-                self._paused_until = max(self._paused_until, self._clock() + wait)
-
 
 def read_duration(text: str | None) -> float | None:
     """Return the seconds in ``"6m0s"``, ``"120ms"`` or ``"1.5"``, or None."""
@@ -210,10 +208,10 @@ def read_duration(text: str | None) -> float | None:
     number = _number(text)
     if number is not None:
         return number
-    found = _DURATION.findall(text)
-    if "".join(a + b for a, b in found) != text:
+    amounts = _DURATION.findall(text)
+    if "".join(a + b for a, b in amounts) != text:
         return None
-    return sum(float(amount) * _SECONDS[unit] for amount, unit in found)
+    return sum(float(amount) * _SECONDS[unit] for amount, unit in amounts)
 
 
 def read_retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:

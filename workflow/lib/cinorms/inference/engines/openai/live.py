@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from tqdm import tqdm
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Handover, Keep
-from cinorms.inference.engines.openai.endpoint import Endpoint, progress
-from cinorms.inference.engines.openai.failures import (
+from cinorms.inference.engines.openai.endpoint import Endpoint
+from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
+from cinorms.inference.engines.openai.replies import (
     UNREADABLE_ATTEMPTS,
     Failure,
     clean,
     judge,
     judge_answer,
+    read_reply,
     refusal,
 )
-from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
-from cinorms.inference.engines.openai.replies import read_reply
 from cinorms.inference.processes import stop_in_loop
 from cinorms.inference.questions import Questions
 from cinorms.inference.spending import CapReached
@@ -72,13 +71,12 @@ class LiveEngine:
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``engine_kind.Engine``."""
         some_answered = job_state.current().state.answered > 0
-        with progress(len(questions.grid), len(questions.grid) - len(todo)) as bar:
-            run = _Run(self, questions, keep, bar, some_answered)
-            try:
-                asyncio.run(run.ask_all(todo))
-            finally:
-                run.handover.flush()
-                self.spending.close()
+        run = _Run(self, questions, keep, some_answered)
+        try:
+            asyncio.run(run.ask_all(todo))
+        finally:
+            run.handover.flush()
+            self.spending.close()
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
@@ -101,16 +99,13 @@ class Sent(NamedTuple):
 class _Run:
     """One pass over the questions that are still to be asked."""
 
-    def __init__(
-        self,
-        engine: LiveEngine,
-        questions: Questions,
-        keep: Keep,
-        bar: tqdm[Any],
-        some_answered: bool,
-    ) -> None:
-        self.engine, self.questions, self.keep, self.bar = engine, questions, keep, bar
-        self.handover: Handover[dict[str, Any]] = Handover(self._hand_over, engine.chunk)
+    def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep, some_answered: bool) -> None:
+        self.engine, self.questions = engine, questions
+        self.endpoint, self.limiter, self.spending = engine.endpoint, engine.limiter, engine.spending
+        # As objects: pandas would look into the values, and could fail on one of them.
+        self.handover: Handover[dict[str, Any]] = Handover(
+            lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk
+        )
         self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered
         self.replied = time.monotonic()
@@ -128,7 +123,7 @@ class _Run:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
         self.queue.extend(todo.tolist())
         self.n_open = len(todo)
-        async with self.engine.endpoint.live_client() as client:
+        async with self.endpoint.live_client() as client:
             looking = asyncio.create_task(self._look())
 
             def cancel() -> None:
@@ -141,7 +136,14 @@ class _Run:
 
             try:
                 with stop_in_loop(end):
-                    await self._send_all(client)
+                    try:
+                        while self.n_open and not self.stopped:
+                            if self.queue:
+                                await self._send(client, self.queue.popleft())
+                            else:
+                                await self._change()
+                    except (EngineError, Closed) as error:
+                        self._stop(error)
                     while self.under_way:
                         await asyncio.wait(self.under_way)
             finally:
@@ -152,19 +154,8 @@ class _Run:
             raise self.stopped
         if not self.some_answered and (unread := [f for _, f in self.refused if f.unreadable]):
             # It is the endpoint that cannot be read, not a prompt that it cannot answer.
-            raise self.engine.endpoint.explain(unread[0])
+            raise self.endpoint.explain(unread[0])
         self._release()
-
-    async def _send_all(self, client: LiveClient) -> None:
-        """Send questions as the limiter lets them pass, until all are settled or something stops everybody."""
-        try:
-            while self.n_open and not self.stopped:
-                if self.queue:
-                    await self._send(client, self.queue.popleft())
-                else:
-                    await self._change()
-        except (EngineError, Closed) as error:
-            self._stop(error)
 
     async def _look(self) -> None:
         """Have replies journalled in time also while no others come, as during a pause."""
@@ -184,11 +175,11 @@ class _Run:
     def _stop(self, error: BaseException) -> None:
         """Send nothing more; what is under way comes to its end."""
         self.stopped = self.stopped or error
-        self.engine.limiter.close()
+        self.limiter.close()
         self.changed.set()
 
     def _leave(self, tokens: float) -> None:
-        self.engine.limiter.failed(tokens)
+        self.limiter.failed(tokens)
         self.changed.set()
 
     def _put_back(self, at: int) -> None:
@@ -201,9 +192,8 @@ class _Run:
 
     async def _send(self, client: LiveClient, at: int) -> None:
         """Send a question when money and limiter allow it."""
-        engine, chat = self.engine, self.questions.chat(at)
-        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
-        most_input, most_output = endpoint.most_input(chat), endpoint.most_output
+        chat, limiter, spending = self.questions.chat(at), self.limiter, self.spending
+        most_input, most_output = self.endpoint.most_input(chat), self.endpoint.most_output
         most_usd = spending.price(most_input, most_output)
         while not self.stopped:
             try:
@@ -221,7 +211,7 @@ class _Run:
         except BaseException:
             spending.settle(most_usd, 0.0)
             raise
-        engine.counts["requests"] += 1
+        self.engine.counts["requests"] += 1
         task = asyncio.create_task(self._follow(client, Sent(at, chat, tokens, most_usd, sent_at)))
         self.under_way.add(task)
         task.add_done_callback(self.under_way.discard)
@@ -242,8 +232,7 @@ class _Run:
 
     async def _ask(self, client: LiveClient, sent: Sent) -> float | None:
         """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
-        engine, most_usd = self.engine, sent.most_usd
-        endpoint, limiter, spending = engine.endpoint, engine.limiter, engine.spending
+        endpoint, spending, most_usd = self.endpoint, self.spending, sent.most_usd
         reply: dict[str, Any] | Failure
         headers: Mapping[str, str] = {}
         try:
@@ -261,23 +250,25 @@ class _Run:
             usd = most_usd if reply.paid else 0.0
             spending.settle(most_usd, usd)
             return self._fail(sent, reply, usd if spending.priced else None)
-        limiter.succeeded(sent.tokens, sent.sent_at, headers)
+        self.limiter.succeeded(sent.tokens, sent.sent_at, headers)
         usd = endpoint.cost(spending, sent.chat, reply)
         spending.settle(most_usd, usd)
-        engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
-        engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
-        self._succeed({"at": sent.at, **reply, "usd": usd if spending.priced else None})
+        self.engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
+        self.engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
+        self.replied = time.monotonic()
+        self.some_answered = True
+        self._release()
+        self._note({"at": sent.at, **reply, "usd": usd if spending.priced else None})
         return None
 
     def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
         """Note a failure; return the seconds after which to ask again, None where that is of no use."""
-        engine, at = self.engine, sent.at
-        limiter, endpoint = engine.limiter, engine.endpoint
-        engine.counts["failures"] += 1
+        at, limiter, endpoint = sent.at, self.limiter, self.endpoint
+        self.engine.counts["failures"] += 1
         if failure.kind == "wait" or failure.overload:
             limiter.overloaded(sent.sent_at, failure.retry_after)
             # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
-            hold = engine.backoff * FIRST_WAIT
+            hold = self.engine.backoff * FIRST_WAIT
             asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
         else:
             limiter.failed(sent.tokens)
@@ -310,15 +301,9 @@ class _Run:
         """Return the wait of a question that has failed so many times, and show it to those who watch."""
         wait = min(LONGEST_BETWEEN, self.engine.backoff * FIRST_WAIT * 2.0 ** (times - 1))
         wait *= random.uniform(0.75, 1.25)
-        shown = max(wait, self.engine.limiter.wait())
-        self.state.trouble(clean(failure.reason, self.engine.endpoint.secrets), shown)
+        shown = max(wait, self.limiter.wait())
+        self.state.trouble(clean(failure.reason, self.endpoint.secrets), shown)
         return wait
-
-    def _succeed(self, row: dict[str, Any]) -> None:
-        self.replied = time.monotonic()
-        self.some_answered = True
-        self._release()
-        self._note(row)
 
     def _release(self) -> None:
         """Believe the refusals: others were answered, or all questions have been asked."""
@@ -327,15 +312,8 @@ class _Run:
             self._note(row)
 
     def _note(self, row: dict[str, Any]) -> None:
-        self.bar.update()
         self.state.count()
-        if self.engine.spending.priced:
-            self.state.spent(self.engine.spending.spent)
+        if self.spending.priced:
+            self.state.note(usd=self.spending.spent)
         self.handover.add(row)
         self.handover.look()
-
-    def _hand_over(self, rows: list[dict[str, Any]]) -> None:
-        spent = f", ${self.engine.spending.spent:.4f}" if self.engine.spending.priced else ""
-        self.bar.set_postfix_str(f"{self.engine.limiter.under_way} under way{spent}", refresh=False)
-        # As objects: pandas would look into the values, and could fail on one of them.
-        self.keep(pd.DataFrame(rows, dtype=object))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
+from cinorms.inference.engine_kind import Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.endpoint import OPENAI
-from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
+from cinorms.inference.engines.openai.replies import parsed
+
+if TYPE_CHECKING:
+    from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0
@@ -31,14 +34,6 @@ class Target(NamedTuple):
     variable: str | None
 
 
-class _Answer(NamedTuple):
-    """The status and the body of an answer; status 0: there was none, and ``reason`` says why."""
-
-    status: int
-    data: Any = None
-    reason: str = ""
-
-
 class _NoRedirects(HTTPRedirectHandler):
     """A key goes to the stated address and to no other."""
 
@@ -47,26 +42,27 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def look_at_endpoints(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
     """Ask every endpoint which models it has; one whose key is missing is left to the check of keys."""
     models: dict[Target, list[str]] = {}
     for entry in entries:
-        settings, variable = entry.settings, entry.key_variable
+        settings: Any = entry.settings  # of the class that the engine declares
+        variable = entry.key_variable
         if variable is None or surroundings.environment.get(variable):
             target = Target((settings.base_url or OPENAI).rstrip("/"), settings.source, variable)
             models.setdefault(target, []).append(entry.name)
     if not models:
         return None
     with ThreadPoolExecutor(max_workers=min(8, len(models))) as pool:
-        found = list(pool.map(lambda target: _look(target, surroundings), models))
+        findings = list(pool.map(lambda target: _look(target, surroundings), models))
     return [
         Finding(finding.severity, f"{', '.join(names)} at {target.url}: {finding.text}")
-        for (target, names), finding in zip(models.items(), found, strict=True)
+        for (target, names), finding in zip(models.items(), findings, strict=True)
         if finding
     ]
 
 
-def look_at_prices(entries: Sequence[AskedModel], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
     """Look for the prices that a cap on spending needs."""
     cap = surroundings.cap
     if cap is None:
@@ -84,35 +80,33 @@ def look_at_prices(entries: Sequence[AskedModel], surroundings: Surroundings) ->
 
 def _look(target: Target, surroundings: Surroundings) -> Finding | None:
     key = surroundings.environment.get(target.variable or "", "")
-    answer = _get(f"{target.url}/models", key)
-    if answer.status == 0:
-        text = f"does not answer ({answer.reason}); check that it is up and base_url is right"
+    status, data = _get(f"{target.url}/models", key)
+    if status == 0:
+        text = f"does not answer ({data}); check that it is up and base_url is right"
         # A login node may see less of the world than the nodes do, and the other way round.
         return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
-    if answer.status in (401, 403):
-        do = (
-            f"check the key in {target.variable}"
-            if target.variable
-            else "name its key's variable as key_variable"
-        )
-        return error(f"refuses the request (status {answer.status}); {do}")
-    if 300 <= answer.status < 400:
+    if status in (401, 403):
+        known_key = target.variable and f"check the key in {target.variable}"
+        do = known_key or "name its key's variable as key_variable"
+        return error(f"refuses the request (status {status}); {do}")
+    if 300 <= status < 400:
         return error(
             "redirects to another address; prompts are sent to base_url only: put the right one there"
         )
-    if answer.status == 429 or answer.status >= 500:
-        return warning(f"answers with status {answer.status}; it may be overloaded or down")
-    known = _names(answer.data)
-    if answer.status != 200 or known is None:
+    if status == 429 or status >= 500:
+        return warning(f"answers with status {status}; it may be overloaded or down")
+    listed = data.get("data") if isinstance(data, Mapping) else None
+    if status != 200 or not isinstance(listed, list):
         return warning(
             f"does not list its models, so only asking shows whether it knows {target.source!r}; check base_url, which "
             "often ends in /v1"
         )
+    known = [str(model["id"]) for model in listed if isinstance(model, Mapping) and "id" in model]
     if target.source in known or any(name.endswith(f"/{target.source}") for name in known):
         return None
     # Lists can leave out models that an account may use.
-    single = _get(f"{target.url}/models/{quote(target.source, safe='')}", key)
-    if isinstance(single.data, Mapping) and single.data.get("id") == target.source:
+    _, single = _get(f"{target.url}/models/{quote(target.source, safe='')}", key)
+    if isinstance(single, Mapping) and single.get("id") == target.source:
         return None
     near = nearest(target.source, known) or "."
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
@@ -122,36 +116,21 @@ def _look(target: Target, surroundings: Surroundings) -> Finding | None:
     )
 
 
-def _get(url: str, key: str) -> _Answer:
-    # An endpoint without a key is asked as the engine asks it.
-    try:
+def _get(url: str, key: str) -> tuple[int, Any]:
+    """Return the status and the content of an answer; 0 and the reason where there is none."""
+    try:  # an endpoint without a key is asked as the engine asks it
         request = Request(url, headers={"Authorization": f"Bearer {key or 'none'}", "User-Agent": "cinorms"})
         with build_opener(_NoRedirects).open(request, timeout=PATIENCE) as reply:
-            return _Answer(reply.status, _parsed(reply.read(LONGEST)))
+            return reply.status, parsed(reply.read(LONGEST))
     except HTTPError as failure:
         with failure:
-            return _Answer(failure.code)
+            return failure.code, None
     except URLError as failure:
-        return _Answer(0, reason=redact(str(failure.reason), [key]))
+        return 0, redact(str(failure.reason), [key])
     except ValueError:  # its text may hold the key
-        return _Answer(0, reason="its key, or its address, has characters that a request cannot hold")
+        return 0, "its key, or its address, has characters that a request cannot hold"
     except Exception as failure:  # whatever a server can do to a client
-        return _Answer(0, reason=redact(f"{type(failure).__name__}: {failure}", [key]))
-
-
-def _parsed(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _names(data: Any) -> list[str] | None:
-    """Return the ids of the models in an answer, None where it is no list of models."""
-    listed = data.get("data") if isinstance(data, Mapping) else None
-    if not isinstance(listed, list):
-        return None
-    return [str(model["id"]) for model in listed if isinstance(model, Mapping) and "id" in model]
+        return 0, redact(f"{type(failure).__name__}: {failure}", [key])
 
 
 CHECKS = (

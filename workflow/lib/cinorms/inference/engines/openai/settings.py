@@ -6,24 +6,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.settings import ServedSettings, TraceMarks
+from cinorms.core.schema import LeftOut, Number
+from cinorms.inference.settings import Described, ServedSettings, TraceMarks
 from cinorms.inference.spec import Effort
 
 
 class Reasoning(TraceMarks):
     """For a model that reasons before it answers. It receives no temperature, unless it has a `switch`."""
 
-    effort: LeftOut[Effort] = Field(
-        default=None, description="How long the model reasons; default: the model's own."
-    )
-    extra_tokens: int = Field(
-        default=0,
-        ge=0,
-        le=1_000_000,
-        description="Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own "
-        "budget overrides it.",
-    )
+    effort: LeftOut[Effort] = None
+    """How long the model reasons; default: the model's own."""
+    extra_tokens: int = Field(default=0, ge=0, le=1_000_000)
+    """Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own budget overrides it."""
     switch: LeftOut[str] = Field(
         default=None,
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
@@ -38,57 +32,30 @@ class Reasoning(TraceMarks):
     )
 
 
-class Limits(Value):
+class Limits(Described):
     """How fast the endpoint may be asked. Changes no response."""
 
-    concurrency: int = Field(
-        default=64,
-        ge=1,
-        le=10_000,
-        description="Most requests under way at once. The number starts lower and adapts.",
-    )
-    requests_per_minute: LeftOut[Number] = Field(
-        default=None, gt=0, le=10**9, description="Most requests per minute."
-    )
-    tokens_per_minute: LeftOut[Number] = Field(
-        default=None,
-        gt=0,
-        le=10**12,
-        description="Most tokens per minute, counting the longest possible answers.",
-    )
-    enqueued_tokens: LeftOut[Number] = Field(
-        default=None,
-        gt=0,
-        le=10**12,
-        description="Input tokens that the account may have in unfinished batches of this model.",
-    )
-    timeout: Number = Field(
-        default=120.0,
-        gt=0,
-        le=86_400,
-        description="Seconds after which an unanswered request is sent again.",
-    )
+    concurrency: int = Field(default=64, ge=1, le=10_000)
+    """Most requests under way at once. The number starts lower and adapts."""
+    requests_per_minute: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    """Most requests per minute."""
+    tokens_per_minute: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
+    """Most tokens per minute, counting the longest possible answers."""
+    enqueued_tokens: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
+    """Input tokens that the account may have in unfinished batches of this model."""
+    timeout: Number = Field(default=120.0, gt=0, le=86_400)
+    """Seconds after which an unanswered request is sent again."""
 
 
 class OpenAISettings(ServedSettings):
     """A model behind an endpoint that speaks OpenAI's chat API."""
 
-    base_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^@?\s]+$",
-        description="Address of an OpenAI-compatible endpoint (https://host/v1), without any key; "
-        "null for OpenAI itself.",
-    )
-    key_variable: LeftOut[str] = Field(
-        default=None,
-        pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another "
-        "base_url.",
-    )
-    mode: Literal["live", "batch"] = Field(
-        default="live",
-        description="How the endpoint is asked: live, or batch (the Batch API). Changes no response.",
-    )
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^@?\s]+$")
+    """Address of an OpenAI-compatible endpoint (https://host/v1), without any key; null for OpenAI itself."""
+    key_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$")
+    """Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another base_url."""
+    mode: Literal["live", "batch"] = "live"
+    """How the endpoint is asked: live, or batch (the Batch API). Changes no response."""
     reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))
     limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))
 

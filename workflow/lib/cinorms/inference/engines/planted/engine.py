@@ -47,20 +47,17 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     norms, known = planted.get("norms"), files.names("planted")
     if norms is not None and norms not in known:
         raise unknown(place.file, f"{key}.norms", norms, known, "set of planted norms")
-    _check_shares(planted, f"{place.file}: {key}")
+    if (invalid := sum(planted.get("invalid", {}).values())) > 1 + 1e-9:
+        raise ConfigError(
+            f"{place.file}: {key}.invalid: the shares add up to {invalid:g}; allowed: at most 1"
+        )
+    if not any(planted.get("position_weights", [1])):
+        raise ConfigError(f"{place.file}: {key}.position_weights: all are 0; at least one must be more")
     if norms is None:
         return {"planted": planted}
     file = load_planted(files, norms)
-    found = {name: file[name] for name in ("thresholds", "coefficients", "other_levels_sd") if name in file}
-    return {"planted": {**found, **{name: value for name, value in planted.items() if name != "norms"}}}
-
-
-def _check_shares(planted: Mapping[str, Any], place: str) -> None:
-    invalid = sum(planted.get("invalid", {}).values())
-    if invalid > 1 + 1e-9:
-        raise ConfigError(f"{place}.invalid: the shares add up to {invalid:g}; allowed: at most 1")
-    if not any(planted.get("position_weights", [1])):
-        raise ConfigError(f"{place}.position_weights: all are 0; at least one must be more")
+    stated = {name: file[name] for name in ("thresholds", "coefficients", "other_levels_sd") if name in file}
+    return {"planted": {**stated, **{name: value for name, value in planted.items() if name != "norms"}}}
 
 
 ENGINE = EngineKind(

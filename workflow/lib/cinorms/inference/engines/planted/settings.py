@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.settings import EntrySettings
+from cinorms.inference.settings import Described, EntrySettings
 from cinorms.planted.respondents import Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
@@ -24,94 +24,50 @@ class Invalid(Value):
     empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
 
 
-class Trace(Value):
+class Trace(Described):
     """Lengths of traces in arms with `reasoning`; a planted trace has no words."""
 
-    fill: Number = Field(
-        default=Traces.fill,
-        gt=0,
-        le=10,
-        description="Median length of a trace as a share of the arm's budget.",
-    )
-    spread: Number = Field(
-        default=Traces.spread, ge=0, le=5, description="Standard deviation of the logarithm of the lengths."
-    )
-    bias: Number = Field(
-        default=Traces.bias,
-        ge=0,
-        le=100,
-        description="What 1,000 tokens of a trace add to position_share.",
-    )
-    unanswered: Number = Field(
-        default=Traces.unanswered,
-        ge=0,
-        le=1,
-        description="Share of the traces cut short by the budget that no answer follows.",
-    )
+    fill: Number = Field(default=Traces.fill, gt=0, le=10)
+    """Median length of a trace as a share of the arm's budget."""
+    spread: Number = Field(default=Traces.spread, ge=0, le=5)
+    """Standard deviation of the logarithm of the lengths."""
+    bias: Number = Field(default=Traces.bias, ge=0, le=100)
+    """What 1,000 tokens of a trace add to position_share."""
+    unanswered: Number = Field(default=Traces.unanswered, ge=0, le=1)
+    """Share of the traces cut short by the budget that no answer follows."""
 
 
-class Planted(Value):
+class Planted(Described):
     """What is planted in the respondent."""
 
-    norms: LeftOut[str] = Field(
-        default=None, description="Name of a file of coefficients in resources/planted."
-    )
-    shift: Number = Field(
-        default=Respondent.shift,
-        ge=-100,
-        le=100,
-        description="Added to the acceptability of every flow, in logits.",
-    )
-    scale: Number = Field(
-        default=Respondent.scale,
-        ge=0,
-        le=100,
-        description="Factor for all coefficients; below 1, the respondent distinguishes flows less.",
-    )
-    template_sd: Number = Field(
-        default=Respondent.template_sd,
-        ge=0,
-        le=100,
-        description="Standard deviation of the effects of the templates, in logits.",
-    )
-    noise: Number = Field(
-        default=Respondent.noise,
-        ge=0,
-        le=100,
-        description="Scale of the logistic noise of single answers, in logits.",
-    )
-    position_share: Number = Field(
-        default=Respondent.position_share,
-        ge=0,
-        le=1,
-        description="Share of answers that depend on the position of the option, not on the flow.",
-    )
+    norms: LeftOut[str] = None
+    """Name of a file of coefficients in resources/planted."""
+    shift: Number = Field(default=Respondent.shift, ge=-100, le=100)
+    """Added to the acceptability of every flow, in logits."""
+    scale: Number = Field(default=Respondent.scale, ge=0, le=100)
+    """Factor for all coefficients; below 1, the respondent distinguishes flows less."""
+    template_sd: Number = Field(default=Respondent.template_sd, ge=0, le=100)
+    """Standard deviation of the effects of the templates, in logits."""
+    noise: Number = Field(default=Respondent.noise, ge=0, le=100)
+    """Scale of the logistic noise of single answers, in logits."""
+    position_share: Number = Field(default=Respondent.position_share, ge=0, le=1)
+    """Share of answers that depend on the position of the option, not on the flow."""
     position_weights: tuple[Weight, ...] = Field(
-        default=Respondent.position_weights,
-        min_length=5,
-        max_length=5,
-        description="Weights of the five positions, first to last, for those answers.",
+        default=Respondent.position_weights, min_length=5, max_length=5
     )
-    verbose: Number = Field(
-        default=Respondent.verbose,
-        ge=0,
-        le=1,
-        description="Share of valid answers that are inside a longer text.",
-    )
+    """Weights of the five positions, first to last, for those answers."""
+    verbose: Number = Field(default=Respondent.verbose, ge=0, le=1)
+    """Share of valid answers that are inside a longer text."""
     invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
-    unrepeatable: Number = Field(
-        default=Respondent.unrepeatable,
-        ge=0,
-        le=1,
-        description="Share of the answers that are another level when the arm is asked again (repeat).",
-    )
+    unrepeatable: Number = Field(default=Respondent.unrepeatable, ge=0, le=1)
+    """Share of the answers that are another level when the arm is asked again (repeat)."""
     trace: LeftOut[Trace] = Field(default=None, description=str(Trace.__doc__))
-    control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = Field(
-        default=None, description="A negative control instead of norms."
-    )
+    control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
+    """A negative control instead of norms."""
 
 
 class PlantedSettings(EntrySettings):
     """A respondent with known norms."""
 
-    planted: Planted = Field(description="What is planted in the respondent.")
+    planted: Planted
+    """What is planted in the respondent."""

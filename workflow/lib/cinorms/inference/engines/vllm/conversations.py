@@ -1,19 +1,121 @@
-"""What the model is asked about one prompt: for its text, or for the probability of each option."""
+"""What the model is asked about one prompt, for its text or for the probability of each option, and in which order.
+
+vLLM is fed continuously: as soon as a prompt is finished the next one goes in, and none waits for a whole batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from itertools import count
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.inference.engines.vllm.option_trie import LEAST_MASS, OptionTrie
-from cinorms.inference.engines.vllm.stream import Request
+from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.spec import OFF, Spec
+
+Floats = npt.NDArray[np.float64]
+Ways = tuple[tuple[int, ...], ...]
+
+#: A branch that less than this much of the probability enters is not followed, which halves the work. An
+#: option loses at most this per spelling: nothing that a table shows.
+LEAST_MASS = 1e-5
+#: Requests that vLLM has at once: enough to keep a GPU busy, few enough that its front end does not slow down.
+IN_FLIGHT = 4_096
+
+
+@dataclass(frozen=True)
+class OptionTrie:
+    """Token sequences (``ways``), each spelling the option of the same place in ``options``.
+
+    The options of a scale share their first tokens ("strongly", "somewhat"), so no single token can tell them
+    apart. All spellings of all options form a trie; the probability of an option is the sum over its
+    spellings of the product of its tokens' probabilities along the branch. No spelling is the beginning of
+    another, so these are probabilities of events that exclude each other: *the answer begins with this
+    option*. The rest to 1 is the mass outside the options.
+    """
+
+    ways: Ways
+    options: tuple[int, ...]
+    n_options: int
+
+    @classmethod
+    def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
+        """Build the trie from the ways to write each option; ``None`` is a way that cannot be written.
+
+        Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
+        """
+        options_by_way: dict[tuple[int, ...], int] = {}
+        for number, (option, spelled) in enumerate(written.items()):
+            ways = {way for way in spelled if way}
+            if not ways:
+                raise ConfigError(
+                    f"model {model!r}: its tokenizer cannot write {option!r} after the prompt; "
+                    "use readout: text"
+                )
+            options_by_way |= dict.fromkeys(sorted(ways), number)
+        for way in options_by_way:
+            if any(way[:length] in options_by_way for length in range(1, len(way))):
+                raise ConfigError(
+                    f"model {model!r}: one option is the beginning of another; use readout: text"
+                )
+        return cls(tuple(options_by_way), tuple(options_by_way.values()), len(written))
+
+    @cached_property
+    def following(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Every inner node (the tokens up to it) with the tokens that follow it."""
+        nodes: dict[tuple[int, ...], dict[int, None]] = {}
+        for way in self.ways:
+            for length, token in enumerate(way):
+                nodes.setdefault(way[:length], {})[token] = None
+        return {node: tuple(following) for node, following in nodes.items()}
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest way."""
+        return max(map(len, self.ways))
+
+
+def spellings(option: str) -> list[str]:
+    """Return how an answer may write ``option``: as shown or with a capital, after a space or not."""
+    capital = option[:1].upper() + option[1:]
+    return [option, " " + option, capital, " " + capital]
+
+
+def split_mass(p_options: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the probabilities of the options normalised to 1, and the mass outside them.
+
+    Where all options together have no probability, the normalised ones are missing (NaN).
+    """
+    p = np.asarray(p_options, dtype=np.float64)
+    inside = p.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return p / np.where(inside > 0, inside, np.nan), np.clip(1 - inside[..., 0], 0, 1)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Tokens to go on from, and how."""
+
+    ids: Ids
+    sampling: Any
+    #: What the conversation that asks needs to know of it when the output comes.
+    about: Any = None
+
+
+class Conversation(Protocol):
+    """What is asked of the model about one prompt: a request, or several that follow from one another."""
+
+    def first(self) -> Request:
+        """Return the first request."""
+
+    def take(self, about: Any, output: Any) -> Sequence[Request]:
+        """Take the output of the request ``about``; return those that follow from it."""
 
 
 def of_one_request(max_tokens: int) -> dict[str, Any]:
@@ -126,21 +228,19 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Closing:
-    """The mark that ends a trace: as text, as tokens, and the tokens that are written where the budget cuts it."""
+    """How a trace ends: at its budget or at the mark, as text, as tokens, and as it is written where it is cut."""
 
+    tokeniser: Tokeniser
+    budget: int
     text: str
     ids: tuple[int, ...]
     written: tuple[int, ...]
 
     @classmethod
     def of(cls, reasoning: Reasoning, tokeniser: Tokeniser) -> Closing:
-        """Return the closing mark of a model."""
+        """Return how the traces of a model end."""
         mark = reasoning.end.strip()
-        return cls(mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
-
-    def is_it(self, stop_reason: int | str | None) -> bool:
-        """Tell whether vLLM stopped at the mark, and not at a token that ends the model's turn."""
-        return stop_reason == (self.ids[0] if len(self.ids) == 1 else self.text)
+        return cls(tokeniser, reasoning.budget, mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
 
     def stops(self) -> dict[str, Any]:
         """Return the settings under which vLLM stops after the mark: by its token if it is one, else by its text."""
@@ -148,13 +248,13 @@ class Closing:
             return {"stop_token_ids": list(self.ids), "detokenize": False}
         return {"stop": [self.text], "detokenize": True, "include_stop_str_in_output": True}
 
-    def before(self, written: list[int], tokeniser: Tokeniser) -> list[int]:
+    def before(self, written: list[int]) -> list[int]:
         """Return the tokens before the mark that closes the trace."""
         if len(self.ids) == 1:
             return written[:-1]
         # The mark may begin within a token: count back until it is not there any more.
         for n in range(len(written) - 1, -1, -1):
-            if self.text in tokeniser.decode([written[n:]])[0]:
+            if self.text in self.tokeniser.decode([written[n:]])[0]:
                 return written[:n]
         return written
 
@@ -170,18 +270,10 @@ class TextTalk:
     """
 
     def __init__(
-        self,
-        at: int,
-        ids: Ids,
-        spec: Spec,
-        seed: int | None,
-        budget: int = 0,
-        closing: Closing | None = None,
-        tokeniser: Tokeniser | None = None,
+        self, at: int, ids: Ids, spec: Spec, seed: int | None, closing: Closing | None = None
     ) -> None:
         self.at, self.ids = at, ids
-        self._spec, self._seed, self._budget = spec, seed, budget
-        self._closing, self._tokeniser = closing, tokeniser
+        self._spec, self._seed, self._closing = spec, seed, closing
         #: Tokens of the trace, without the mark that closes it.
         self.trace_ids: Sequence[int] = ()
         self.trace_status = "whole" if closing else "none"
@@ -198,26 +290,27 @@ class TextTalk:
         """Return the request for the trace, or for the answer where none is asked for."""
         if self._closing is None:
             return self._answer(self.ids, self._seed)
-        return Request(self.ids, self._sampling(self._budget, self._seed, self._closing.stops()), "trace")
+        stops = self._closing.stops()
+        return Request(self.ids, self._sampling(self._closing.budget, self._seed, stops), "trace")
 
     def take(self, about: str, output: Any) -> Sequence[Request]:
         """Take the trace, and ask for the answer; or take the answer."""
         if about == "answer":
             self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
             return ()
-        assert self._closing is not None
-        assert self._tokeniser is not None
+        closing = self._closing
+        assert closing is not None
         written = [int(i) for i in output.token_ids]
         self._n_written = len(written)
-        if output.finish_reason == "stop" and self._closing.is_it(output.stop_reason):
-            self.trace_ids, context = self._closing.before(written, self._tokeniser), written
+        stopped = output.finish_reason == "stop"
+        # At the mark, and not at a token that ends the model's turn.
+        if stopped and output.stop_reason == (closing.ids[0] if len(closing.ids) == 1 else closing.text):
+            self.trace_ids, context = closing.before(written), written
         else:
             self.trace_status = "cut" if output.finish_reason == "length" else "unclosed"
-            ended = (
-                output.finish_reason == "stop" and written[-1:] and self._tokeniser.is_special(written[-1])
-            )
+            ended = stopped and written and written[-1] in closing.tokeniser.tokenizer.all_special_ids
             self.trace_ids = written[:-1] if ended else written
-            context = [*self.trace_ids, *self._closing.written]
+            context = [*self.trace_ids, *closing.written]
         ids = np.append(self.ids, np.asarray(context, dtype=np.int32))
         # Another seed: the draws of the answer are not those of the beginning of the trace.
         return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
@@ -235,3 +328,56 @@ class TextTalk:
             **further,
             **of_one_request(max_tokens),
         )
+
+
+C = TypeVar("C", bound=Conversation)
+
+
+def talk(
+    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[int], None]
+) -> Iterator[C]:
+    """Yield each conversation when it is finished, while further ones go on.
+
+    They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
+    What follows from an earlier one goes first, so that conversations of several requests end one after another and not
+    all at the end. ``between_steps`` receives how many prompts the model has read so far.
+    """
+    engine = llm.llm_engine
+    #: By the names of the requests under way; by conversation: its place, how many requests it has under way.
+    under_way: dict[str, tuple[C, Any]] = {}
+    begun_as: dict[int, int] = {}
+    n_open: Counter[int] = Counter()
+    unread: set[int] = set()
+    numbers = count()
+
+    def add(conversation: C, request: Request) -> None:
+        key = str(next(numbers))
+        prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
+        engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)])
+        under_way[key] = (conversation, request.about)
+        n_open[id(conversation)] += 1
+
+    n_begun, more = 0, True
+    while more or under_way:
+        while more and len(under_way) < in_flight:
+            begun = next(conversations, None)
+            if begun is None:
+                more = False
+                continue
+            begun_as[id(begun)] = n_begun
+            unread.add(id(begun))
+            n_begun += 1
+            add(begun, begun.first())
+        for output in engine.step():
+            conversation, about = under_way[output.request_id]
+            unread.discard(id(conversation))  # something came back: its prompt was read
+            if not output.finished:
+                continue
+            del under_way[output.request_id]
+            for request in conversation.take(about, output.outputs[0]):
+                add(conversation, request)
+            n_open[id(conversation)] -= 1
+            if not n_open[id(conversation)]:
+                del n_open[id(conversation)], begun_as[id(conversation)]
+                yield conversation
+        between_steps(n_begun - len(unread))

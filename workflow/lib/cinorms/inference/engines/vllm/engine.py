@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.checkpoints import in_wheels
-from cinorms.inference.engine_kind import Engine, EngineKind, Needs, RegistryPlace, stated
+from cinorms.inference.engine_kind import (
+    Engine,
+    EngineKind,
+    Finding,
+    ModelCheck,
+    Needs,
+    RegistryPlace,
+    Surroundings,
+    error,
+    stated,
+    warning,
+)
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
-from cinorms.inference.preflight import AskedModel, Finding, ModelCheck, Surroundings, error, warning
 from cinorms.inference.spec import Asked, Spec
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
+    from cinorms.inference.model_entry import ModelEntry
     from cinorms.inference.settings import EntrySettings
 
 #: Where vLLM is without conda.
@@ -70,8 +81,8 @@ def tokens_per_minute(settings: VllmSettings) -> float:
 
 def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
-    found = {name: spec.identity.get(name) for name in LOADED}
-    return {**found, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
+    settings = {name: spec.identity.get(name) for name in LOADED}
+    return {**settings, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
 
 
 def _settings() -> type[EntrySettings]:
@@ -113,7 +124,7 @@ def _origin(entry: Mapping[str, Any]) -> str:
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
 
 
-def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -> Iterator[Finding]:
+def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[Finding]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
     installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)
@@ -126,7 +137,8 @@ def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -
         return
     if on_cpu and not surroundings.cluster:
         for entry in entries:
-            if entry.settings.batch_invariant:
+            settings: Any = entry.settings
+            if settings.batch_invariant:
                 yield error(f"{entry.name}: {NOT_ON_CPU}")
     if surroundings.cluster or on_cpu:
         return
@@ -142,16 +154,16 @@ def look_at_machine(entries: Sequence[AskedModel], surroundings: Surroundings) -
 
 def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
     """Return how many GPUs a program started here would see."""
-    found = len(list(devices.glob("nvidia[0-9]*")))
-    if not found and (devices / "kfd").exists():  # AMD
-        found = len(list((devices / "dri").glob("render*")))
+    n_gpus = len(list(devices.glob("nvidia[0-9]*")))
+    if not n_gpus and (devices / "kfd").exists():  # AMD
+        n_gpus = len(list((devices / "dri").glob("render*")))
     for name in HIDING:
         if name in environment:
             shown = [
                 part for part in environment[name].split(",") if part.strip() not in ("", "-1", "NoDevFiles")
             ]
-            found = min(found, len(shown))
-    return found
+            n_gpus = min(n_gpus, len(shown))
+    return n_gpus
 
 
 def _find_vllm(folder: Path) -> tuple[bool, bool]:
@@ -165,7 +177,7 @@ def _find_vllm(folder: Path) -> tuple[bool, bool]:
         installed = any(Path(place, "vllm").is_dir() for place in places)
     else:
         places, installed = sys.path, find_spec("vllm") is not None
-    torch = [each.version for each in metadata.distributions(name="torch", path=places)]
+    torch = [distribution.version for distribution in metadata.distributions(name="torch", path=places)]
     return installed, any("cpu" in version for version in torch)
 
 

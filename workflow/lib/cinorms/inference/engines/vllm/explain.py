@@ -62,23 +62,20 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
     for text in ("\n".join(chain), output if elsewhere else ""):
         for pattern, advice in KNOWN.items():
-            if found := re.search(pattern, text):
-                line = _line_around(text, found.start())
-                return _message(model, line, advice)
-    return _message(model, chain[0].splitlines()[0], "the log has the rest")
+            if match := re.search(pattern, text):
+                line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+                # vLLM's processes begin their lines with who and when.
+                line = re.sub(
+                    r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line
+                )
+                return _stopped(model, line.strip(), advice)
+    return _stopped(model, chain[0].splitlines()[0], "the log has the rest")
 
 
-def _message(model: str, line: str, advice: str) -> EngineError:
+def _stopped(model: str, line: str, advice: str) -> EngineError:
     return EngineError(
         f"model {model!r}: vLLM stopped ({line[:300]}); {advice}. Every response so far is in the journal"
     )
-
-
-def _line_around(text: str, place: int) -> str:
-    start = text.rfind("\n", 0, place) + 1
-    line = text[start:].partition("\n")[0]
-    # vLLM's processes begin their lines with who and when.
-    return re.sub(r"^(\([^)]*\)\s*)?((ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]*\]\s*)?", "", line).strip()
 
 
 def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> str | None:
@@ -87,12 +84,12 @@ def check_quantisation(config: Mapping[str, Any], stated: str, model: str) -> st
     Raises ``EngineError`` where the registry says something else than the checkpoint: the model would be
     filed under a wrong quantisation.
     """
-    found = str((config.get("quantization_config") or {}).get("quant_method") or "none")
-    same = {"compressed-tensors": found, "fbgemm_fp8": "fp8"}.get(found, found)
-    if found != "none":
-        if same != stated and found != "compressed-tensors":
+    method = str((config.get("quantization_config") or {}).get("quant_method") or "none")
+    same = {"compressed-tensors": method, "fbgemm_fp8": "fp8"}.get(method, method)
+    if method != "none":
+        if same != stated and method != "compressed-tensors":
             raise EngineError(
-                f"model {model!r}: its checkpoint is quantised with {found}, its entry in config/models.yaml "
+                f"model {model!r}: its checkpoint is quantised with {method}, its entry in config/models.yaml "
                 f"says `quantisation: {stated}`; correct the entry"
             )
         return None

@@ -19,16 +19,18 @@ from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine_kind import Handover, Keep
 from cinorms.inference.engines.vllm.conversations import (
+    IN_FLIGHT,
     Closing,
     OptionTalk,
+    OptionTrie,
     Reasoning,
     TextTalk,
+    spellings,
+    talk,
 )
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
-from cinorms.inference.engines.vllm.option_trie import OptionTrie, spellings
-from cinorms.inference.engines.vllm.stream import IN_FLIGHT, Progress, talk
-from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.processes import ProcessOutput, stop_between_steps
+from cinorms.inference.engines.vllm.tokenise import Tokeniser
+from cinorms.inference.processes import process_output, stop_between_steps
 from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
 
@@ -64,8 +66,6 @@ class VllmEngine:
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
         self._reasoning = Reasoning.of(spec)
-        #: The most tokens that a trace may have.
-        self._budget = self._reasoning.budget if self._reasoning else 0
         self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
@@ -76,168 +76,141 @@ class VllmEngine:
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
         # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
-        trusted = bool(identity.get("trust_remote_code"))
-        job_state.current().doing("preparing the prompts")
-        if self._tokeniser is None:
-            variables = self._reasoning.variables() if self._reasoning else None
-            self._tokeniser = Tokeniser.load(folder, identity["wrap"], model, trusted, variables)
-        tokeniser = self._tokeniser
-        texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
-        if self._reasoning:
-            texts = [self._reasoning.begun(text) for text in texts]
-        prompts = tokeniser.ids(texts)
-        trie = self._trie(tokeniser, texts[0]) if self.spec.readout == "options" else None
-        self._check_length(prompts, folder, trie)
-        with ProcessOutput() as output:
+        job_state.current().note(doing="preparing the prompts")
+        talks = self._talks(questions, todo, folder)
+        with process_output() as last_lines:
             try:
                 llm = self._load(folder)
-                self._ask_all(llm, tokeniser, questions, todo, prompts, trie, keep)
+                if questions.spec.repeat != _LAST_REPEAT["repeat"]:
+                    # Each asking computes its prompts itself: the cache would give it what another one has computed.
+                    llm.reset_prefix_cache()
+                    _LAST_REPEAT["repeat"] = questions.spec.repeat
+                self._talk(llm, talks, len(todo), len(questions.grid) - len(todo), keep)
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
                 _LOADED.clear()
-                raise explain(error, model, output.text()) from error
+                raise explain(error, model, last_lines()) from error
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
         return {**self._facts, **self._counts}
 
-    def _ask_all(
+    def _talks(self, questions: Questions, todo: npt.NDArray[np.int64], folder: Path) -> Iterator[PromptTalk]:
+        """Return what is asked about each prompt, in the order of ``todo``."""
+        spec, identity, reasoning = self.spec, self.spec.identity, self._reasoning
+        if self._tokeniser is None:
+            trusted = bool(identity.get("trust_remote_code"))
+            variables = reasoning.variables() if reasoning else None
+            self._tokeniser = Tokeniser.load(folder, identity["wrap"], spec.model, trusted, variables)
+        tokeniser = self._tokeniser
+        texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
+        if reasoning:
+            texts = [reasoning.begun(text) for text in texts]
+        prompts = tokeniser.ids(texts)
+        longest = max(map(len, prompts))
+        if spec.readout == "options":
+            options = spec.answer_scale.options
+            # Each option as it can follow prompts that end like the first.
+            written = {o: [tokeniser.continuation(texts[0], how) for how in spellings(o)] for o in options}
+            trie = OptionTrie.of(written, spec.model)
+            self._check_length(longest, trie.depth, folder)
+            return (OptionTalk(at, ids, trie) for at, ids in zip(todo.tolist(), prompts, strict=True))
+        closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
+        most = spec.max_tokens + (closing.budget + len(closing.written) if closing else 0)
+        self._check_length(longest, most, folder, traced=closing is not None)
+        seeds: Sequence[int | None] = [None] * len(prompts)
+        if spec.temperature:
+            # A seed for each prompt, a pure function of the study's seed and the prompt's key: the answer does not
+            # depend on what else is in the batch. 31 bits: some samplers take no more.
+            bits = draw_bits("sampling", spec.seed, *as_numbers(questions.prompts[todo]))
+            seeds = (bits >> np.uint64(33)).tolist()
+        asked = zip(todo.tolist(), prompts, seeds, strict=True)
+        return (TextTalk(at, ids, spec, seed, closing) for at, ids, seed in asked)
+
+    def _talk(
         self,
         llm: Any,
-        tokeniser: Tokeniser,
-        questions: Questions,
-        todo: npt.NDArray[np.int64],
-        prompts: list[Ids],
-        trie: OptionTrie | None,
+        talks: Iterator[PromptTalk],
+        n_asked: int,
+        n_known: int,
         keep: Keep,
     ) -> None:
-        started = time.monotonic()
-        done = len(questions.grid) - len(todo)
-        progress = Progress(len(questions.grid), done)
-        handover: Handover[PromptTalk] = Handover(
-            lambda finished: keep(self._replies(tokeniser, finished)), self._chunk
-        )
-        talks = self._conversations(tokeniser, questions, todo, prompts, trie)
-        if questions.spec.repeat != _LAST_REPEAT["repeat"]:
-            # Each asking computes its prompts itself: the cache would give it what another one has computed.
-            llm.reset_prefix_cache()
-            _LAST_REPEAT["repeat"] = questions.spec.repeat
+        """Have ``talks``, and ``keep`` the replies by time; ``n_known`` questions have a reply already."""
+        started, state = time.monotonic(), job_state.current()
+        handover: Handover[PromptTalk] = Handover(lambda finished: keep(self._replies(finished)), self._chunk)
+        n_before = self._counts["prompts"]
         with stop_between_steps() as leave_if_told:
 
             def between_steps(n_read: int) -> None:
-                progress.look(n_read)
+                if self._counts["prompts"] == n_before:
+                    state.note(doing=f"{n_known + n_read:,} prompts read")
                 handover.look()
                 leave_if_told()
 
             try:
-                for conversation in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
+                for finished in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
                     self._counts["prompts"] += 1
-                    self._counts["input_tokens"] += len(conversation.ids)
-                    self._counts["output_tokens"] += conversation.n_output_tokens
-                    progress.answered()
-                    handover.add(conversation)
+                    self._counts["input_tokens"] += len(finished.ids)
+                    self._counts["output_tokens"] += finished.n_output_tokens
+                    state.count()
+                    handover.add(finished)
             finally:  # also when the job must stop
                 handover.flush()
-                progress.close()
-        self._facts["prompts_per_second"] = round(len(todo) / (time.monotonic() - started), 1)
+        self._facts["prompts_per_second"] = round(n_asked / (time.monotonic() - started), 1)
 
-    def _conversations(
-        self,
-        tokeniser: Tokeniser,
-        questions: Questions,
-        todo: npt.NDArray[np.int64],
-        prompts: Sequence[Ids],
-        trie: OptionTrie | None,
-    ) -> Iterator[PromptTalk]:
-        """Yield what is asked about each prompt, in the order of ``todo``."""
-        if trie:
-            for at, ids in zip(todo.tolist(), prompts, strict=True):
-                yield OptionTalk(at, ids, trie)
-            return
-        # A seed for each prompt: the answer does not depend on what else is in the batch.
-        seeds: Sequence[int | None] = self._seeds(questions, todo) or [None] * len(prompts)
-        reasoning = self._reasoning
-        closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
-        for at, ids, seed in zip(todo.tolist(), prompts, seeds, strict=True):
-            yield TextTalk(at, ids, self.spec, seed, self._budget, closing, tokeniser)
-
-    def _replies(self, tokeniser: Tokeniser, finished: Sequence[PromptTalk]) -> pd.DataFrame:
+    def _replies(self, finished: Sequence[PromptTalk]) -> pd.DataFrame:
         """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
+        assert self._tokeniser is not None
         columns: dict[str, Any] = {
-            "at": np.array([each.at for each in finished], dtype=np.int64),
-            "n_prompt_tokens": [len(each.ids) for each in finished],
+            "at": np.array([talk.at for talk in finished], dtype=np.int64),
+            "n_prompt_tokens": [len(talk.ids) for talk in finished],
         }
-        texts = [each for each in finished if isinstance(each, TextTalk)]
+        texts = [talk for talk in finished if isinstance(talk, TextTalk)]
         if texts:
             columns |= {
-                "text": tokeniser.decode([each.token_ids for each in texts]),
-                "finish_reason": [each.finish_reason for each in texts],
-                "n_output_tokens": [each.n_output_tokens for each in texts],
+                "text": self._tokeniser.decode([talk.token_ids for talk in texts]),
+                "finish_reason": [talk.finish_reason for talk in texts],
+                "n_output_tokens": [talk.n_output_tokens for talk in texts],
             }
         else:
-            options = [each.probabilities() for each in finished if isinstance(each, OptionTalk)]
+            options = [talk.probabilities() for talk in finished if isinstance(talk, OptionTalk)]
             nothing = pd.Series([None] * len(finished), dtype=object)
             columns |= {"text": nothing, "finish_reason": "stop", "n_output_tokens": 0, "p_options": options}
         if self._reasoning:
             columns |= {
-                "n_trace_tokens": [len(each.trace_ids) for each in texts] or 0,
-                "trace_status": [each.trace_status for each in texts] or "none",
+                "n_trace_tokens": [len(talk.trace_ids) for talk in texts] or 0,
+                "trace_status": [talk.trace_status for talk in texts] or "none",
             }
             if texts and not self._reasoning.off:
-                columns["trace"] = tokeniser.decode([each.trace_ids for each in texts])
+                columns["trace"] = self._tokeniser.decode([talk.trace_ids for talk in texts])
         return pd.DataFrame(columns)
 
-    def _trie(self, tokeniser: Tokeniser, text: str) -> OptionTrie:
-        """Return the trie of the scale's options as they can follow prompts that end like ``text``."""
-        options = self.spec.answer_scale.options
-        written = {o: [tokeniser.continuation(text, spelling) for spelling in spellings(o)] for o in options}
-        return OptionTrie.of(written, self.spec.model)
-
-    def _seeds(self, questions: Questions, at: npt.NDArray[np.int64]) -> list[int] | None:
-        """Return the seed of each answer: a pure function of the study's seed and the prompt's key."""
-        if not self.spec.temperature:
-            return None
-        bits = draw_bits("sampling", self.spec.seed, *as_numbers(questions.prompts[at]))
-        return [int(bit) for bit in bits >> np.uint64(33)]  # 31 bits: some samplers take no more
-
-    def _check_length(self, prompts: Sequence[Ids], folder: Path, trie: OptionTrie | None) -> None:
+    def _check_length(self, longest: int, answer: int, folder: Path, traced: bool = False) -> None:
         """Insist that every prompt and its answer fit: vLLM would cut the answer short without a word."""
-        longest = max(len(ids) for ids in prompts)
-        trace = self._budget
-        answer = trie.depth if trie else self.spec.max_tokens + trace
-        limit = read_config(folder).get("max_position_embeddings")
-        if trace and self._tokeniser:  # and what closes it
-            assert self._reasoning is not None
-            answer += len(Closing.of(self._reasoning, self._tokeniser).written)
-        needed = longest + answer
-        model = f"model {self.spec.model!r}"
+        needed, limit = longest + answer, read_config(folder).get("max_position_embeddings")
         written, shorten = "an answer", "max_tokens"
-        if trace:
+        if traced:
             written, shorten = "an answer with its trace", "max_tokens or the budget"
-        place = f"{model}: the longest prompt has {longest} tokens and {written} may have {answer}"
+        problem = f"model {self.spec.model!r}: the longest prompt has {longest} tokens and {written} may have {answer}"
         if limit and needed > limit:
             raise ConfigError(
-                f"{place}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
+                f"{problem}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
             )
         if needed > self._max_model_len:
             raise ConfigError(
-                f"{place}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
+                f"{problem}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
                 f"set it to {needed} or more"
             )
 
     def _load(self, folder: Path) -> Any:
         """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
         started = time.monotonic()
-        variables = {
-            "VLLM_NO_USAGE_STATS": "1",
-            "VLLM_DO_NOT_TRACK": "1",
-            "TOKENIZERS_PARALLELISM": "true",
-            # Spawned processes import the job's module, which makes them end with the job.
-            "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
-        }
-        for name, value in variables.items():
-            os.environ.setdefault(name, value)
+        for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK"):
+            os.environ.setdefault(name, "1")
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        # Spawned processes import the job's module, which makes them end with the job.
+        os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
         # The spec decides, whatever the environment says: replies are filed under it.
         invariant = bool(self.spec.identity.get("batch_invariant"))
         os.environ[BATCH_INVARIANT] = str(int(invariant))
@@ -256,7 +229,7 @@ class VllmEngine:
         key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:
             return _LOADED[key]
-        job_state.current().doing("loading the checkpoint")
+        job_state.current().note(doing="loading the checkpoint")
         _LOADED.clear()
         llm = _LOADED[key] = LLM(model=str(folder), **settings)
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
@@ -267,6 +240,7 @@ class VllmEngine:
 def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu: bool) -> dict[str, Any]:
     """Return vLLM's settings for loading the checkpoint of ``spec`` in ``folder``."""
     settings: dict[str, Any] = {"tensor_parallel_size": gpus}
+    dtype, quantisation = spec.identity.get("dtype", "auto"), spec.identity.get("quantisation", "none")
     if on_cpu:
         settings = {
             "enforce_eager": True,
@@ -275,14 +249,16 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
             "block_size": 32,  # the default there, 128, is longer than most prompts: nothing would be reused
             "kv_cache_memory_bytes": CPU_CACHE,
         }
+        if dtype == "auto":  # which takes bfloat16 even of a CPU that has no instructions for it
+            import torch
+
+            dtype = "auto" if torch.cpu._is_avx512_bf16_supported() else "float32"
     return settings | {
-        "dtype": _dtype(spec.identity.get("dtype", "auto"), on_cpu),
-        "quantization": check_quantisation(
-            read_config(folder), spec.identity.get("quantisation", "none"), spec.model
-        ),
+        "dtype": dtype,
+        "quantization": check_quantisation(read_config(folder), quantisation, spec.model),
         "max_model_len": max_model_len,
         "enable_prefix_caching": True,
-        "scheduling_policy": "priority",  # `stream.talk` says which request goes first
+        "scheduling_policy": "priority",  # `talk` says which request goes first
         "seed": spec.seed,
         "trust_remote_code": bool(spec.identity.get("trust_remote_code")),
         # A checkpoint's own sampling defaults must not reach the answers unseen.
@@ -298,15 +274,6 @@ def _use_one_core_if_small(folder: Path) -> None:
     if sum(path.stat().st_size for path in folder.glob("*.safetensors")) < SMALL:
         os.environ["OMP_NUM_THREADS"] = "1"
         torch.set_num_threads(1)
-
-
-def _dtype(stated: str, on_cpu: bool) -> str:
-    """Return the type of the weights: "auto" takes bfloat16 even of a CPU that has no instructions for it."""
-    if stated != "auto" or not on_cpu:
-        return stated
-    import torch
-
-    return stated if torch.cpu._is_avx512_bf16_supported() else "float32"
 
 
 def import_vllm(model: str) -> tuple[Any, str, bool]:

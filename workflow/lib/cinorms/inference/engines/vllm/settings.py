@@ -17,30 +17,22 @@ class Reasoning(TraceMarks):
         description="Variable of the chat template that is true for reasoning and false for none (enable_thinking). "
         "Without it, none is an empty trace, written for the model.",
     )
-    effort_variable: LeftOut[str] = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Variable of the chat template that receives the effort as a word (reasoning_effort).",
-    )
+    effort_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Variable of the chat template that receives the effort as a word (reasoning_effort)."""
 
 
 class VllmSettings(ServedSettings):
     """A checkpoint that vLLM loads."""
 
-    gpus: int = Field(
-        default=1, ge=0, le=1024, description="GPUs that one copy of the model needs (tensor parallel)."
-    )
-    max_model_len: int = Field(
-        default=512, ge=64, le=100_000_000, description="Longest prompt plus answer, in tokens."
-    )
+    gpus: int = Field(default=1, ge=0, le=1024)
+    """GPUs that one copy of the model needs (tensor parallel)."""
+    max_model_len: int = Field(default=512, ge=64, le=100_000_000)
+    """Longest prompt plus answer, in tokens."""
     batch_invariant: bool = Field(
         default=False,
         description="Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only "
         "(docs/method/inference/repeats.md).",
     )
-    trust_remote_code: bool = Field(
-        default=False,
-        description="Whether code from the model's repository may run. "
-        "Leave it false unless you have read that code.",
-    )
+    trust_remote_code: bool = False
+    """Whether code from the model's repository may run. Leave it false unless you have read that code."""
     reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))

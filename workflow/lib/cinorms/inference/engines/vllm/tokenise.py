@@ -78,7 +78,7 @@ class Tokeniser:
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Return the token ids of every text of ``texts``."""
         literal = self._wrapper != "chat_template"
-        found: list[Ids] = []
+        tokens: list[Ids] = []
         for first in range(0, len(texts), _BLOCK):
             block = self.tokenizer(
                 list(texts[first : first + _BLOCK]),
@@ -86,17 +86,13 @@ class Tokeniser:
                 return_attention_mask=False,
                 return_token_type_ids=False,
             )["input_ids"]
-            found += [np.asarray(ids, dtype=np.int32) for ids in block]
-        return found
+            tokens += [np.asarray(ids, dtype=np.int32) for ids in block]
+        return tokens
 
     def mark(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a mark, as they stand inside an answer."""
-        found = self.tokenizer(text, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-        return tuple(int(i) for i in found)
-
-    def is_special(self, token: int) -> bool:
-        """Tell whether a token is one of the tokenizer's special tokens, such as the end of a turn."""
-        return token in self.tokenizer.all_special_ids
+        tokens = self.tokenizer(text, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+        return tuple(int(i) for i in tokens)
 
     def continuation(self, text: str, answer: str) -> tuple[int, ...] | None:
         """Return the tokens with which ``answer`` goes on after ``text``; none where they cannot.
@@ -127,10 +123,7 @@ class Tokeniser:
         frame = self._frames[roles]
         if frame is None or any(m["content"] != m["content"].strip() for m in chat):
             return self._render(chat)
-        parts = [frame[0]]
-        for message, after in zip(chat, frame[1:], strict=True):
-            parts += [message["content"], after]
-        return "".join(parts)
+        return _framed(frame, chat)
 
     def _frame(self, chat: Chat) -> list[str] | None:
         """Return the text before, between and after the messages; none where the template looks into them."""
@@ -143,8 +136,7 @@ class Tokeniser:
                 return None
             frame.append(before)
         frame.append(rest)
-        pieces = [part for m, before in zip(chat, frame, strict=False) for part in (before, m["content"])]
-        return frame if "".join([*pieces, rest]) == self._render(chat) else None
+        return frame if _framed(frame, chat) == self._render(chat) else None
 
     def _render(self, chat: Chat) -> str:
         try:
@@ -160,11 +152,15 @@ class Tokeniser:
                 f"{[m['role'] for m in chat]} ({error}); use layout: single and no system prompt"
             ) from error
         bos = self.tokenizer.bos_token
-        if bos and not text.startswith(bos) and self._adds_bos():
-            return str(bos) + text
+        if bos and not text.startswith(bos):
+            # Does the tokenizer by itself begin every text with its begin-of-text token?
+            ids = self.tokenizer("a")["input_ids"]
+            return str(bos) + text if ids and ids[0] == self.tokenizer.bos_token_id else text
         return text
 
-    def _adds_bos(self) -> bool:
-        """Tell whether the tokenizer by itself begins every text with its begin-of-text token."""
-        ids = self.tokenizer("a")["input_ids"]
-        return bool(ids) and ids[0] == self.tokenizer.bos_token_id
+
+def _framed(frame: Sequence[str], chat: Chat) -> str:
+    parts = [frame[0]]
+    for message, after in zip(chat, frame[1:], strict=True):
+        parts += [message["content"], after]
+    return "".join(parts)
