@@ -70,6 +70,26 @@ def test_norms_csv_and_the_parquet_file_say_the_same(demo: Path, results: Result
     assert ",True," not in text
 
 
+def test_a_tensor_has_each_norm_at_its_levels(results: Results) -> None:
+    model, other = results.study.models
+    tensor = results.tensor(model)
+    rows = results.norms[results.norms["model"] == model]
+    assert {"sender", "information_type", "recipient", "transmission_principle"} <= set(tensor.index.names)
+    for row in rows.iloc[::50].itertuples():
+        at = tuple(getattr(row, name) for name in tensor.index.names)
+        assert pd.isna(tensor[at]) if pd.isna(row.level) else tensor[at] == row.level
+    recipient = rows["recipient"].iloc[0]
+    assert (
+        tensor.xs(recipient, level="recipient").sum() == rows[rows["recipient"] == recipient]["level"].sum()
+    )
+    means = results.tensor(model, "main", of="mean") - results.tensor(other, of="mean")
+    assert len(means) == len(rows)
+    with pytest.raises(DataError, match=r"no column 'meen'.*mean"):
+        results.tensor(model, of="meen")
+    with pytest.raises(DataError, match="there is no model 'gpt'"):
+        results.tensor("gpt")
+
+
 def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, results: Results) -> None:
     norms, figure = results.norms, results.figures["norms-held"]
     words = ACCEPTABILITY.options

@@ -1,7 +1,7 @@
 """Replication: the numbers that a paper prints, next to those of this study (`compare` in the study).
 
 Inputs: the tables that the printed numbers are compared with, resources/published
-Outputs: results/{study}/comparison.csv, results/{study}/index.html,
+Outputs: results/{study}/comparison.csv, results/{study}/sentences.csv, results/{study}/index.html,
          results/{study}/comparison.txt (the summary; only where all numbers match)
 
 A number that does not match fails only the last step, so that everything else can be looked at.
@@ -22,6 +22,7 @@ rule compare_numbers:
         ),
     output:
         comparison="results/{study}/comparison.csv",
+        sentences="results/{study}/sentences.csv",
         page="results/{study}/index.html",
     log:
         "logs/{study}/compare_numbers.log",
@@ -41,6 +42,7 @@ rule check_numbers:
         TABLES,
         FIGURES,
         comparison=f"{RESULTS}/comparison.csv",
+        sentences=f"{RESULTS}/sentences.csv",
         page=f"{RESULTS}/index.html",
     output:
         summary=f"{RESULTS}/comparison.txt",

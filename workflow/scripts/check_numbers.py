@@ -7,17 +7,27 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.logs import start_logging
 from cinorms.replication.comparison import mismatch_text, mismatches, summary_text
+from cinorms.replication.sentences import sentences_text, unexpected
 
 if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
     comparison = read_csv(snakemake.input.comparison, as_text=True)
-    summary = f"\nPrinted numbers, computed again\n{summary_text(comparison)}\n"
+    sentences = read_csv(snakemake.input.sentences, as_text=True)
+    texts = [summary_text(comparison), sentences_text(sentences)]
+    summary = "\n".join(["", "Printed numbers, computed again", *filter(None, texts), ""])
     print(summary, file=terminal, flush=True)
     print(summary)
     missed = mismatches(comparison)
     if len(missed):
         raise DataError(
             f"{len(missed)} printed numbers do not match ({snakemake.input.page} has all):\n{mismatch_text(comparison)}"
+        )
+    others = unexpected(sentences)
+    if len(others):
+        lines = others[["sentence", "model", "flow", "stated", "found"]].agg(": ".join, axis=1)
+        raise DataError(
+            f"{len(others)} cells of sentences do not come out as the release states "
+            f"({snakemake.input.sentences} has all):\n" + "\n".join(f"  {line}" for line in lines)
         )
     Path(snakemake.output.summary).write_text(summary, encoding="utf-8")

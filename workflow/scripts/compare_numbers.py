@@ -8,6 +8,7 @@ from cinorms.core.logs import start_logging
 from cinorms.core.sealing import read_tidy
 from cinorms.published.releases import load_release, read_numbers
 from cinorms.replication.comparison import compare, render, summary_text
+from cinorms.replication.sentences import compare_sentences, sentences_text
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
@@ -17,6 +18,8 @@ if __name__ == "__main__":
     computed = {Path(path).stem: read_tidy(path) for path in snakemake.input.tables}
     comparison = compare(read_numbers(release), computed, release.reaches)
     csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
-    page = render(release, comparison, snakemake.params.models)
+    sentences = compare_sentences(release, computed)
+    csv_tables.write(sentences, snakemake.output.sentences, csv_tables.SENTENCES)
+    page = render(release, comparison, sentences, snakemake.params.models)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
-    print(summary_text(comparison))
+    print(summary_text(comparison), sentences_text(sentences), sep="\n")

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.rounding import rounded
 from cinorms.core.validation import load_yaml
@@ -188,7 +189,8 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     assert comparison.rounded_twice(pd.concat([found, once]))["cell"].tolist() == ["one"]
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
-    text = comparison.render(release, pd.concat([found, beside, once, near]), ["m", "unknown"])
+    cells = pd.DataFrame([["5", "<i>S", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
+    text = comparison.render(release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"])
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
@@ -198,6 +200,8 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
         "two: printed 1.2, computed 1.3 (1.25)",
         "Table 2, one is printed as 0.18 and computed as 0.17497",
         "0 of its 1 numbers would be printed differently",
+        "0 of 1 cells hold",
+        "Section 5: &lt;i&gt;S: 0 of 1 hold",
         "exact maximum likelihood",
     ):
         assert part in text

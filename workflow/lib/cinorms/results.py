@@ -138,6 +138,25 @@ class Results:
             raise DataError(f"model {model!r} was not asked in arm {arm!r}")
         return pd.concat([self._answers(*pair) for pair in pairs], ignore_index=True)
 
+    def tensor(self, model: str, arm: str | None = None, of: str = "level") -> pd.Series[Any]:
+        """Return the privacy bias of a model in an arm: its norm for every combination of the factors' levels.
+
+        The factors are the levels of the index, so ``tensor.xs("its manufacturer", level="recipient")`` is a slice, and
+        the difference of two slices or of two models' tensors is taken flow by flow. A flow without a norm is missing;
+        ``of="status"`` says why. ``of`` may be any other column of ``norms``, such as ``mean``. Default: the only arm.
+        """
+        arms = self._named("arm", arm, self.study.arms)
+        if len(arms) > 1:
+            raise DataError(f"this study has several arms; name one: {listing('', arms)}")
+        self._named("model", model, self.study.models)
+        rows = self.norms[(self.norms["arm"] == arms[0]) & (self.norms["model"] == model)]
+        if of not in rows:
+            raise DataError(f"norms have no column {of!r}; {listing(of, rows)}")
+        flows = self.flows(self.study.arms[arms[0]].dataset).set_index("flow", drop=False).loc[rows["flow"]]
+        factors = [name for name in flows if name not in _NO_FACTORS]
+        index = pd.MultiIndex.from_frame(flows[factors or ["flow"]])
+        return pd.Series(rows[of].to_numpy(), index=index, dtype=rows[of].dtype, name=of)
+
     def traces(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
         """Return the texts that a model wrote before its answers, to all ``flows`` of an arm or to those listed.
 

@@ -172,6 +172,22 @@ COMPARISON = CsvTable(
         "match": "yes, no, within reach (its last digit depends on the machine) or not counted.",
     },
 )
+SENTENCES = CsvTable(
+    "sentences",
+    "sentences.csv",
+    "Sentences of a paper about flows, compared with the norms of its published answers.",
+    ("sentence", "model", "flow"),
+    {
+        "section": "Section of the paper.",
+        "sentence": "The sentence, shortened.",
+        "model": "The model; two where the sentence says that they differ.",
+        "flow": "The flow, or how many flows a sentence about most of them has.",
+        "stated": "What the sentence says.",
+        "found": "The norm of the published answers, or the share of flows with one of the stated norms.",
+        "holds": "yes, no, or not counted (a sentence about most of its flows).",
+        "remark": "What the published answers say instead, where the release states that the sentence is a slip.",
+    },
+)
 CONTROL = CsvTable(
     "control",
     "control.csv",
@@ -210,6 +226,7 @@ CSV_TABLES = (
     AGREEMENT,
     CONTROL,
     COMPARISON,
+    SENTENCES,
     DICTIONARY,
 )
 

@@ -65,6 +65,37 @@ class Remark(Value):
     but: SomeText = Field(description="What the numbers say.")
 
 
+class Sentence(Value):
+    """A sentence of the paper about flows, as data."""
+
+    section: SomeText = Field(description="Section of the paper.")
+    says: SomeText = Field(description="The sentence, shortened.")
+    flows: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Factor -> levels: the flows that the sentence is about; all where it is left out."
+    )
+    others: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Factor -> levels that the sentence makes an exception of."
+    )
+    levels: Mapping[str, tuple[SomeText, ...]] = Field(
+        {}, description="Model -> the answer options one of which it holds for each of these flows."
+    )
+    opposite: tuple[SomeText, SomeText] | None = Field(
+        None, description="Two models whose norms are on different sides of the scale."
+    )
+    share: bool = Field(
+        False,
+        description="Whether the sentence is about most of its flows; their share is shown, not counted.",
+    )
+    but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
+
+
+class Sentences(Value):
+    """Sentences of the paper about flows."""
+
+    table: SomeText = Field(description="The study's analysis of kind flow_norms with the models' norms.")
+    rows: tuple[Sentence, ...] = Field(description="The sentences.")
+
+
 class ReleaseFile(Value):
     """The scored answers that the authors of a paper published, and the numbers that it prints; one may be missing."""
 
@@ -96,6 +127,9 @@ class ReleaseFile(Value):
         (),
         description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
         "settle.",
+    )
+    sentences: LeftOut[Sentences] = Field(
+        None, description="Sentences of the paper about flows, compared with the norms of the study."
     )
 
 
@@ -213,6 +247,7 @@ def read_numbers(release: Release) -> pd.DataFrame:
 
 
 def analyses_of(release: Release | None) -> list[str]:
-    """Return the analyses that the printed numbers of ``release`` are compared with, each once."""
+    """Return the analyses that the numbers and sentences of ``release`` are compared with, each once."""
     names = [] if release is None else read_numbers(release)["analysis"].tolist()
-    return list(dict.fromkeys(filter(None, names)))
+    about_flows = [release.sentences.table] if release and release.sentences else []
+    return list(dict.fromkeys(filter(None, [*names, *about_flows])))

@@ -208,7 +208,7 @@ def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float
 # --- The page
 
 
-def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) -> str:
+def render(release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, models: Sequence[str]) -> str:
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
@@ -235,6 +235,11 @@ def render(release: Release, comparison: pd.DataFrame, models: Sequence[str]) ->
                 if name.endswith(BESIDE)
             ],
             items=[_item(name, group, comparison) for name, group in items if not name.endswith(BESIDE)],
+            sentences=[
+                (section, says, rows.to_dict("records"))
+                for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
+            ],
+            cells=sentences[sentences["holds"].isin(["yes", "no"])],
             version=__version__,
         )
     )

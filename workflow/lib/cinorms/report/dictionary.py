@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from cinorms.analyses.columns import ANY_PLANTED
-from cinorms.core.csv_tables import AGREEMENT, COMPARISON, CONTROL, CSV_TABLES, DICTIONARY, OVERRIDES, TO_CODE
+from cinorms.core.csv_tables import (
+    AGREEMENT,
+    COMPARISON,
+    CONTROL,
+    CSV_TABLES,
+    DICTIONARY,
+    OVERRIDES,
+    SENTENCES,
+    TO_CODE,
+)
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
 from cinorms.core.tables import CODES, REPEATS, STAGES
@@ -63,6 +72,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         yield f"printed/{name}.csv", _PRINTED, "", ""
     made = {
         COMPARISON.name: study.compared,
+        SENTENCES.name: study.compared,
         OVERRIDES.name: study.settings.get("overrides"),
         CONTROL.name: study.name == "control",
         TO_CODE.name: coded,
