@@ -81,7 +81,7 @@ def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_kind_is_in_a_study_that_is_shipped(section: str) -> None:
-    """What no study shows, nobody finds and no run tries. Every study has a table of kind ``flow_norms``."""
+    """What no study shows, nobody finds and no run tries."""
     studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
     shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}
-    assert set(kinds(section)) - {"flow_norms"} == shown
+    assert set(kinds(section)) == shown

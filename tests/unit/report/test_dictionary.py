@@ -43,7 +43,7 @@ def test_every_file_of_the_study_is_there(study: StudyFacts, headers: dict[str, 
     stages = {contract.file.removeprefix("results/{study}/") for contract in STAGES}
     assert stages - files == {"coding/codes.parquet", "repeats/{arm}/{model}.parquet"}
     # This study makes none of these.
-    absent = {"comparison.csv", "answers/overrides.csv", "control.csv"}
+    absent = {"comparison.csv", "sentences.csv", "answers/overrides.csv", "control.csv"}
     absent |= {"coding/to_code.csv", "coding/agreement.csv"}
     assert {one.file for one in CSV_TABLES} - files == absent
     assert table.loc[table["column"] != "", "description"].str.endswith(".").all()

@@ -86,9 +86,10 @@ def draw(
     points = options.embedding or entry.factors_of[entry.arms[0]].expected_range
     low, high = (points or levels)[0], (points or levels)[-1]
     unit = "points" if points else "levels"
-    above = spoken_of(entry.scales.values()).more
     plot = p9.ggplot(placed) + theme.base_theme()
-    plot += p9.labs(x=f"{held} minus expected value ({unit}; above 0: {above})", y="")
+    plot += p9.labs(
+        x=f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})", y=""
+    )
     plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
     n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
     dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
@@ -101,13 +102,13 @@ def draw(
         plot += p9.facet_wrap("panel", ncol=2)
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
-    means = _means(boxes, len(groups) > 1, ".1f" if high - low > FEW_POINTS else ".2f")
     return theme.finish(
         plot,
         entry,
         _data(boxes, options.by),
         size,
-        f"Mean delta and flows: {means}. {spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
+        f"{_means(boxes, len(groups) > 1, high - low)} "
+        f"{spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
         theme.thresholds_text(entry) if options.of == "norms" else _enough(entry),
@@ -128,13 +129,15 @@ def _data(boxes: pd.DataFrame, by: str | None) -> pd.DataFrame:
     return named[["arm", "model", "factor", "level", *spread.BOX]]
 
 
-def _means(boxes: pd.DataFrame, arms: bool, digits: str) -> str:
+def _means(boxes: pd.DataFrame, arms: bool, span: float) -> str:
     """Return the mean of each box over all flows, in words; with its arm where there are several."""
+    digits = ".1f" if span > FEW_POINTS else ".2f"
     whole = boxes.loc[boxes["panel"] == OVERALL, ["row", "group", "mean", "n"]]
-    return ", ".join(
+    means = (
         f"{row}{f' ({group})' if arms else ''} {mean:+{digits}} (n = {n:,})" if n else f"{row} none"
         for row, group, mean, n in whole.itertuples(index=False)
     )
+    return f"Mean delta and flows: {', '.join(means)}."
 
 
 def deltas(

@@ -65,18 +65,20 @@ class Remark(Value):
     but: SomeText = Field(description="What the numbers say.")
 
 
+#: Factor -> levels, or model -> answer options.
+Choices = Mapping[str, Annotated[tuple[SomeText, ...], Field(description="Names, as tables have them.")]]
+
+
 class Sentence(Value):
     """A sentence of the paper about flows, as data."""
 
     section: SomeText = Field(description="Section of the paper.")
     says: SomeText = Field(description="The sentence, shortened.")
-    flows: Mapping[str, tuple[SomeText, ...]] = Field(
+    flows: Choices = Field(
         {}, description="Factor -> levels: the flows that the sentence is about; all where it is left out."
     )
-    others: Mapping[str, tuple[SomeText, ...]] = Field(
-        {}, description="Factor -> levels that the sentence makes an exception of."
-    )
-    levels: Mapping[str, tuple[SomeText, ...]] = Field(
+    others: Choices = Field({}, description="Factor -> levels that the sentence makes an exception of.")
+    levels: Choices = Field(
         {}, description="Model -> the answer options one of which it holds for each of these flows."
     )
     opposite: tuple[SomeText, SomeText] | None = Field(
