@@ -100,8 +100,10 @@ def draw(
         plot += p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=2)
-    down = -(-len(panels) // 2) if len(panels) > 1 else 1
-    size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
+    size = (
+        9.5 if len(panels) > 1 else 8.5,
+        1.8 + -(-len(panels) // 2) * (spread.height(len(rows), len(groups)) + 0.35),
+    )
     return theme.finish(
         plot,
         entry,
