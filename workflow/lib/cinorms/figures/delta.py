@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -91,19 +91,11 @@ def draw(
         x=f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})", y=""
     )
     plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
-    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
-    dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
-    if len(dots):
-        # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
-        jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
-        dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
-        plot += p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)
+    plot += _points(frame, rows, groups)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=2)
-    size = (
-        9.5 if len(panels) > 1 else 8.5,
-        1.8 + -(-len(panels) // 2) * (spread.height(len(rows), len(groups)) + 0.35),
-    )
+    down = -(-len(panels) // 2)
+    size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
     return theme.finish(
         plot,
         entry,
@@ -115,6 +107,20 @@ def draw(
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
         theme.thresholds_text(entry) if options.of == "norms" else _enough(entry),
     )
+
+
+def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> list[Any]:
+    """Return the flows as points, for the boxes with few of them."""
+    import plotnine as p9
+
+    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
+    dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
+    if dots.empty:
+        return []
+    # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
+    jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
+    dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
+    return [p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)]
 
 
 def _enough(entry: Entry[DeltaFigureOptions]) -> str:
