@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinorms.core.version import __version__
+
 if TYPE_CHECKING:
     from cinorms.results import Results
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 if sys.argv[:1] == ["-m"]:
     import_module("cinorms.core.terminal").prepare()
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "open_results"]
 
 
@@ -26,7 +27,7 @@ def open_results(folder: str | Path) -> Results:
 
     ``norms``, ``answers()``, ``tables[NAME]``, ``figures[NAME]`` and ``dictionary`` are data frames.
     """
-    # Named by a text and imported when it is called: to import the package costs nothing, no rule depends on how
-    # results are read, and modules that import the version import nothing above themselves.
+    # Named by a text and imported when it is called: to import the package costs nothing, and no rule depends on how
+    # results are read.
     results: Results = import_module("cinorms.results").open_results(folder)
     return results

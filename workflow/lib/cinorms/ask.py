@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
+from cinorms.core.version import __version__
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
 from cinorms.core.logs import SHORTEST_KEY, redact
+from cinorms.core.version import __version__
 from cinorms.exchange.received import STATED, Received
 from cinorms.exchange.registry import Format
 from cinorms.exchange.way import DIGITS, Way, prompt_hash, same_prompt, ways_of

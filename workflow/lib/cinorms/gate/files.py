@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from cinorms import __version__
 from cinorms.core.files import replacing
 from cinorms.core.templates import environment
+from cinorms.core.version import __version__
 from cinorms.gate.claims import KINDS, Finding
 from cinorms.gate.side import Side
 from cinorms.gate.verdicts import Gate, Judged

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import REMEDY
+from cinorms.core.version import __version__
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import known_sum
 from cinorms.inference.spec import Spec

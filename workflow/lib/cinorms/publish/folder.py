@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv, write_csv
 from cinorms.core.tables import REPEATS
+from cinorms.core.version import __version__
 from cinorms.publish.contents import (
     Item,
     Member,

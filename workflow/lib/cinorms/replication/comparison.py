@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core.csv_tables import COMPARISON
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.rounding import rounded, rounded_once, scientific
 from cinorms.core.templates import environment
+from cinorms.core.version import __version__
 from cinorms.published.releases import Release
 from cinorms.stats import pvalues
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
 from cinorms.core.templates import environment
+from cinorms.core.version import __version__
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words

@@ -10,10 +10,10 @@ from datetime import datetime
 from importlib import metadata
 from typing import Any
 
-from cinorms import __version__
 from cinorms.coding.codes import BY_HAND, rule_of
 from cinorms.coding.sample import COUNTS, INCOMPLETE, NONE, TOO_LOW
 from cinorms.core.labels import listed
+from cinorms.core.version import __version__
 from cinorms.report.results import Results
 from cinorms.report.words import count, counted, share, thresholds
 

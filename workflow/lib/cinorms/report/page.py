@@ -8,9 +8,9 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from cinorms import __version__
 from cinorms.core.scales import measures_of
 from cinorms.core.templates import environment
+from cinorms.core.version import __version__
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data

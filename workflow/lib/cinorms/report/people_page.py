@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms import __version__
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.labels import model_labels
 from cinorms.core.templates import environment
+from cinorms.core.version import __version__
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40

@@ -16,10 +16,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-from cinorms import __version__
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.validation import load_yaml, unknown
+from cinorms.core.version import __version__
 from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
 from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
