@@ -71,16 +71,7 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     rows: Iterator[Any] = own.itertuples()
     for answer in rows:
         yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
-        if answer.variant in sent:
-            reply = sent[answer.variant]
-            parts = [f"{message['role']}: {message['content']}" for message in reply.messages]
-            parts.append("(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}")
-        else:
-            parts = ["The text is not here: these answers were published or imported as levels."]
-        status = answer.status
-        read = f"{answer.answer} ({int(answer.level):+d})" if status == "ok" else f"no answer: {status}"
-        by = f", by rule '{answer.rule}'" if pd.notna(answer.rule) else ""
-        for part in [*parts, f"read as: {read}{by}"]:
+        for part in _exchange(answer, sent.get(answer.variant)):
             yield from indent(part, " " * 6).splitlines()
 
     yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
@@ -137,6 +128,18 @@ def _arm(results: Results, model: str, arm: str | None) -> str:
     if arm is not None and arm not in arms:
         raise DataError(f"{model} was not asked in an arm {arm!r}; {listing(arm, arms)}")
     return arm or arms[0]
+
+
+def _exchange(answer: Any, reply: Any) -> Iterator[str]:
+    """Yield what was sent and what came back, whole, and how it was read."""
+    if reply is None:
+        yield "The text is not here: these answers were published or imported as levels."
+    else:
+        yield from (f"{message['role']}: {message['content']}" for message in reply.messages)
+        yield "(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}"
+    status = answer.status
+    read = f"{answer.answer} ({int(answer.level):+d})" if status == "ok" else f"no answer: {status}"
+    yield f"read as: {read}" + (f", by rule '{answer.rule}'" if pd.notna(answer.rule) else "")
 
 
 def _pairs(values: Mapping[Any, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -68,13 +68,7 @@ def draw(
     groups = list(dict.fromkeys(one.arm for one in selected))
     frame = frame.rename(columns={"model": "row", "arm": "group", "delta": "value"})
     panels = list(frame["panel"].cat.categories)
-    values = frame.groupby(["panel", "row", "group"], observed=True)["value"]
-    of_box = {key: part.to_numpy() for key, part in values}
-    boxes = pd.DataFrame(product(panels, rows, groups), columns=["panel", "row", "group"])
-    numbers = [
-        spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
-    ]
-    boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
+    boxes = _boxes(frame, product(panels, rows, groups))
     titles = [theme.wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels]
     frame, titled = (
         part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
@@ -82,27 +76,20 @@ def draw(
     placed = spread.place(titled, rows, groups)
     violins = spread.outlines(frame, placed, ["row", "group", "panel"]) if options.shape == "violin" else None
     # What the deltas of the first arm are counted in.
-    levels = entry.scales[entry.arms[0]].levels
     points = options.embedding or entry.factors_of[entry.arms[0]].expected_range
-    low, high = (points or levels)[0], (points or levels)[-1]
+    low, *_, high = points or entry.scales[entry.arms[0]].levels
     unit = "points" if points else "levels"
     above = spoken_of(entry.scales.values()).more
     plot = p9.ggplot(placed) + theme.base_theme()
     plot += p9.labs(x=f"{held} minus expected value ({unit}; above 0: {above})", y="")
     plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
-    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
-    dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
+    dots = _points(frame, rows, groups)
     if len(dots):
-        # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
-        jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
-        dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
         plot += p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=2)
     down = -(-len(panels) // 2) if len(panels) > 1 else 1
     size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
-    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
-    enough = f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers."
     digits = ".1f" if high - low > FEW_POINTS else ".2f"
     means = ", ".join(
         f"{row}{f' ({group})' if len(groups) > 1 else ''} {mean:+{digits}} (n = {n:,})"
@@ -122,8 +109,36 @@ def draw(
         f"Mean delta and flows: {means}. {spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
-        theme.thresholds_text(entry) if options.of == "norms" else enough if any(t_vals) else "",
+        _needed(entry),
     )
+
+
+def _needed(entry: Entry[DeltaFigureOptions]) -> str:
+    """Return in words how many valid answers a flow needs for what is compared."""
+    if entry.options.of == "norms":
+        return theme.thresholds_text(entry)
+    t_vals = sorted({under.t_val for under in entry.thresholds.values()})
+    return f"Means: flows with at least {' or '.join(map(str, t_vals))} valid answers." if any(t_vals) else ""
+
+
+def _boxes(frame: pd.DataFrame, keys: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
+    """Return a box for each panel, row and group, also where it is empty."""
+    names = ["panel", "row", "group"]
+    values = {key: part.to_numpy() for key, part in frame.groupby(names, observed=True)["value"]}
+    boxes = [
+        {**dict(zip(names, key, strict=True)), **spread.summary(values.get(key, np.array([])))}
+        for key in keys
+    ]
+    return pd.DataFrame(boxes).astype({"panel": frame["panel"].dtype})
+
+
+def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
+    """Return the flows of boxes with few of them, spread over the height of their box."""
+    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
+    points = spread.place(frame[n <= MOST_POINTS], rows, groups)
+    # Between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
+    jitter = (points["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
+    return points.assign(y=points["y"] + (points["top"] - points["bottom"]) * jitter)
 
 
 def deltas(
