@@ -130,7 +130,7 @@ def rates(grid: Iterator[tuple[str, str]]) -> dict[str, float]:
         (disclaimers, 384, 0, 0),
         (marked_lists, 600, 0, 0.02),
         (simple, 150, 0, 0.14),
-        (misleading, 294, 0.025, 0),
+        (misleading, 294, 0, 0),
         (own_after_others, 240, 0, 0.14),
     ],
 )

@@ -149,6 +149,8 @@ class Results:
         if len(arms) > 1:
             raise DataError(f"this study has several arms; name one: {listing('', arms)}")
         self._named("model", model, self.study.models)
+        if model not in self.study.arms[arms[0]].models:
+            raise DataError(f"model {model!r} was not asked in arm {arms[0]!r}")
         rows = self.norms[(self.norms["arm"] == arms[0]) & (self.norms["model"] == model)]
         if of not in rows:
             raise DataError(f"norms have no column {of!r}; {listing(of, rows)}")

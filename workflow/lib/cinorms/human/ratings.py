@@ -220,7 +220,7 @@ class _Rows:
             np.isnan(level) & (given != "").to_numpy(),
             f": the column {question.column!r} has no rating; allowed: {allowed}",
         )
-        return level
+        return np.where(given == "", np.nan, level)
 
     def check_amounts(self, rater: npt.NDArray[np.intp]) -> None:
         """Compare the numbers of people and of rows with those that the survey states."""

@@ -164,10 +164,10 @@ class JobState:
             self._written = self.state = replace(fresh, updated=now)
             with suppress(OSError):  # a full disk must not end what is paid for
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
-                told, answered = self._logged
-                if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
-                    self._logged = time.monotonic(), fresh.answered
-                    print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
+            told, answered = self._logged
+            if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
+                self._logged = time.monotonic(), fresh.answered
+                print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
     def _with_rate(self) -> State:
         """Return the state with the rate of the last minute and, once it means something, the pace."""

@@ -190,7 +190,8 @@ class Claims:
         for path in self._folder.glob("*.keys"):
             if path == self._path:
                 continue
-            with suppress(OSError), path.open("r+b") as handle:  # gone: its job has ended
+            # A file that is gone, or that nobody holds, is of a job that has ended.
+            with suppress(OSError), path.open("r+b") as handle:
                 claimed = b"" if _is_free(handle) else handle.read()
                 whole = len(claimed) // KEY_BYTES * KEY_BYTES  # its job may be writing it
                 values = np.frombuffer(claimed[:whole], dtype=f"V{KEY_BYTES}")

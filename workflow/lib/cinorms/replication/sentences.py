@@ -83,8 +83,10 @@ def _cells(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]]
 
 def _sides(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]]:
     a, b = sentence.opposite or ("", "")
-    for _, rows in chosen.groupby("flow"):
+    for flow, rows in chosen.groupby("flow"):
         by_model = {row["model"]: row for row in rows.to_dict("records")}
+        if len(by_model) < 2:
+            raise DataError(f"sentence {sentence.says!r}: {a} and {b} do not both have a row for flow {flow}")
         levels = [by_model[model]["level"] for model in (a, b)]
         yield {
             "model": f"{a}, {b}",

@@ -50,7 +50,7 @@ class Mention(NamedTuple):
     cut: bool = False  # the text breaks off inside the option
     listed: bool = False  # one of several options in a row
     ruled_out: bool = False  # negated, compared, asked
-    elsewhere: str = ""  # not in a row with another ("aside"), or in a "question"
+    elsewhere: str = ""  # said of something else ("aside"), or in a "question"
     counts: bool = True  # False: an everyday word such as "neutral" in running text
     one_word: bool = False  # an everyday word or number can be this option
     standing: bool = False  # a sentence or line of its own
