@@ -16,7 +16,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ..workflow.conftest import ROOT, SMALL, Project
+from ..snakemake_runs import ROOT
+from ..workflow.conftest import SMALL, Project
 
 HERE = Path(__file__).parent
 PYTHON = ROOT / ".venv-publish/bin/python"

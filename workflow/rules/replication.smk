@@ -34,6 +34,7 @@ rule compare_numbers:
     conda:
         "../../envs/core.yaml"
     params:
+        mark=STUDY.mark(STUDY.all_models()),
         models=STUDY.all_models(),
         code=code_of("compare_numbers"),
     script:

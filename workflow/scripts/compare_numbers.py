@@ -20,6 +20,6 @@ if __name__ == "__main__":
     csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
     sentences = compare_sentences(release, computed)
     csv_tables.write(sentences, snakemake.output.sentences, csv_tables.SENTENCES)
-    page = render(release, comparison, sentences, snakemake.params.models)
+    page = render(release, comparison, sentences, snakemake.params.models, snakemake.params.mark)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison), sentences_text(sentences), sep="\n")

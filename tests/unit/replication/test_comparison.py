@@ -190,10 +190,13 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
     cells = pd.DataFrame([["5", "<i>S", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
-    text = comparison.render(release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"])
+    text = comparison.render(
+        release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"], "Planted <p>"
+    )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
+        "<strong>Planted &lt;p&gt;</strong>",
         "4 of 5 printed numbers match",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
         "Table 3: 1 of 1 match",

@@ -208,7 +208,9 @@ def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float
 # --- The page
 
 
-def render(release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, models: Sequence[str]) -> str:
+def render(
+    release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, models: Sequence[str], mark: str = ""
+) -> str:
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
@@ -217,6 +219,7 @@ def render(release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, 
         .get_template("replication.html")
         .render(
             release=release,
+            mark=mark,
             models=[(name, release.models[name]) for name in models if name in release.models],
             summary=counted.to_dict("records"),
             matched=int(counted["matched"].sum()),
