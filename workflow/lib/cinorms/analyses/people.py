@@ -295,8 +295,17 @@ KINDS = (
             **usual("status"),
         },
         shown=(
-            *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high", "ceiling"),
-            *("verdict",),
+            *(
+                "model",
+                "baseline",
+                "metric",
+                "observed",
+                "estimate",
+                "conf_low",
+                "conf_high",
+                "ceiling",
+                "verdict",
+            ),
         ),
     ),
     Kind(

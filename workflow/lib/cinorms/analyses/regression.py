@@ -364,7 +364,7 @@ _COLUMNS = {
     "fit_status": "ok, separated (some terms have no finite estimate), or why there is no fit.",
     "fit_reason": "The status of the fit in words; empty where it is ok.",
 }
-_SHOWN = (*(*WHO,), "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
+_SHOWN = (*WHO, "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
 
 KINDS = (
     Kind(

@@ -42,9 +42,8 @@ def compare(
     is_kept = (status(both, thresholds) == "kept").to_numpy()
     right = is_kept & (both["value"] == both["level"]).fillna(False).to_numpy(dtype=bool)
     held_out = is_held_out(both["flow"].to_numpy(), seed)
-    off = outside = (
-        None  # of each response: how far its probabilities are from the planted ones, the mass outside
-    )
+    # Of each response: how far its probabilities are from the planted ones, and the mass outside the options.
+    off = outside = None
     if responses["p_options"].notna().all():
         p, outside_mass = split_mass(np.stack(list(responses["p_options"])))
         linear = planted.set_index("flow")["linear"].loc[responses["flow"]]

@@ -98,9 +98,8 @@ class _PlainYaml(SafeConstructor):
             raise _refused(node, f"YAML reads {node.value} as a date; put it in quotes")
         if tag in ("int", "float") and isinstance(text := node.value, str):
             base_8 = tag == "int" and re.fullmatch(r"[-+]?0[0-9]+", text)
-            if (
-                ":" in text or "_" in text or base_8 or len(text) > MOST_DIGITS
-            ):  # 1:30 (90), 010 (8) and 1_000
+            # 1:30 would be 90, 010 would be 8, and 1_000 a number.
+            if ":" in text or "_" in text or base_8 or len(text) > MOST_DIGITS:
                 raise _refused(
                     node,
                     f"{text[:40]} is not a plain number; write it in decimal digits, or as text in quotes",

@@ -72,7 +72,11 @@ def make_design(
 
 
 def rounds_of(questions: Questions, rule: Rule, replies: Callable[[Rows], pd.DataFrame]) -> Iterator[Rows]:
-    """Yield the rows of the grid that each round asks; ``replies`` returns the replies to rows that were yielded."""
+    """Yield the rows of the grid that each round asks.
+
+    Before it asks for the next round, the caller must have the replies to the rows that were yielded: ``replies``
+    returns them.
+    """
     # Here, as the reader is large and most jobs ask everything.
     from cinorms.answers.read import read_responses
 

@@ -238,7 +238,7 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
     scale, asked = study.scale(name), study.named_scale(words.scale).measure
     if scale.measure != asked:
         where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
-        fitting = [name for name in study.root.names("scales") if study.named_scale(name).measure == asked]
+        fitting = [other for other in study.root.names("scales") if study.named_scale(other).measure == asked]
         raise ConfigError(
             f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
             f"{listing(scale.name, fitting)} (or choose other prompts)"
@@ -292,7 +292,7 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
         if arm.response_format not in format_modules():
             raise unknown(*place.named, arm.response_format, format_modules(), "format")
         files: dict[str, str] = {}
-        for model in [model for model in study.models(name) if model in study.registry]:
+        for model in filter(study.registry.__contains__, study.models(name)):
             other = files.setdefault(study.collected_files(name, model), model)
             if other != model:
                 raise ConfigError(

@@ -35,9 +35,8 @@ def check_names(study: Study) -> None:
         check_file(gate.policy, *gate.stated_in("policy").named)
     _check_coder(study)
     _check_pilot(study)
-    for name in (
-        study.awaited()
-    ):  # an unknown paraphraser is refused here; so are paraphrases that nobody finds again
+    # An unknown paraphraser is refused here, and so are paraphrases that nobody finds again.
+    for name in study.awaited():
         path = study.root.names("prompts")[name]
         if study.root.is_fetched and settings.engine != "planted" and not study.root.is_own(path):
             raise ConfigError(

@@ -42,6 +42,7 @@ def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
     """Write the requests of each model, in files as large as the API takes."""
     for way in ways:
         for model, spec in way.specs.items():
+            # A model is asked by its source, if it has one.
             identity = spec.with_identity(source=spec.identity.get("source", spec.model))
             for number, content in enumerate(_files(way, Endpoint(identity, {}, None)), 1):
                 with replacing(folder / f"{model}-{number}.jsonl") as part:
