@@ -10,14 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinorms.core.version import __version__
-
 if TYPE_CHECKING:
     from cinorms.results import Results
 
 # While a command is looked for (python -m cinorms.run.check), before its libraries are loaded.
 if sys.argv[:1] == ["-m"]:
     import_module("cinorms.core.terminal").prepare()
+
+from cinorms.core.version import __version__
 
 __all__ = ["__version__", "open_results"]
 
