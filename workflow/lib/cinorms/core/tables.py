@@ -177,7 +177,8 @@ RESPONSES = Contract(
         "finish_reason": "Why the model stopped, as the engine reports it.",
         "n_prompt_tokens": "Tokens of the prompt; missing where the engine does not count them.",
         "n_output_tokens": "Tokens of the response, its trace included; missing where the engine does not count them.",
-        "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
+        "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options. All "
+        "together are at most 0.0001 too low, as the rarest spellings are not asked for.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason. none: there is no trace; whole: the model ended it; cut: a limit "
         "did; unclosed: the model ended its turn in it; missing where the engine does not say.",
