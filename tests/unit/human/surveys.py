@@ -122,7 +122,10 @@ def wide_csv(flows: range, people: range) -> str:
     Persons 3 and 7 say that they do not know where that would be 4; 1 leaves the first flow unanswered, and the last
     person everything.
     """
-    lines = ["V1," + ",".join(f"X{flow}" for flow in flows), '"the id",' + ",".join('"two\nlines"' for _ in flows)]
+    lines = [
+        "V1," + ",".join(f"X{flow}" for flow in flows),
+        '"the id",' + ",".join('"two\nlines"' for _ in flows),
+    ]
     for person in people:
         cells = [str((flow + person) % 5 + 1) for flow in flows]
         if person in (3, 7):

@@ -134,7 +134,8 @@ def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeated
         read(with_rows(folder_of_survey, [*rows(), *rows()]), ratings=None)
     message = str(caught.value)
     assert (
-        "doors.csv: line 56 repeats an earlier one: the same person, flow and answer (54 such rows)" in message
+        "doors.csv: line 56 repeats an earlier one: the same person, flow and answer (54 such rows)"
+        in message
     )
     assert "repeated: true" in message
     assert not any(name in message for name in IDS)

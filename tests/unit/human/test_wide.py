@@ -34,7 +34,9 @@ def read(folder: Path, texts: dict[str, str] | None = None, **changes: Any) -> R
     write(folder / "ratings/wide.yaml", survey)
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     at = folder / "ratings"
-    return read_ratings(load_survey(at / "wide.yaml"), "", at / "wide.zip", flows, LEVELS, {}, at / "asked.csv")
+    return read_ratings(
+        load_survey(at / "wide.yaml"), "", at / "wide.zip", flows, LEVELS, {}, at / "asked.csv"
+    )
 
 
 def test_a_row_per_person_becomes_a_row_per_rating(folder_of_survey: Path, tmp_path: Path) -> None:
@@ -112,7 +114,9 @@ def test_the_survey_on_students_data(folder: Path, tmp_path: Path) -> None:
     assert len(levels) == 1411
     one, k = intraclass(levels)
     assert (one.estimate, k.estimate) == (pytest.approx(0.168, abs=5e-4), pytest.approx(0.834, abs=5e-4))
-    shares = variance_shares(levels, template_numbers(list_raters(answers, "s", "q"))).set_index("source")["share"]
+    shares = variance_shares(levels, template_numbers(list_raters(answers, "s", "q"))).set_index("source")[
+        "share"
+    ]
     found = [shares[name] for name in ("flow", "template", "flow x template")]
     assert np.round(found, 2).tolist() == [0.16, 0.22, 0.62]
     ratings = ratings.merge(flows[["flow", "principle"]], on="flow")

@@ -57,7 +57,9 @@ class Question(Value):
         description="The value that the file has for each option of the scale, lowest option first. Leave it out for a "
         "number line, whose numbers are taken as they are.",
     )
-    not_ratings: Mapping[str, Annotated[SomeText, Field(description="What the code says, in a few words.")]] = Field(
+    not_ratings: Mapping[
+        str, Annotated[SomeText, Field(description="What the code says, in a few words.")]
+    ] = Field(
         {},
         min_length=1,
         description="Codes in the column that are answers but no ratings, such as don't know, and what each says. They "
@@ -107,7 +109,8 @@ class SurveyFile(Value):
         (), min_length=1, description="The CSV files inside `file`, if that is a zip archive, in their order."
     )
     questions_file: LeftOut[QuestionsFile] = Field(
-        None, description=f"For layout wide: {str(QuestionsFile.__doc__)[0].lower()}{str(QuestionsFile.__doc__)[1:]}"
+        None,
+        description=f"For layout wide: {str(QuestionsFile.__doc__)[0].lower()}{str(QuestionsFile.__doc__)[1:]}",
     )
     skip_rows: int = Field(
         0,
