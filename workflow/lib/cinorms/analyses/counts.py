@@ -28,8 +28,8 @@ from cinorms.stats import survivorship
 #: Columns of `answer_counts`.
 ANSWER_COUNTS = {
     **WHO,
-    "outcome": "The words of the option, or the status of an answer without a level; of an answer that is no rating, with "
-    "what it says.",
+    "outcome": "The words of the option, or the status of an answer without a level; not_a_rating with what the answer "
+    "says.",
     "level": "Level of the option; missing for a status.",
     "status": "ok for a level, else why the answers have none.",
     "count": "Number of answers.",

@@ -8,8 +8,9 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from cinorms.core.csv_files import check_columns
@@ -27,13 +28,13 @@ class Part:
     label: str
     content: bytes
 
-    def _rows(self) -> csv.Reader:  # type: ignore[name-defined]
+    def _rows(self) -> Any:
         return csv.reader(io.StringIO(self.content.decode("utf-8-sig"), newline=""))
 
     def header(self) -> list[str]:
         """Return the names of the columns; raise ``DataError`` for one that is there twice, and for no CSV file."""
         try:
-            names = next(self._rows(), [])
+            names: list[str] = next(self._rows(), [])
         except (ValueError, csv.Error):
             raise self.unreadable() from None
         check_columns(self.label, names)
@@ -41,12 +42,14 @@ class Part:
 
     def read(self, columns: Sequence[str]) -> pd.DataFrame:
         """Return the cells of ``columns``, and of no other, as text without spaces around it."""
-        options = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
+        options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
         try:
-            cells = pd.read_csv(io.BytesIO(self.content), usecols=list(columns), **options)
+            cells: pd.DataFrame = pd.read_csv(io.BytesIO(self.content), usecols=list(columns), **options)
         except ValueError:
             raise self.unreadable() from None
-        return cells.fillna("").apply(lambda column: column.str.strip())
+        for name in cells:
+            cells[name] = cells[name].fillna("").str.strip()
+        return cells
 
     def unreadable(self) -> DataError:
         """Return the message for what is no CSV file; the reader's own words could repeat a line of it."""
@@ -73,7 +76,7 @@ class Rows(NamedTuple):
 
     def line(self, at: int) -> str:
         """Return where a row is, in words."""
-        part, row = (int(number) for number in self.places.loc[at])
+        part, row = np.asarray(self.places.loc[at], dtype=np.int64).tolist()
         return f"{self.parts[part].label}: line {self.parts[part].line(row)}"
 
 
@@ -92,7 +95,8 @@ def read_rows(survey: Survey, wanted: Sequence[str], path: Path, questions: Path
         else:
             table, n = _long(survey, [name for name in wanted if name not in [*asked, ANSWER]], part, asked)
             left_out += n
-        tables.append(table.assign(**{_PART: number, _ROW: table.index}))
+        table[_PART], table[_ROW] = number, table.index
+        tables.append(table)
     cells = pd.concat(tables, ignore_index=True)
     return Rows(cells.drop(columns=[_PART, _ROW]), cells[[_PART, _ROW]], parts, left_out)
 
@@ -140,7 +144,7 @@ def _read_questions(survey: Survey, wanted: Sequence[str], path: Path) -> pd.Dat
     part = Part(str(path), _parts(path, ())[0].content)
     header = part.header()
     _check_there(survey, [stated.column], header, part.label)
-    table = part.read(dict.fromkeys([stated.column, *(name for name in wanted if name in header)]))
+    table = part.read([name for name in header if name == stated.column or name in wanted])
     keys = pd.Index(stated.prefix + table[stated.column], name=_COLUMN)
     if keys.has_duplicates:
         first = int(keys.duplicated().argmax())

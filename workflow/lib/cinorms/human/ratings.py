@@ -101,7 +101,7 @@ def _checked(
 def _one_answer(rater: npt.NDArray[np.intp], level: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Tell which rows are of people who gave one rating throughout, to ``MANY`` flows or more."""
     by = pd.Series(level).groupby(rater)
-    alike = (by.nunique() == 1) & (by.count() >= MANY)
+    alike = (by.max() == by.min()) & (by.count() >= MANY)
     return np.isin(rater, alike.index[alike])
 
 

@@ -159,7 +159,7 @@ class SurveyFile(Value):
     ratings: LeftOut[int] = Field(
         None,
         ge=1,
-        description="Number of rows in the file (after `where`), of a wide file of answers; checked on reading if given.",
+        description="Number of rows in the file (after `where`), or of answers in a wide file; checked if given.",
     )
 
 
