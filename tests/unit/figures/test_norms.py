@@ -241,4 +241,4 @@ def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_e
     start = time.process_time()
     drawn = draw(selected, figure_entry("norms", models), {"main": iot_flows})
     theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 60

@@ -108,8 +108,8 @@ def test_a_huge_output_is_read_in_time_that_grows_with_it(name: str) -> None:
 
     read_text("neutral", ACCEPTABILITY)
     small, large = seconds(25_000), seconds(100_000)
-    assert large < 10
-    assert large < 12 * small + 0.5
+    assert large < 40
+    assert large < 12 * small + 2
 
 
 # --- vLLM: two requests
