@@ -176,6 +176,8 @@ def test_files_of_one_project_are_pinned_to_one_commit():
     assert {project: len(found) for project, found in commits.items()} == {
         "yansh/privacy-bias": 1,
         "skywalker023/confaide": 1,
+        "SALT-NLP/PrivacyLens": 1,
+        "EricGLan/CI-RL": 1,
     }
 
 

@@ -47,6 +47,9 @@ TEXT = pa.string()
 #: Few distinct values: stored once each.
 CATEGORY = pa.dictionary(pa.int32(), pa.string())
 
+#: For each item of a flow how much of it an action discloses.
+ITEMS = pa.list_(pa.int8())
+
 NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
 
 
@@ -117,8 +120,9 @@ VIGNETTES = Contract(
     "vignettes",
     1,
     ("flow",),
-    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64()},
+    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64(), "items": TEXT},
     nullable=frozenset({"expected"}),
+    optional=frozenset({"items"}),
     extra=CATEGORY,
     file="results/{study}/vignettes/{dataset}.parquet",
     holds="The flows of a dataset, as levels of its factors and as text.",
@@ -126,6 +130,7 @@ VIGNETTES = Contract(
         "flow": "Number of the flow in its dataset, from 0.",
         "vignette": "The flow as text, as models are asked about it.",
         "expected": "The value that the dataset expects; missing where it states none.",
+        "items": "Only of trajectories: what an action should not disclose (sensitive) and has to (needed), as JSON.",
     },
 )
 PROMPTS = Contract(
@@ -201,9 +206,13 @@ ANSWERS = Contract(
         "n_trace_tokens": pa.int32(),
         "trace_status": CATEGORY,
         "part": CATEGORY,
+        "sensitive": ITEMS,
+        "needed": ITEMS,
     },
-    nullable=frozenset({"order", "level", "p_options", "n_trace_tokens", "trace_status"}),
-    optional=frozenset({"n_trace_tokens", "trace_status", "part"}),
+    nullable=frozenset(
+        {"order", "level", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
+    ),
+    optional=frozenset({"n_trace_tokens", "trace_status", "part", "sensitive", "needed"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -219,6 +228,9 @@ ANSWERS = Contract(
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",
         "part": "Only in arms asked until decided. Why it was asked: block (the first, of every flow), pilot, "
         "undecided; or not_asked.",
+        "sensitive": "Only of actions: for each sensitive item of the flow 0 (withheld), 1 (generalised), 2 (shared); "
+        "missing where the action cannot be read.",
+        "needed": "Only of actions: the same for each item that the task needs.",
     },
 )
 CODES = Contract(
