@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.job_state import FOLDER, JobState, State, read_state
+from cinorms.inference.job_state import FOLDER, AskingState, JobState, read_state
 from cinorms.run.queue import Queued, name_of
 
 #: Seconds between two reads of the jobs' files.
@@ -58,7 +58,7 @@ class Follower:
         path = _run_file(responses)
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-        mine = State("", "", "", started=time.time(), host=platform.node(), process=os.getpid())
+        mine = AskingState("", "", "", started=time.time(), host=platform.node(), process=os.getpid())
         self._run = JobState(mine, path)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -95,7 +95,7 @@ class Follower:
                     self._helped.add(job.note)
                     self._say(f"{time.strftime('%H:%M:%S')}  {' / '.join(pair)}: {job.state}: {job.note}")
 
-    def _say_of(self, pair: tuple[str, str], alive: Sequence[State], n_shards: int, now: float) -> None:
+    def _say_of(self, pair: tuple[str, str], alive: Sequence[AskingState], n_shards: int, now: float) -> None:
         before, wrong_before = self._last.get(pair, (0.0, ""))
         wrong = next((state.trouble for state in alive if state.trouble), "")
         if wrong and not any((state.next_attempt or now) - now >= WORTH for state in alive):
@@ -136,7 +136,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
 
 
-def progress(states: Sequence[State], now: float) -> str:
+def progress(states: Sequence[AskingState], now: float) -> str:
     """Return the progress of a model's running jobs in an arm: answers, rate, time left, failures, problems."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     parts = []
@@ -160,13 +160,13 @@ def progress(states: Sequence[State], now: float) -> str:
     return ", ".join(parts) + (f"; {wrong}" if wrong else "")
 
 
-def pace_of(states: Sequence[State]) -> float | None:
+def pace_of(states: Sequence[AskingState]) -> float | None:
     """Return how many answers per second running jobs give together; None while one of them cannot tell."""
     paces = [state.pace for state in states]
     return sum(pace for pace in paces if pace) if all(paces) else None
 
 
-def trouble(states: Sequence[State], now: float) -> str:
+def trouble(states: Sequence[AskingState], now: float) -> str:
     """Return what is wrong with running jobs and when they try again; empty if nothing is."""
     wrong = [state for state in states if state.trouble]
     if not wrong:
