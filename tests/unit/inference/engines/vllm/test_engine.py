@@ -52,7 +52,7 @@ def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its
     assert plain.identity == tuned.identity
     tunings = [ENGINE.tuning(model.settings, None) for model in (plain, tuned)]
     assert tunings[0] == {"gpus": 1, "max_model_len": 512}
-    assert tunings[1] == tunings[0] | stated
+    assert tunings[1] == tunings[0] | {"batching": stated}
     assert ENGINE.loads is not None
     spec = make_spec("vllm", **plain.identity)
     assert ENGINE.loads(spec, tunings[0]) != ENGINE.loads(spec, tunings[1])

@@ -86,14 +86,15 @@ def tokens_per_minute(settings: VllmSettings) -> float:
 def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
     settings = {name: spec.identity.get(name) for name in LOADED}
-    names = [name for name in ("gpus", "max_model_len", *BATCHING) if name in tuning]
+    names = [name for name in ("gpus", "max_model_len", "batching") if name in tuning]
     return {**settings, "seed": spec.seed, **{name: tuning[name] for name in names}}
 
 
 def _tuning(settings: VllmSettings, job: Any) -> dict[str, Any]:
     stated = {name: getattr(settings, name) for name in BATCHING}
     batching = {name: value for name, value in stated.items() if value is not None}
-    return {"gpus": settings.gpus, "max_model_len": settings.max_model_len, **batching}
+    tuning = {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
+    return {**tuning, "batching": batching} if batching else tuning
 
 
 def _settings() -> type[EntrySettings]:

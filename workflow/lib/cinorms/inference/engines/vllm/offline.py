@@ -29,7 +29,6 @@ from cinorms.inference.engines.vllm.conversations import (
     spellings,
     talk,
 )
-from cinorms.inference.engines.vllm.engine import BATCHING
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
 from cinorms.inference.engines.vllm.tokenise import BLOCK, Ahead, Ids, Tokeniser
 from cinorms.inference.processes import process_output, stop_between_steps
@@ -59,7 +58,7 @@ _LAST_REPEAT = {"repeat": 1}
 
 
 class VllmEngine:
-    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len, ``BATCHING``) changes no response.
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len, batching) changes no response.
 
     May be asked again and again: the checkpoint stays loaded, also for other engines of this process that need it.
     """
@@ -68,7 +67,7 @@ class VllmEngine:
         self.spec = spec
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
-        self._batching = {name: tuning[name] for name in BATCHING if name in tuning}
+        self._batching: dict[str, Any] = tuning.get("batching", {})
         self._chunk = chunk
         self._reasoning = ToldReasoning.of(spec)
         self._tokeniser: Tokeniser | None = None
