@@ -56,7 +56,7 @@ class Question(Value):
     )
 
 
-class Check(Value):
+class RowCheck(Value):
     """What is done with rows that have one of ``values`` in ``column``."""
 
     column: SomeText = Field(description="The column.")
@@ -108,7 +108,7 @@ class SurveyFile(Value):
         description="The questions that were asked about each flow, by name; an arm takes the first unless it names "
         "another.",
     )
-    checks: tuple[Check, ...] = Field(
+    checks: tuple[RowCheck, ...] = Field(
         (), min_length=1, description="Columns that tell that a rating or a person should not count."
     )
     raters: Amount = Field(

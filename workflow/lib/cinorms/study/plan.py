@@ -16,7 +16,7 @@ from cinorms.norms.assessment import grid, level_matrix
 from cinorms.prompts.orders import codes_of, options_shown
 from cinorms.prompts.variants import select_flows
 from cinorms.stats import budget
-from cinorms.stats.deciding.rounds import Rule, replay
+from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT, NOT_ASKED
 from cinorms.stats.wordings import template_numbers
 
@@ -185,7 +185,7 @@ def replay_pilot(
     ``ask`` is of ``Study.asked``, ``prompts`` and ``vignettes`` are the study's. None where the pilot cannot tell: it
     has asked other variants, or too few of these flows for a pilot within the pilot.
     """
-    rule, scale = Rule.from_plain(ask["asking"]), Scale.of(ask["scale"])
+    rule, scale = DecidingRule.from_plain(ask["asking"]), Scale.of(ask["scale"])
     variants = prompts[prompts["template_no"] < ask["n_templates"]]
     names = variants["variant"].astype(str)
     answers = answers[answers["variant"].astype(str).isin(names)]

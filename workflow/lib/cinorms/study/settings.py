@@ -47,7 +47,7 @@ class DatasetOptions(Settings):
     )
 
 
-class Orders(Settings):
+class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
     method: Literal["balanced", "random", "fixed"] = Field(
@@ -137,7 +137,7 @@ class ArmDefaults(Settings):
     templates_for: Mapping[
         str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
     ] = Field(description="How many templates to use for single models, by model.")
-    orders: Orders = Field(description="The orders in which the answer options are shown.")
+    orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
     scale: str | None = Field(
         description="An answer scale of resources/scales that measures what the prompts ask for; null for that of the "
         "dataset."

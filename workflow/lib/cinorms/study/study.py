@@ -20,7 +20,7 @@ from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import DecidingRule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
@@ -196,7 +196,7 @@ class Study:
         asking = self.arms[arm].asking
         if asking.until == "all":
             return None
-        return Rule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
+        return DecidingRule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
 
     def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
