@@ -31,7 +31,8 @@ if __name__ == "__main__":
     for repeat, again in replies.items():
         answers[repeat] = read_responses(again, scale, overrides=overrides, prompts=variants)
         if codes is not None:
-            answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes)
+            model = snakemake.wildcards.model
+            answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes, model)
     table = repeated_answers(first, replies, answers)
     tables.write(table, snakemake.output.repeats, REPEATS)
     same = table.groupby("repeat")["same_reply"].mean()
