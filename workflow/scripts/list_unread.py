@@ -1,7 +1,7 @@
 """List the replies that no exact rule reads, and what a coder is asked about them."""
 
+from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import load_overrides
-from cinorms.answers.read import read_responses
 from cinorms.coding.codes import find_unread, list_readings, merge_items, merge_readings
 from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.core import tables
@@ -18,7 +18,7 @@ if __name__ == "__main__":
         responses = tables.stack([tables.read(path, tables.RESPONSES) for path in shards], tables.RESPONSES)
         variants = tables.read(prompts_file, tables.PROMPTS)
         vignettes = tables.read(vignettes_file, tables.VIGNETTES)
-        answers = read_responses(responses, scale, overrides=overrides, prompts=variants)
+        answers = read_replies(responses, scale, vignettes, variants, overrides)
         unread = find_unread(responses, answers, vignettes, scale.name)
         parts.append(unread.items)
         readings.append(list_readings(model, answers, unread))
