@@ -16,6 +16,7 @@ if __name__ == "__main__":
         scale=Scale.of(snakemake.params.scale),
         asked=snakemake.params.asked,
         overrides=overrides,
+        model=snakemake.wildcards.model,
         codes=tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None,
     )
     answers = reader.read(snakemake.input.responses)

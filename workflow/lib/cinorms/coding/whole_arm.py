@@ -33,6 +33,8 @@ class ArmReader:
     asked: Mapping[str, Any] | None = None
     overrides: pd.DataFrame | None = None
     codes: pd.DataFrame | None = None
+    #: The model whose codes count.
+    model: str = ""
     #: Of each range: what no exact rule has read, and how many responses each override settles.
     reviews: list[pd.DataFrame] = field(default_factory=list)
     settled: list[npt.NDArray[np.int64]] = field(default_factory=list)
@@ -59,7 +61,7 @@ class ArmReader:
         responses = tables.stack(shards, tables.RESPONSES)
         answers = read_replies(responses, self.scale, vignettes, self.variants, self.overrides)
         if self.codes is not None:
-            answers = apply_codes(answers, responses, vignettes, self.scale.name, self.codes)
+            answers = apply_codes(answers, responses, vignettes, self.scale.name, self.codes, self.model)
         self.reviews.append(review_table(responses, answers))
         if self.overrides is not None:
             self.settled.append(match_overrides(responses, self.overrides)["n_responses"].to_numpy())
