@@ -1,5 +1,7 @@
 """The page on people and models: what it says, and that text from data cannot become HTML."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from cinorms.analyses.people import EXPECTED
 from cinorms.report import people_page
 from cinorms.report.description import tables_of
+from cinorms.report.standing import standing_section
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 
