@@ -260,30 +260,33 @@ def draw_variance(
         entry,
         frame.rename(columns={"row": "model"}),
         (8.5, 1.7 + height(len(rows), len(groups))),
-        " ".join([under, *asked_text(selected, prompts, entry.people)]),
+        f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, divided by their number. Invalid answers are left out.",
         f"Means: {', '.join(means)}.",
     )
 
 
-def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> list[str]:
-    """Return what each model was asked, if models were asked different flows or different numbers of templates."""
-    asked: dict[tuple[int, int, str], list[str]] = {}
+def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:
+    """Return which boxes can be compared: those of models that were asked the same flows in as many templates."""
+    asked: dict[tuple[int, int, str, bytes], list[str]] = {}
     for arm, model, answers in selected:
-        used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()]
+        used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()].nunique()
+        flows = np.unique(answers["flow"].to_numpy())
         words = variant_words((arm, model) in people).many
-        models = asked.setdefault((answers["flow"].nunique(), used.nunique(), words), [])
+        models = asked.setdefault((len(flows), used, words, flows.tobytes()), [])
         if model not in models:
             models.append(model)
-    if len(asked) < 2:
-        return []
-    most = max(asked, key=lambda key: len(asked[key]))
-    parts = [
-        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} {key[2]}"
-        for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
+    groups = [
+        f"{', '.join(models)} ({flows:,} flows in {used} {words})"
+        for (flows, used, words, _), models in sorted(asked.items(), key=lambda item: -len(item[1]))
     ]
-    text = "; ".join(parts)
-    return [f"Models were asked different flows and templates: {text}. Only compare boxes of the same model."]
+    if len(groups) == 1:
+        (flows, used, words, _) = next(iter(asked))
+        return f"All boxes can be compared: each model has the same {flows:,} flows in {used} {words}."
+    return (
+        f"Models asked the same can be compared: {'; '.join(groups)}. Between these groups compare with care: "
+        "other flows differ, and of fewer templates the variance is smaller."
+    )
 
 
 def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames) -> pd.DataFrame:
