@@ -29,7 +29,9 @@ def found(by_flow: bool = False, **options: float) -> pd.DataFrame:
     dataset = DatasetFactors("d", ("sender",), expected_range=(-100, 100))
     entry = make_entry("analyses", "cases", options, [one.pair], factors_of={"main": dataset})
     flows = range(len(ANSWERS))
-    vignettes = pd.DataFrame({"flow": flows, "sender": "s", "vignette": "v", "expected": pd.array(EXPECTED, "Float64")})
+    vignettes = pd.DataFrame(
+        {"flow": flows, "sender": "s", "vignette": "v", "expected": pd.array(EXPECTED, "Float64")}
+    )
     return (cases_of_flows if by_flow else cases)([one], entry, vignettes={"main": vignettes}, expected=None)
 
 

@@ -54,7 +54,11 @@ def counted(frame: pd.DataFrame) -> pd.DataFrame:
 
 def test_invalid_answers_are_one_share_over_all_models() -> None:
     spared = answers([1, None], ["ok", tables.NOT_ASKED])
-    selected = [Selected("main", "a", MIXED), Selected("main", "b", spared), Selected("other", "b", MIXED[2:])]
+    selected = [
+        Selected("main", "a", MIXED),
+        Selected("main", "b", spared),
+        Selected("other", "b", MIXED[2:]),
+    ]
     entry = replace(ENTRY, options=ENTRY.options.model_copy(update={"arms": ("main", "other")}))
     table = invalid_answers(selected, entry).set_index("arm")
     assert table.loc["main", ["models", "answers", "invalid"]].tolist() == [2, 6, 2]

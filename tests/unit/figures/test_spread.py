@@ -117,7 +117,7 @@ def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_en
     three = [[1, 2, 1]] * 4
     selected = [answers_of(name, three) for name in "abc"]
     prompts = {"main": small_prompts}
-    assert asked_text(selected, prompts).startswith("All boxes can be compared: each model has the same 4 flows")
+    assert asked_text(selected, prompts).startswith("All boxes can be compared: a, b, c (4 flows in")
     fewer = selected[2]._replace(frame=selected[2].frame.query("flow < 3"))
     text = asked_text([*selected[:2], fewer], prompts)
     assert "can be compared: a, b (4 flows in" in text

@@ -269,7 +269,10 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
-    guessed = {"api": known["api"] | {"speculated_capacity": 8}, "base": known["base"] | {"speculated_capacity": 8}}
+    guessed = {
+        "api": known["api"] | {"speculated_capacity": 8},
+        "base": known["base"] | {"speculated_capacity": 8},
+    }
     plain = models([], make_entry("printed", "models", {}, registry=guessed))
     assert [row[2] for row in cells(plain)[1:]] == ["NA", "7B"]  # as in PETS
     table = models([], make_entry("printed", "models", {"speculated": True}, registry=guessed))
@@ -377,4 +380,8 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     registry = study_entry(study, "printed", "m").registry
     assert list(registry) == study.all_models()
     facts = {"family": "planted-tulu-2", "capacity": 7, "alignment": "dpo", "quantisation": "none"}
-    assert registry["planted-tulu-2-dpo-7b"] == {**facts, "speculated_capacity": None, "origin": "planted respondent"}
+    assert registry["planted-tulu-2-dpo-7b"] == {
+        **facts,
+        "speculated_capacity": None,
+        "origin": "planted respondent",
+    }

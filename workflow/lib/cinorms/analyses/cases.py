@@ -1,4 +1,4 @@
-"""Kind ``cases``: PETS Figure 1 from data. Is a flow answered consistently, and near to the value expected of it?
+"""Kind ``cases``: is a flow answered consistently, and near to the value expected of it (PETS Figure 1).
 
 The paper sketches four cases and gives no limits. Those here are options of the entry, and this project's choice.
 """
@@ -56,7 +56,8 @@ class CasesOptions(OfFlows):
     )
     t_val: TVal = Field(2, description="Valid answers that a flow needs; at least two.")
     expected: LeftOut[str] = Field(
-        None, description="A CSV file of expected values, as for kind delta. Default: the dataset's own values."
+        None,
+        description="A CSV file of expected values, as for kind delta. Default: the dataset's own values.",
     )
 
     def check(self, place: EntryPlace) -> None:
@@ -79,7 +80,13 @@ def cases_of_flows(
     spread = np.sqrt(np.maximum(variance.to_numpy(dtype=np.float64, na_value=np.nan), 0))
     spread[(table["status"] != "kept").to_numpy()] = np.nan
     case = np.select(
-        [np.isnan(spread), spread > options.little, np.isnan(bias), np.abs(bias) <= options.near, spread <= NONE],
+        [
+            np.isnan(spread),
+            spread > options.little,
+            np.isnan(bias),
+            np.abs(bias) <= options.near,
+            spread <= NONE,
+        ],
         ["no_answers", "D", "consistent", "A", "B"],
         "C",
     )
@@ -93,7 +100,9 @@ def cases(
     """Return how many flows of a model are in each case."""
     found = cases_of_flows([one], entry, vignettes={one.arm: vignettes}, expected=expected)
     flows = found["case"].value_counts().reindex(list(CASES), fill_value=0).to_numpy()
-    table = pd.DataFrame({"case": list(CASES), "meaning": list(CASES.values()), "flows": flows, "of": len(found)})
+    table = pd.DataFrame(
+        {"case": list(CASES), "meaning": list(CASES.values()), "flows": flows, "of": len(found)}
+    )
     return table.assign(share=(table["flows"] / table["of"]).astype("Float64"))
 
 

@@ -55,7 +55,7 @@ def draw(
     pairs = list(zip(frame["arm"], frame["model"], strict=True))
     shares = frame.groupby(["arm", "model"])["case"].value_counts(normalize=True)
     titles = {
-        pair: f"{labels[pair]} {' '.join(f'{case} {shares.get((*pair, case), 0):.0%}' for case in LOOKS)}"
+        pair: f"{labels[pair]}\n{'  '.join(f'{case} {shares.get((*pair, case), 0):.0%}' for case in LOOKS)}"
         for pair in dict.fromkeys(pairs)
     }
     panel, across, down = theme.panels(
@@ -66,7 +66,9 @@ def draw(
     plot = (
         p9.ggplot(frame.assign(panel=panel, case=frame["case"].map(_LEGEND)), p9.aes("bias", "spread"))
         + p9.geom_hline(yintercept=options.little, color=theme.INK, size=0.4, linetype="dashed")
-        + p9.geom_vline(xintercept=[-options.near, options.near], color=theme.INK, size=0.4, linetype="dotted")
+        + p9.geom_vline(
+            xintercept=[-options.near, options.near], color=theme.INK, size=0.4, linetype="dotted"
+        )
         + p9.geom_point(p9.aes(color="case", shape="case"), size=1.6, alpha=0.75, stroke=0.4)
         + p9.facet_wrap("panel", ncol=across)
         + p9.scale_color_manual(values=colours, limits=legend)
@@ -85,8 +87,8 @@ def draw(
         entry,
         frame[["arm", "model", "flow", "bias", "spread", "case"]],
         (max(6.5, across * PANEL[0] + 0.9), down * (PANEL[1] + 0.4) + 1.9),
-        f"n = {theme.span(flows)} flows per model. Dashed: a spread of {options.little:g} levels; dotted: {options.near:g} "
-        "levels from the expected value. These limits are this project's choice: the paper sketches the cases without.",
+        f"n = {theme.span(flows)} flows per model. Dashed: a spread of {options.little:g} levels; dotted: "
+        f"{options.near:g} levels from the expected value. These limits are this project's choice: the paper has none.",
         f"Left out: flows without an expected value or with fewer than {max(2, options.t_val)} valid answers "
         f"({len(found) - len(frame):,}).",
     )
@@ -94,8 +96,8 @@ def draw(
 
 def _looks() -> tuple[list[str], dict[str, str], dict[str, str]]:
     """Return the names in the legend, and the colour and the shape of each."""
-    names = list(_LEGEND.values())
-    return names, *({_LEGEND[case]: look[part] for case, look in LOOKS.items()} for part in (0, 1))
+    colours, shapes = ({_LEGEND[case]: look[part] for case, look in LOOKS.items()} for part in (0, 1))
+    return list(_LEGEND.values()), colours, shapes
 
 
 KINDS = (

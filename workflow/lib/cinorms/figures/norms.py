@@ -71,8 +71,8 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     )
     missing: Literal["part", "cell"] = Field(
         "part",
-        description="part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty where "
-        "one of the models has none, as in PETS Figures 9 and 10.",
+        description="part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty "
+        "where one of the models has none, as in PETS Figures 9 and 10.",
     )
 
     @property

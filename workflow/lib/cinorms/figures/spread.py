@@ -57,6 +57,8 @@ PANELS = {
     "deviation": "mean distance from the norm (levels)",
     "variance": "variance of the minority (levels squared)",
 }
+#: Share of flows in common from which two models count as asked the same flows.
+ALIKE = 0.95
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
 FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
 NAMES = {
@@ -268,25 +270,35 @@ def draw_variance(
 
 def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:
     """Return which boxes can be compared: those of models that were asked the same flows in as many templates."""
-    asked: dict[tuple[int, int, str, bytes], list[str]] = {}
+    asked: dict[str, tuple[set[int], int, str]] = {}
     for arm, model, answers in selected:
         used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()].nunique()
-        flows = np.unique(answers["flow"].to_numpy())
+        flows, most, _ = asked.get(model, (set(), 0, ""))
         words = variant_words((arm, model) in people).many
-        models = asked.setdefault((len(flows), used, words, flows.tobytes()), [])
-        if model not in models:
-            models.append(model)
-    groups = [
-        f"{', '.join(models)} ({flows:,} flows in {used} {words})"
-        for (flows, used, words, _), models in sorted(asked.items(), key=lambda item: -len(item[1]))
-    ]
-    if len(groups) == 1:
-        (flows, used, words, _) = next(iter(asked))
-        return f"All boxes can be compared: each model has the same {flows:,} flows in {used} {words}."
+        asked[model] = (flows | set(answers["flow"].unique().tolist()), max(most, used), words)
+    groups: list[list[str]] = []
+    for model in asked:
+        alike = (group for group in groups if _asked_alike(asked[group[0]], asked[model]))
+        group: list[str] = next(alike, [])
+        if not group:
+            groups.append(group)
+        group.append(model)
+    texts = []
+    for group in sorted(groups, key=len, reverse=True):
+        _, used, words = asked[group[0]]
+        flows_of = theme.span(pd.Series([len(asked[model][0]) for model in group]))
+        texts.append(f"{', '.join(group)} ({flows_of} flows in {used} {words})")
+    if len(texts) == 1:
+        return f"All boxes can be compared: {texts[0]}."
     return (
-        f"Models asked the same can be compared: {'; '.join(groups)}. Between these groups compare with care: "
-        "other flows differ, and of fewer templates the variance is smaller."
+        f"Models asked the same can be compared: {'; '.join(texts)}. Between these groups compare with care: "
+        "their flows or templates differ, and of fewer templates the variance is smaller."
     )
+
+
+def _asked_alike(a: tuple[set[int], int, str], b: tuple[set[int], int, str]) -> bool:
+    """Tell whether two models were asked (nearly) the same; published answers lack some flows without a valid one."""
+    return a[1:] == b[1:] and len(a[0] & b[0]) >= ALIKE * len(a[0] | b[0])
 
 
 def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames) -> pd.DataFrame:
