@@ -106,7 +106,7 @@ def test_models_of_two_arms_are_told_apart(made):
 
 
 def test_an_axis_has_round_numbers_within_the_drawing():
-    axis = people_page.Axis(0.0, 93.0)
+    axis = people_page.NumberLine(0.0, 93.0)
     assert [text for _, text in axis.ticks] == ["0", "20", "40", "60", "80"]
     assert axis.at(-5.0) == axis.left
     assert axis.at(500.0) == axis.right

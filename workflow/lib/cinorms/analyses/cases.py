@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import WHO
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.deltas import bias_and_points
 from cinorms.analyses.shared import for_each_model
 from cinorms.core.schema import LeftOut, Number
@@ -103,7 +103,8 @@ def cases(
     table = pd.DataFrame(
         {"case": list(CASES), "meaning": list(CASES.values()), "flows": flows, "of": len(found)}
     )
-    return table.assign(share=(table["flows"] / table["of"]).astype("Float64"))
+    share = (table["flows"] / table["of"]).astype("Float64")
+    return table.assign(share=share, status="ok" if len(found) else "no_flows")
 
 
 KINDS = (
@@ -122,6 +123,7 @@ KINDS = (
             "flows": "Flows in this case.",
             "of": "All flows of the model in the arm.",
             "share": "flows / of.",
+            **usual("status"),
         },
     ),
 )

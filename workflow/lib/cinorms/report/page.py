@@ -15,7 +15,7 @@ from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 
@@ -23,7 +23,7 @@ from cinorms.report.words import STATUSES
 SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
 
 
-def render(results: Results, command: str) -> str:
+def render(results: StudyResults, command: str) -> str:
     """Return the page. Everything that comes from data, models or settings is escaped.
 
     ``command`` makes the file again that is put after it.
@@ -84,7 +84,7 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def _colours(results: Results) -> str:
+def _colours(results: StudyResults) -> str:
     """Return the part of the page's style with the colours that all figures have."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
@@ -98,7 +98,7 @@ def _colours(results: Results) -> str:
     )
 
 
-def _cards(results: Results) -> dict[str, list[dict[str, str]]]:
+def _cards(results: StudyResults) -> dict[str, list[dict[str, str]]]:
     """Return the files of each model's norm card, each inside the page."""
     kinds = {"md": "text/markdown", "json": "application/json"}
     cards: dict[str, list[dict[str, str]]] = {}

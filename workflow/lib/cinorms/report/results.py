@@ -27,7 +27,7 @@ SHOWN_TEXTS = 3
 
 
 @dataclass(frozen=True)
-class Results:
+class StudyResults:
     """Results of a study; pairs are (arm, model).
 
     ``files`` are those that it is made from. What only the page shows (`read_page_results`) is empty for a card.
@@ -146,12 +146,12 @@ def _found(files: Mapping[str, Mapping[Any, str]], paths: Mapping[str, Sequence[
     return {what: dict(zip(named, map(Path, paths[what]), strict=True)) for what, named in files.items()}
 
 
-def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what a card is made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
     files = _found(_card_files(study), paths)
     variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in files["prompts"].items()}
     asked = ["flow", "variant", "order", "level", "status"]
-    return Results(
+    return StudyResults(
         study=study,
         norms={pair: tables.read(path, tables.NORMS) for pair, path in files["norms"].items()},
         codes={
@@ -167,7 +167,7 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Resul
     )
 
 
-def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now."""
     files = _found(_page_files(study), paths)
     reviews = {}

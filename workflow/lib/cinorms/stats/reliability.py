@@ -25,7 +25,7 @@ from cinorms.stats.wordings import FEWEST, interval, membership, template_number
 SOURCES = ("flow", "template", "flow x template", "order")
 
 
-class Estimate(NamedTuple):
+class FlowEstimate(NamedTuple):
     """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none."""
 
     estimate: float | None
@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
     status: str = "ok"
 
 
-def alpha(norms: pd.DataFrame) -> Estimate:
+def alpha(norms: pd.DataFrame) -> FlowEstimate:
     """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
 
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
@@ -41,7 +41,7 @@ def alpha(norms: pd.DataFrame) -> Estimate:
     counts = assessment.counted(norms)[0].astype(np.float64)
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
-        return Estimate(None, 0, "no_flows")
+        return FlowEstimate(None, 0, "no_flows")
     weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
     coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
     n_c = coincidences.sum(axis=1)
@@ -49,12 +49,12 @@ def alpha(norms: pd.DataFrame) -> Estimate:
     distance = (mid_rank[:, None] - mid_rank[None, :]) ** 2
     expected = n_c @ distance @ n_c
     if (n_c > 0).sum() < 2:
-        return Estimate(None, len(counts), "no_variance")
+        return FlowEstimate(None, len(counts), "no_variance")
     observed = (coincidences * distance).sum()
-    return Estimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
+    return FlowEstimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
 
 
-def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
+def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
     """Return ICC(1,1) and ICC(1,k): the reliability of one rating, and of the mean of as many as a flow has.
 
     One-way random effects: flows are drawn, and each is rated by people of its own. With n_u ratings of flow u, N in
@@ -69,19 +69,19 @@ def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
     x, n = x[n > 0], n[n > 0]
     total, n_flows = int(n.sum()), len(n)
     if n_flows < 2 or total == n_flows:
-        return (Estimate(None, n_flows, "no_flows"),) * 2
+        return (FlowEstimate(None, n_flows, "no_flows"),) * 2
     mean = np.nansum(x, axis=1) / n
     between = float((n * (mean - np.nansum(x) / total) ** 2).sum()) / (n_flows - 1)
     within = float(np.nansum((x - mean[:, None]) ** 2)) / (total - n_flows)
     k = (total - float((n**2).sum()) / total) / (n_flows - 1)
     if between + (k - 1) * within <= 0:
-        return (Estimate(None, n_flows, "no_variance"),) * 2
+        return (FlowEstimate(None, n_flows, "no_variance"),) * 2
     one = (between - within) / (between + (k - 1) * within)
     of_mean = (None, n_flows, "negative") if one < 0 else (k * one / (1 + (k - 1) * one), n_flows)
-    return Estimate(one, n_flows), Estimate(*of_mean)
+    return FlowEstimate(one, n_flows), FlowEstimate(*of_mean)
 
 
-def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
+def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> FlowEstimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
     Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
@@ -91,7 +91,7 @@ def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, split
     values, size = template_sums(levels.sort_index(), templates)
     n_flows, n_templates = int(((size > 0).sum(axis=1) >= 2).sum()), size.shape[1]
     if n_templates < 2:
-        return Estimate(None, n_flows, "one_template")
+        return FlowEstimate(None, n_flows, "one_template")
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(splits):
@@ -100,14 +100,14 @@ def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, split
         a, b = (divide(values[:, half].sum(axis=1), size[:, half].sum(axis=1)) for half in (first, ~first))
         both = ~np.isnan(a + b)
         if both.sum() < 3:
-            return Estimate(None, n_flows, "no_flows")
+            return FlowEstimate(None, n_flows, "no_flows")
         if np.ptp(a[both]) == 0 or np.ptp(b[both]) == 0:
-            return Estimate(None, n_flows, "no_variance")
+            return FlowEstimate(None, n_flows, "no_variance")
         found.append(np.corrcoef(a[both], b[both])[0, 1])
-    return Estimate(float(np.mean(found)), n_flows)
+    return FlowEstimate(float(np.mean(found)), n_flows)
 
 
-def spearman_brown(half: Estimate) -> Estimate:
+def spearman_brown(half: FlowEstimate) -> FlowEstimate:
     """Return ``2 r / (1 + r)``: the reliability of the whole, from that of its halves; passes a status on.
 
     Status ``negative``: the halves do not correlate positively, so the formula means nothing.
@@ -115,8 +115,8 @@ def spearman_brown(half: Estimate) -> Estimate:
     if half.estimate is None:
         return half
     if half.estimate < 0:
-        return Estimate(None, half.n_flows, "negative")
-    return Estimate(2 * half.estimate / (1 + half.estimate), half.n_flows)
+        return FlowEstimate(None, half.n_flows, "negative")
+    return FlowEstimate(2 * half.estimate / (1 + half.estimate), half.n_flows)
 
 
 def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
@@ -347,7 +347,7 @@ def panel(
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
-    valid = Estimate(n_valid / n_asked, len(norms)) if n_asked else Estimate(None, 0, "no_flows")
+    valid = FlowEstimate(n_valid / n_asked, len(norms)) if n_asked else FlowEstimate(None, 0, "no_flows")
     columns = ["measure", "estimate", "n", "status"]
     parts = [
         pd.DataFrame(
