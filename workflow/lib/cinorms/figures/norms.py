@@ -82,7 +82,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     missing: Literal["part", "cell"] = Field(
         "part",
         description="part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty "
-        "where one of the models has none, as in PETS Figures 9 and 10.",
+        "where one of the models has none, as in PETS Figures 9 and 10; its data say so.",
     )
 
     @property
@@ -417,7 +417,7 @@ KINDS = (
             **WHO,
             "flow": "Number of the flow in its dataset.",
             "<factor>": "Level of each factor of the dataset, in words.",
-            "shown": "What the cell shows: the words of the level, no norm, or empty cell (with missing: cell).",
+            "shown": "What the cell shows: the words of the level, or no norm.",
             "level": "Level of the norm on the scale; missing where there is none.",
             "status": "kept, or why there is no norm.",
             "reason": "The status in words; missing where a norm is kept.",
