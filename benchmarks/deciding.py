@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "workflow/lib"))
 from cinorms.core import tables  # noqa: E402
 from cinorms.norms.assessment import level_matrix  # noqa: E402
 from cinorms.norms.thresholds import Thresholds  # noqa: E402
-from cinorms.stats.deciding.rounds import Design, Rule, replay  # noqa: E402
+from cinorms.stats.deciding.rounds import AskedDesign, DecidingRule, replay  # noqa: E402
 from cinorms.stats.deciding.schedule import NOT_ASKED  # noqa: E402
 
 RESULTS = ROOT / "results/replication"
@@ -35,7 +35,7 @@ T_VAL, T_VAL_FEW, T_MAJ = 10, 3, 0.5
 PILOT, SEED = 400, 1
 
 
-def read(model: str) -> tuple[Design, npt.NDArray[np.intp]]:
+def read(model: str) -> tuple[AskedDesign, npt.NDArray[np.intp]]:
     """Return the design of a model, and its published answers as codes."""
     vignettes = tables.read(RESULTS / "vignettes/iot.parquet", tables.VIGNETTES)
     answers = tables.read(RESULTS / f"answers/main/{model}.parquet", tables.ANSWERS)
@@ -44,7 +44,7 @@ def read(model: str) -> tuple[Design, npt.NDArray[np.intp]]:
     codes = (levels[names] - LEVELS[0]).fillna(len(LEVELS)).to_numpy(dtype=np.intp)
     flows = levels.index.to_numpy(dtype=np.intp)
     found = vignettes.set_index("flow").loc[flows, FACTORS].astype(str)
-    design = Design(
+    design = AskedDesign(
         flows=flows,
         factors=np.stack([pd.factorize(found[name], sort=True)[0] for name in FACTORS], axis=1),
         variants=names,
@@ -60,7 +60,7 @@ def measure(model: str, risk: float) -> dict[str, float | str]:
     """Return what a model was asked, and how many verdicts that left as they are."""
     design, codes = read(model)
     t_val = T_VAL if codes.shape[1] > T_VAL else T_VAL_FEW
-    rule = Rule(Thresholds(t_val, T_MAJ, "strict"), risk, PILOT)
+    rule = DecidingRule(Thresholds(t_val, T_MAJ, "strict"), risk, PILOT)
     begin = time.process_time()
     asked = replay(design, rule, codes)
     seconds = time.process_time() - begin

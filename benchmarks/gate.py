@@ -16,7 +16,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.stats import equivalence, flips, pvalues
-from cinorms.stats.equivalence import Limits
+from cinorms.stats.equivalence import DifferenceLimits
 
 Floats = npt.NDArray[np.float64]
 
@@ -113,20 +113,20 @@ def shift_of(base: Floats, new: Floats) -> Floats:
 
 def shift_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
     return equivalence.decide(
-        equivalence.paired(shift_of(base, new), True), Limits(-policy.margin, policy.margin)
+        equivalence.paired(shift_of(base, new), True), DifferenceLimits(-policy.margin, policy.margin)
     )
 
 
 def flips_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
-    rule = flips.Rule(SIDES, "side", 0.5, 0.0)
+    rule = flips.NormRule(SIDES, "side", 0.5, 0.0)
     found = flips.flips(counts(base), counts(new), (rule, rule), True, seed, draws=40)
-    return equivalence.decide(found.excess, Limits(-np.inf, policy.flipped))
+    return equivalence.decide(found.excess, DifferenceLimits(-np.inf, policy.flipped))
 
 
 def refusals_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
     rise = np.isnan(new).mean(axis=2) - np.isnan(base).mean(axis=2)
     return equivalence.decide(
-        equivalence.paired(rise, True), Limits(-np.inf, policy.rise, dissent=2 * policy.rise)
+        equivalence.paired(rise, True), DifferenceLimits(-np.inf, policy.rise, dissent=2 * policy.rise)
     )
 
 
@@ -147,7 +147,7 @@ def claims(base: Floats, new: Floats, policy: Policy, seed: int) -> dict[str, tu
     for part in range(PARTS):
         cells = equivalence.paired(d[part::PARTS], True)
         found[f"shift in part {part}"] = equivalence.decide(
-            cells, Limits(-policy.part_margin, policy.part_margin)
+            cells, DifferenceLimits(-policy.part_margin, policy.part_margin)
         )
     return found
 

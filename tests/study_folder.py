@@ -14,7 +14,7 @@ from cinorms.core.labels import planted_mark
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
-from cinorms.report.results import Results, page_inputs_of, read_page_results
+from cinorms.report.results import StudyResults, page_inputs_of, read_page_results
 from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
 
 from .scales import ACCEPTABILITY, ORDERS
@@ -30,13 +30,13 @@ SEED = 7
 COMMAND = "make again --"
 
 
-def make_results(folder: Path, mark: str = "", models: list[str] | None = None) -> Results:
+def make_results(folder: Path, mark: str = "", models: list[str] | None = None) -> StudyResults:
     """Return the results of the study that `make_folder` writes."""
     study = make_folder(folder, mark, models)
     return read_page_results(study, page_inputs_of(study, str(folder)))
 
 
-def folder_of(results: Results) -> Path:
+def folder_of(results: StudyResults) -> Path:
     """Return the folder that `make_results` wrote."""
     return results.files["tables"]["counts"].parents[1]
 

@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
 from cinorms.control.corpus import make_corpus
-from cinorms.control.train import Settings, train_control
+from cinorms.control.train import TrainingSettings, train_control
 from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import load_prompt_set
@@ -38,7 +38,7 @@ SENDERS = (
     "a refrigerator",
 )
 #: Enough to answer in options, not to be right.
-QUICK = Settings(
+QUICK = TrainingSettings(
     phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
 )
 SEED = 2026

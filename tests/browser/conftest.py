@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 #: Nothing here waits for a time: it waits for what must happen, and gives up after this many seconds.
-PATIENCE = 120
+PATIENCE = 300
 MISSING = "{name} is missing: the browser tests need Debian's packages chromium and chromium-driver"
 
 

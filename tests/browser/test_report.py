@@ -13,7 +13,7 @@ from cinorms.core import tables
 from cinorms.prompts.variants import messages
 from cinorms.report.explorer import explorer_data
 from cinorms.report.page import render
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 
 from ..scales import ACCEPTABILITY, LEVELS, ORDERS
 from ..study_folder import COMMAND, PRINCIPLES, RECIPIENTS, SENDERS, folder_of, make_results
@@ -23,14 +23,14 @@ OPTIONS = ACCEPTABILITY.options
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """Return the results of the small study."""
     folder = tmp_path_factory.mktemp("study")
     return make_results(folder)
 
 
 @pytest.fixture(scope="module")
-def page(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(results: StudyResults, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of the small study."""
     path = tmp_path_factory.mktemp("page") / "index.html"
     path.write_text(render(results, COMMAND), encoding="utf-8")
@@ -54,7 +54,9 @@ def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: 
     assert "Planted respondents: no model gave their answers." in window.one("header").text
 
 
-def test_a_fixed_level_leaves_its_slice_with_its_counts(window: Window, page: Path, results: Results) -> None:
+def test_a_fixed_level_leaves_its_slice_with_its_counts(
+    window: Window, page: Path, results: StudyResults
+) -> None:
     window.open(page)
     window.choose("fix:sender", "a camera")
     assert window.one("#slice").text == "40 of 120 flows with sender ‘a camera’."
@@ -68,7 +70,7 @@ def test_a_fixed_level_leaves_its_slice_with_its_counts(window: Window, page: Pa
 
 
 def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(
-    window: Window, page: Path, results: Results
+    window: Window, page: Path, results: StudyResults
 ) -> None:
     window.open(page)
     first = window.one(".heatmap tbody td").get_attribute("aria-label") or ""
@@ -118,7 +120,7 @@ def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> No
 
 
 def test_an_open_flow_shows_its_norm_answers_and_expected_value(
-    window: Window, page: Path, results: Results
+    window: Window, page: Path, results: StudyResults
 ) -> None:
     flow = 7
     window.open(page, f"#explorer?arm=main&model=model-a&model=model-b&flow={flow}")
@@ -141,7 +143,9 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(
         assert text.endswith("refusal" if pd.isna(level) else OPTIONS[int(level) + 2])
 
 
-def test_the_question_of_a_variant_is_what_was_asked(window: Window, page: Path, results: Results) -> None:
+def test_the_question_of_a_variant_is_what_was_asked(
+    window: Window, page: Path, results: StudyResults
+) -> None:
     window.open(page, "#explorer?arm=main&model=model-a&flow=7")
     window.dialog()
     variants = results.prompts["main"]
@@ -178,7 +182,7 @@ def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None
 
 
 def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(
-    window: Window, page: Path, results: Results
+    window: Window, page: Path, results: StudyResults
 ) -> None:
     window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
     window.click('[name="compare"]')
@@ -229,7 +233,7 @@ def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
     assert "Wording 1" not in window.dialog()
 
 
-def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results: Results) -> None:
+def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results: StudyResults) -> None:
     window.open(page)
     links = [link.get_attribute("href") for link in window.all("#findings ~ * a[href*='#explorer?']")]
     assert len(links) == 5  # three, the distance from what is expected, what was discarded
@@ -333,7 +337,7 @@ def test_everything_has_a_name_for_a_screen_reader(window: Window, page: Path) -
 
 
 def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
-    window: Window, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    window: Window, results: StudyResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
     page = tmp_path / "index.html"

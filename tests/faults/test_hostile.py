@@ -255,12 +255,12 @@ def test_advice_to_wait_for_ever_ends_the_job(shard: Shard, status: int, after: 
     started = time.monotonic()
     with pytest.raises(EngineError, match="busy"):
         shard.ask()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 600  # the shorter of them would be an hour
 
 
 def test_a_reply_that_drips_is_given_up(shard: Shard) -> None:
     shard.flows = vignettes(2)
-    shard.tuning = {"limits": {"timeout": 0.5}}
+    shard.tuning = {"limits": {"timeout": 5.0}}  # the drip takes 20 s, any other reply much less
     shard.endpoint.fault = lambda number, body: Fault(way="drip") if number == 0 else None
     assert shard.ask()["text"].notna().all()
     assert sorted(shard.endpoint.asked.values()) == [1] * 11 + [2]

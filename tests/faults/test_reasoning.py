@@ -181,7 +181,7 @@ def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(
         if number < 5:
             time.sleep(0.1 + 0.1 * number)
             running.send_signal(signal.SIGKILL)
-        running.wait(timeout=120)
+        running.wait(timeout=900)
         running.stdout.close()
     assert running.returncode == 0
     assert len(endpoint.asked) == 360

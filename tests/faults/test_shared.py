@@ -37,7 +37,7 @@ def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: E
         study: subprocess.Popen(words(tmp_path, study, spec(endpoint), vignettes(n)), env=environment())
         for study, n in (("one", 60), ("two", 80))
     }
-    assert [job.wait(300) for job in jobs.values()] == [0, 0]
+    assert [job.wait(900) for job in jobs.values()] == [0, 0]
     assert len(endpoint.asked) == 80 * 6
     assert set(endpoint.asked.values()) == {1}, "a prompt was paid for twice"
     frames = [
@@ -48,18 +48,21 @@ def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: E
 
 
 def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, endpoint: Endpoint) -> None:
-    endpoint.delay = 0.2
+    endpoint.hold_from = 40  # the first does not come to its end before it is killed
     of = spec(endpoint)
     one = subprocess.Popen(words(tmp_path, "one", of, vignettes(60)), env=environment())
-    end = time.monotonic() + 120
-    while sum(endpoint.answered.values()) < 20 and time.monotonic() < end:
+    end = time.monotonic() + 900
+    while sum(endpoint.answered.values()) < 20:
+        assert time.monotonic() < end
         time.sleep(0.05)
     two = subprocess.Popen(words(tmp_path, "two", of, vignettes(60)), env=environment())
-    while "of the same prompts: waiting" not in log_of(tmp_path, "two") and time.monotonic() < end:
+    while "of the same prompts: waiting" not in log_of(tmp_path, "two"):
+        assert time.monotonic() < end
         time.sleep(0.1)
     one.send_signal(signal.SIGKILL)
     one.wait()
-    assert two.wait(300) == 0
+    endpoint.released.set()
+    assert two.wait(900) == 0
     assert len(endpoint.asked) == 360
     twice = sum(endpoint.asked.values()) - 360
     assert twice <= 1000  # what the first had not handed over yet

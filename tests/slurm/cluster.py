@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..ports import free_port
 from ..snakemake_runs import copy_project
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 INSTALL = "apt-get install --no-install-recommends slurm-wlm munge"
 #: Seconds after which a daemon that should be there is given up; seconds are normal.
-PATIENCE = 120.0
+PATIENCE = 300.0
 CPUS = 12
 MEMORY_MB = 400_000
 
@@ -216,13 +217,6 @@ class Cluster:
     def last_job(self) -> int:
         """Return the number of the last job that was submitted."""
         return max((int(job["JobId"]) for job in self.jobs()), default=0)
-
-
-def free_port() -> int:
-    """Return a port of the loopback device that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _which(name: str) -> str | None:

@@ -56,6 +56,15 @@ def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long
         assert ast.get_docstring(ast.parse(text)), path
 
 
+def test_a_class_name_means_one_thing() -> None:
+    modules: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(name)
+    assert {name: where for name, where in modules.items() if len(where) > 1} == {}
+
+
 def test_no_function_is_longer_than_fifty_lines() -> None:
     for path in MODULES.values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

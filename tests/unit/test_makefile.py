@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -48,7 +49,8 @@ case "$*" in
   *" install "*)
     grep -qs pip "$packages" || { echo "No module named pip"; exit 1; }
     [ -z "$OFFLINE" ] || exit 1
-    echo "half of $*" >>"$packages"; begin install; sleep "${PAUSE:-0}"
+    echo "half of $*" >>"$packages"; begin install
+    while [ -n "$GO" ] && [ ! -e "$GO" ]; do sleep 0.05; done
     sed -i "s/^half/all/" "$packages" ;;
 esac
 """
@@ -165,11 +167,17 @@ def test_an_environment_without_pip_is_made_again(clone: Path) -> None:
 
 
 def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:
-    both = [make(".venv/run.done", cwd=clone, PAUSE="0.3") for _ in range(2)]
+    both = [make(".venv/run.done", cwd=clone, GO=str(clone / "go")) for _ in range(2)]
+    reading = {process.stdout.fileno(): process for process in both if process.stdout}
+    first_lines: dict[int, str] = {}
+    while not any("Waiting for another set-up" in line for line in first_lines.values()):
+        ready, _, _ = select.select([number for number in reading if number not in first_lines], [], [], 300)
+        assert ready, first_lines
+        first_lines |= {number: os.read(number, 4096).decode() for number in ready}
+    (clone / "go").touch()
     said = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert (clone / "notes").read_text().split() == ["venv", "install", "install"]
-    assert sum("Waiting for another set-up" in each for each in said) == 1
     assert is_whole(clone, ".venv/run.done")
 
 

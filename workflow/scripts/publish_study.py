@@ -6,7 +6,7 @@ from pathlib import Path
 from cinorms.core.logs import start_logging
 from cinorms.inference.checkpoints import secrets_in
 from cinorms.publish.contents import Member
-from cinorms.publish.folder import Results, publish
+from cinorms.publish.folder import FinishedFiles, publish
 
 LANGUAGE = {
     "@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",
@@ -19,7 +19,7 @@ if __name__ == "__main__":
     given, params = snakemake.input, snakemake.params
     start_logging(snakemake.log[0], secrets_in(params.key_variables))
     items = publish(
-        Results(
+        FinishedFiles(
             norms=given.norms,
             dictionary=given.dictionary,
             study=given.study,

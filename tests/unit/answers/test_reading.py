@@ -155,7 +155,7 @@ def test_very_long_texts_take_a_bounded_time(name):
     # The bound is generous for a busy machine; a regular expression gone wild takes minutes.
     start = time.process_time()
     read_text(LONG[name], ACCEPT, "length")
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 60
 
 
 @settings(max_examples=250, deadline=None)

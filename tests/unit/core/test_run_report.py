@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.logs import failure_in
-from cinorms.core.run_report import Job, RunReport
+from cinorms.core.run_report import ReportedJob, RunReport
 
 MARK = "-- why this job failed --"
 
@@ -19,7 +19,7 @@ def log(folder: Path, name: str, text: str) -> str:
 
 
 def start(report: RunReport, jobid: int, rule: str, logs: list[str], **wildcards: str) -> None:
-    report.started(jobid, Job(rule, {"study": "s", **wildcards}, logs))
+    report.started(jobid, ReportedJob(rule, {"study": "s", **wildcards}, logs))
 
 
 def test_a_line_per_finished_job_with_what_it_is_of() -> None:
@@ -31,7 +31,7 @@ def test_a_line_per_finished_job_with_what_it_is_of() -> None:
     report.finished(1)
     assert report.progress(1, 12) == "[ 1/12] read_answers main m"
     assert report.progress(1, 12) == ""
-    report.started(3, Job("all", {}, [], makes=False))  # a target is no line
+    report.started(3, ReportedJob("all", {}, [], makes=False))  # a target is no line
     report.finished(2)
     report.finished(3)
     assert report.progress(2, 12) == "[ 2/12] list_variants main"
@@ -52,8 +52,8 @@ def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path: Pa
         analysis="t",
     )
     for jobid in (0, 1, 2, 3, 4, 9):
-        report.failed(jobid, Job("?", {}, []))
-        report.failed(jobid, Job("?", {}, []))
+        report.failed(jobid, ReportedJob("?", {}, []))
+        report.failed(jobid, ReportedJob("?", {}, []))
     text = report.failures()
     assert "6 jobs failed" in text
     assert text.count("OPENAI_API_KEY is not set: set it") == 1
@@ -66,14 +66,14 @@ def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path: Pa
 def test_a_job_that_is_tried_again_and_ends_well_did_not_fail() -> None:
     report = RunReport()
     start(report, 1, "ask_vllm", [])
-    report.failed(1, Job("ask_vllm", {}, []))
+    report.failed(1, ReportedJob("ask_vllm", {}, []))
     report.finished(1)
     assert report.failures() == ""
 
 
 def test_a_job_without_a_log_says_how_it_may_have_ended() -> None:
     report = RunReport()
-    report.failed(1, Job("ask_vllm", {"study": "s", "model": "m"}, ["nowhere.log"]))
+    report.failed(1, ReportedJob("ask_vllm", {"study": "s", "model": "m"}, ["nowhere.log"]))
     assert "ask_vllm m" in report.failures()
     assert "it was killed, or ran out of memory or time" in report.failures()
 

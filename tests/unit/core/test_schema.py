@@ -10,14 +10,14 @@ from jsonschema import Draft202012Validator
 from pydantic import ConfigDict, Field, ValidationError
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Name, Number, Section, Value, schema_of
+from cinorms.core.schema import Distinct, LeftOut, Name, Number, PartialValue, Value, schema_of
 from cinorms.core.validation import check
 
 Share = Annotated[Number, Field(gt=0, le=1)]
 Levels = Annotated[Distinct[str], Field(min_length=1, description="Levels.")]
 
 
-class Orders(Section):
+class Orders(PartialValue):
     """Orders of the options."""
 
     method: Literal["balanced", "fixed"]

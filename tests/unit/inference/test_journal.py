@@ -418,7 +418,7 @@ journal = Journal.at(Path(sys.argv[1]) / '.journal', Spec.from_plain({spec!r})).
 with journal.hold({places!r}):
     journal.start_run({{}})
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(900)
 """
 
 

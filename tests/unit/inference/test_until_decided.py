@@ -24,7 +24,7 @@ from cinorms.inference.until_decided import add_not_asked, design_of, rounds_of,
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.deciding.rounds import Rounds, Rule
+from cinorms.stats.deciding.rounds import DecidingRule, Rounds
 
 from ...engines import Answering, Rows
 from ...scales import ORDERS, shipped
@@ -50,7 +50,7 @@ def steady(questions: Questions, at: Rows) -> dict[str, Any]:
 
 
 def spec(**changes: Any) -> Any:
-    rule = Rule(THRESHOLDS, 0.05, 100).plain()
+    rule = DecidingRule(THRESHOLDS, 0.05, 100).plain()
     stated = {"source": "s", "n_templates": 4, "factors": ["sender", "type"], "order_method": "balanced"}
     return make_spec("openai", **{**stated, "asking": rule, **changes})
 

@@ -20,7 +20,7 @@ from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.entries.entry import Entry, Selected
-from cinorms.printed.cells import Cell, Group, Printed, heading, p_starred, p_times, share
+from cinorms.printed.cells import Cell, Printed, RowGroup, heading, p_starred, p_times, share
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import coefficients, models, pairs
 from cinorms.printed.write import to_csv, to_html, to_latex
@@ -297,7 +297,7 @@ def test_a_printed_table_of_a_mixed_study_names_the_planted_ones_that_it_shows(b
 def hostile(texts: list[str]) -> Printed:
     rows = tuple((Cell(text), Cell("-1"), Cell("2", stars="*")) for text in texts)
     header = ((Cell(""), Cell(texts[0], span=2)), heading("x", texts[-1], "p"))
-    return Printed(texts[0], header, (Group(texts[0], rows),), notes=tuple(texts))
+    return Printed(texts[0], header, (RowGroup(texts[0], rows),), notes=tuple(texts))
 
 
 def test_nothing_in_a_table_is_a_command_or_a_tag() -> None:

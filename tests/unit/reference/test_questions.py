@@ -22,7 +22,7 @@ PLACES = {"analyses": (1, "tables", "csv"), "figures": (2, "figures", "png")}
 
 
 def named(section: str, cell: str) -> list[str]:
-    return re.findall(rf"\[(\w+)\]\(reference/{section}\.md#\1\)", cell)
+    return re.findall(rf"\[(\w+)\]\(reference/{section}/\1\.md\)", cell)
 
 
 def test_there_are_rows() -> None:

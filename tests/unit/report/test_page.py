@@ -19,6 +19,7 @@ from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
+from cinorms.core.templates import policy
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import findings as report_findings
 from cinorms.report import method
@@ -27,8 +28,14 @@ from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
-from cinorms.report.page import embedded, policy, render
-from cinorms.report.results import Results, card_inputs_of, page_inputs_of, read_page_results, read_results
+from cinorms.report.page import embedded, render
+from cinorms.report.results import (
+    StudyResults,
+    card_inputs_of,
+    page_inputs_of,
+    read_page_results,
+    read_results,
+)
 from cinorms.report.sections import sections, svg_address
 from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
@@ -44,14 +51,14 @@ HOSTILE = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>&a
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     """Return the results of the small study; tests leave them as they are."""
     folder = tmp_path_factory.mktemp("study")
     return make_results(folder)
 
 
 @pytest.fixture
-def hostile(tmp_path: Path) -> Results:
+def hostile(tmp_path: Path) -> StudyResults:
     """Return a study in which every text is hostile."""
     return make_results(tmp_path, HOSTILE)
 
@@ -63,7 +70,7 @@ def unpacked(pack: str, kind: str) -> Any:
 # --- Codes and tallies
 
 
-def test_codes_hold_every_answer(results: Results) -> None:
+def test_codes_hold_every_answer(results: StudyResults) -> None:
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     codes = results.codes["main", "model-a"]
     names = list(results.prompts["main"]["variant"])
@@ -76,7 +83,7 @@ def test_codes_hold_every_answer(results: Results) -> None:
     assert codes.invalid() == {"refusal": int((answers["status"] == "refusal").sum())}
 
 
-def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results: Results) -> None:
+def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results: StudyResults) -> None:
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
     codes = encode(few, results.prompts["main"], ACCEPTABILITY)
@@ -85,7 +92,7 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
     assert codes.n_asked == 600
 
 
-def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: Results) -> None:
+def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: StudyResults) -> None:
     flows = np.arange(30)
     accepts, valid = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
     answers = tables.read(folder_of(results) / "answers/main/model-b.parquet", tables.ANSWERS)
@@ -110,7 +117,7 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
         assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
 
 
-def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results: Results) -> None:
+def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results: StudyResults) -> None:
     found = levels_of(results, "main", MODELS)
     level = found[0]
     alone, of_many = share_interval(level, 1), share_interval(level, len(found))
@@ -137,7 +144,7 @@ def test_intervals_of_shares_cover_them() -> None:
     assert 0.93 <= hits / runs <= 0.97
 
 
-def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: Results) -> None:
+def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: StudyResults) -> None:
     finding = findings(results)[0]
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
     parts = []
@@ -153,7 +160,7 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: Re
     assert "95% intervals over templates" in finding.text
 
 
-def test_disagreement_is_counted_from_the_norms(results: Results) -> None:
+def test_disagreement_is_counted_from_the_norms(results: StudyResults) -> None:
     finding = findings(results)[1]
     values = pd.DataFrame({m: results.held("main", m) for m in MODELS})
     both = values[values.notna().sum(axis=1) > 1]
@@ -169,7 +176,7 @@ def test_disagreement_is_counted_from_the_norms(results: Results) -> None:
     assert parse_qs(finding.link.partition("?")[2])["model"] == ["model-a", "model-c"]
 
 
-def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results: Results) -> None:
+def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results: StudyResults) -> None:
     finding = discarded(results)
     statuses = pd.concat([results.status("main", m) for m in MODELS])
     gone = int((statuses != "kept").sum())
@@ -195,7 +202,7 @@ def test_one_model_is_not_said_to_disagree_and_too_little_is_said_to_be_too_litt
 
 
 def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
-    results: Results, monkeypatch: pytest.MonkeyPatch
+    results: StudyResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "wordings:" not in " ".join(
         finding.text for finding in findings(results)
@@ -228,7 +235,9 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
     )
 
 
-def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(results: Results) -> None:
+def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
+    results: StudyResults,
+) -> None:
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     templates = wordings.template_numbers(results.prompts["main"])
     counts = wordings.level_counts(level_matrix(answers), templates, ACCEPTABILITY)
@@ -242,7 +251,7 @@ def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
     )
 
 
-def test_the_delta_comes_from_the_table_of_the_study(results: Results) -> None:
+def test_the_delta_comes_from_the_table_of_the_study(results: StudyResults) -> None:
     finding = findings(results)[3]
     assert finding.number == "−40.00"
     assert "model-b are closest to them (+5.00 on average over 10 flows)" in finding.text
@@ -253,7 +262,7 @@ def test_the_delta_comes_from_the_table_of_the_study(results: Results) -> None:
 # --- Explorer
 
 
-def test_the_explorer_holds_norms_counts_and_answers(results: Results) -> None:
+def test_the_explorer_holds_norms_counts_and_answers(results: StudyResults) -> None:
     data = explorer_data(results)
     (arm, other) = data["arms"]
     assert [arm["name"], other["name"], data["main"]] == ["main", "one", "main"]
@@ -276,7 +285,7 @@ def test_the_explorer_holds_norms_counts_and_answers(results: Results) -> None:
     )
 
 
-def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results: Results) -> None:
+def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results: StudyResults) -> None:
     whole = explorer_data(results)["arms"]
     room = sum(len(pack) for pack in whole[0]["orders"]) + len(whole[0]["models"][0]["answers"])
     main, one = explorer_data(results, most_bytes=room)["arms"]
@@ -284,7 +293,7 @@ def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results:
     assert one["models"][0]["answers"] is None
 
 
-def test_the_data_cannot_end_their_element(hostile: Results) -> None:
+def test_the_data_cannot_end_their_element(hostile: StudyResults) -> None:
     text = embedded({"a": HOSTILE + "<!--\u2028\u2029]]>"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text)["a"].startswith(HOSTILE)
@@ -297,7 +306,7 @@ def test_every_status_has_its_words() -> None:
     assert set(STATUSES) == set(tables.ANSWER_STATUSES) - {"ok"}
 
 
-def test_tables_are_cut_rounded_and_taken_along_whole(results: Results) -> None:
+def test_tables_are_cut_rounded_and_taken_along_whole(results: StudyResults) -> None:
     (table,) = [t for part in sections(results, "make --") for t in part["tables"] if t["name"] == "counts"]
     assert [cell["text"] for cell in table["rows"][0]] == ["main", "cell", "0.1235", "1e-5"]
     assert table["rows"][0][2]["whole"] == "0.123456789"
@@ -334,7 +343,7 @@ def test_a_link_is_read_back_as_it_was_meant() -> None:
 # --- The page
 
 
-def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Results) -> None:
+def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: StudyResults) -> None:
     page = Page(render(hostile, COMMAND))
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
@@ -342,7 +351,7 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: Results) -> None
     assert page.text.count(HOSTILE) > 20
 
 
-def test_the_page_needs_no_network_and_says_so_to_the_browser(results: Results) -> None:
+def test_the_page_needs_no_network_and_says_so_to_the_browser(results: StudyResults) -> None:
     text = render(results, COMMAND)
     assert text == render(results, COMMAND), "the same study gives the same page"
     page = Page(text)
@@ -370,7 +379,7 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
         assert text.count("\n") < 250
 
 
-def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> None:
+def test_planted_respondents_next_to_models_are_told_apart(results: StudyResults) -> None:
     models = results.study.plain()["models"]
     first, *others = models
     mixed = {
@@ -401,7 +410,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results: Results) -> 
     ],
 )
 def test_a_mixed_study_says_whose_answers_have_a_time(
-    results: Results, planted: list[str], moment: str | None, said: str
+    results: StudyResults, planted: list[str], moment: str | None, said: str
 ) -> None:
     asked = [{**one, "first_reply": moment, "last_reply": moment} for one in results.provenance["asked"]]
     study = changed(results.study, planted=planted)
@@ -409,7 +418,7 @@ def test_a_mixed_study_says_whose_answers_have_a_time(
     assert dict(method.summary(mixed))["When"] == said
 
 
-def test_a_study_without_figures_and_tables_has_a_page(results: Results) -> None:
+def test_a_study_without_figures_and_tables_has_a_page(results: StudyResults) -> None:
     study = changed(results.study, figures={}, analyses={})
     text = Page(render(replace(results, study=study), COMMAND)).text
     assert "Norm explorer" in text
@@ -473,7 +482,7 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
 # --- Cards
 
 
-def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
+def test_a_card_counts_what_the_norms_hold(results: StudyResults) -> None:
     card = make_card(results, "model-b")
     (main,) = card["arms"]
     held = results.held("main", "model-b")
@@ -489,7 +498,7 @@ def test_a_card_counts_what_the_norms_hold(results: Results) -> None:
     assert json.loads(card_json(card)) == card
 
 
-def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: Results) -> None:
+def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: StudyResults) -> None:
     card = make_card(results, "model-a")
     text = card_markdown(card)
     assert "Planted respondents: no model gave their answers." in text
@@ -501,7 +510,7 @@ def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: R
     assert "Planted" not in card_markdown(real)
 
 
-def test_a_card_lets_nothing_hostile_through(hostile: Results) -> None:
+def test_a_card_lets_nothing_hostile_through(hostile: StudyResults) -> None:
     mark = "| [a](javascript:x) `b` *c* ![d](e)\n# f"
     card = make_card(hostile, "model-a")
     card["arms"][0]["prompts"] += mark

@@ -66,7 +66,7 @@ def page(made) -> str:
         ("accept", 0),
         ("Of 2 models, 1 is farther from people than another group of as many people would be", 1),
         (": farther than other people</text>", 1),
-        ('<p class="mark">planted</p>', 1),
+        ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
         ("another group of people:", 1),  # a band for people, none for expected values
         ("no sample of anybody's answers", 1),
@@ -106,7 +106,7 @@ def test_models_of_two_arms_are_told_apart(made):
 
 
 def test_an_axis_has_round_numbers_within_the_drawing():
-    axis = people_page.Axis(0.0, 93.0)
+    axis = people_page.NumberLine(0.0, 93.0)
     assert [text for _, text in axis.ticks] == ["0", "20", "40", "60", "80"]
     assert axis.at(-5.0) == axis.left
     assert axis.at(500.0) == axis.right

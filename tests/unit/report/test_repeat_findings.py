@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.report.findings import repeatability
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.study.facts import EntryFacts, StudyFacts
 
 from ...study_facts import facts
@@ -26,7 +26,7 @@ AGAIN = {
 PAIR = {"arm_a": "main", "model_a": "m", "arm_b": "hot", "model_b": "m", "engine_status": "not_above"}
 
 
-def results(folder: Path, **tables: list[dict[str, Any]]) -> Results:
+def results(folder: Path, **tables: list[dict[str, Any]]) -> StudyResults:
     kinds = {"again": "repeatability", "contrasts": "model_contrasts"}
     entries = {
         name: facts(EntryFacts, kind=kinds[name], meanings=dict.fromkeys(rows[0], ""))
@@ -35,7 +35,7 @@ def results(folder: Path, **tables: list[dict[str, Any]]) -> Results:
     for name, rows in tables.items():
         pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False)
     files = {name: folder / f"{name}.csv" for name in tables}
-    return Results(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, {"tables": files})
+    return StudyResults(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, {"tables": files})
 
 
 def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:

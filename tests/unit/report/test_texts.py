@@ -25,7 +25,7 @@ from cinorms.report.answer_codes import encode
 from cinorms.report.cards import card_markdown, make_card
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.words import closing_words
 from cinorms.stats.flow_dependence import VERDICTS
 
@@ -66,14 +66,16 @@ def test_the_study_of_these_tests_has_the_keys_that_every_description_has(
     assert set(made["arms"]["main"]) == set(described["arms"]["main"])
 
 
-def _models(results: Results) -> Results:
+def _models(results: StudyResults) -> StudyResults:
     models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
     return _with_dependence(
         replace(results, study=changed(results.study, planted=[], mark="", models=models))
     )
 
 
-def _with_dependence(results: Results, verdicts: Sequence[str] = ("depends", "one_answer")) -> Results:
+def _with_dependence(
+    results: StudyResults, verdicts: Sequence[str] = ("depends", "one_answer")
+) -> StudyResults:
     """Return the study with a table of whose answers depend on the flow."""
     held = [len(results.held("main", model)) for model in ("model-a", "model-b")]
     rows = pd.DataFrame(
@@ -85,7 +87,7 @@ def _with_dependence(results: Results, verdicts: Sequence[str] = ("depends", "on
     )
 
 
-def _with_table(results: Results, name: str, kind: str, table: pd.DataFrame) -> Results:
+def _with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame) -> StudyResults:
     path = folder_of(results) / f"tables/{name}.csv"
     table.to_csv(path, index=False)
     analyses = results.study.plain()["analyses"]
@@ -97,7 +99,7 @@ def _with_table(results: Results, name: str, kind: str, table: pd.DataFrame) -> 
     )
 
 
-def _people(results: Results) -> Results:
+def _people(results: StudyResults) -> StudyResults:
     """Return the study of models with an arm of people, and how far the models are from them."""
     results = _with_readers(_models(results))
     numbers = {"estimate": 1.334, "conf_low": 1.2, "conf_high": 1.466, "ceiling_all": 0.25, "n_flows": 1234}
@@ -118,7 +120,7 @@ def _people(results: Results) -> Results:
     )
 
 
-def _with_readers(results: Results) -> Results:
+def _with_readers(results: StudyResults) -> StudyResults:
     """Return the study with an arm in which six people each rated the first flow, and two of three others."""
     vignettes = results.vignettes["flows"]
     flow, rater = np.nonzero(np.add.outer(np.arange(120), np.arange(6)) % 3 | (np.arange(120) == 0)[:, None])
@@ -145,7 +147,7 @@ def _with_readers(results: Results) -> Results:
     )
 
 
-def _people_alone(results: Results) -> Results:
+def _people_alone(results: StudyResults) -> StudyResults:
     results = _with_readers(results)
     arms, models = ({"people": results.study.plain()[part]["people"]} for part in ("arms", "models"))
     told = {"planted": [], "mark": origin_mark([], ["people"], ["people"]), "t_val": {"people": 3}}
@@ -162,7 +164,7 @@ def _people_alone(results: Results) -> Results:
 
 
 #: What makes each kind of study of the small planted one.
-MADE: dict[str, Callable[[Results], Results]] = {
+MADE: dict[str, Callable[[StudyResults], StudyResults]] = {
     "models": _models,
     "planted": lambda results: _with_dependence(results, ["depends", "depends_few"]),
     "people": _people,

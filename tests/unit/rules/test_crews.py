@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cinorms.rules.crews import LONGEST, Asking, make_crews
+from cinorms.rules.crews import LONGEST, AskingJob, make_crews
 
 
-def job(shard: str = "1-of-1", arm: str = "main", loads: str | None = "a", failed: bool = False) -> Asking:
+def job(shard: str = "1-of-1", arm: str = "main", loads: str | None = "a", failed: bool = False) -> AskingJob:
     """Return a job of 20 minutes, of which the start takes 5."""
-    return Asking(arm, "model", shard, loads, minutes=20, start=5, failed=failed)
+    return AskingJob(arm, "model", shard, loads, minutes=20, start=5, failed=failed)
 
 
 def test_jobs_that_load_the_same_are_a_crew_whose_leader_starts_once() -> None:
@@ -38,15 +38,15 @@ def test_shards_are_dealt_out_to_as_many_jobs_as_can_run_at_once(lanes: int | No
 
 
 def test_a_crew_ends_in_time() -> None:
-    jobs = [Asking(f"arm{number}", "model", "1-of-1", "a", LONGEST // 3, 60) for number in range(7)]
+    jobs = [AskingJob(f"arm{number}", "model", "1-of-1", "a", LONGEST // 3, 60) for number in range(7)]
     crews = make_crews(jobs, None)
     # One start of 60 minutes, then 180 for each: three take 600, four would take 780.
     assert [(len(crew.jobs), crew.minutes) for crew in crews] == [(3, 600), (3, 600)]
     assert (
-        make_crews([Asking(arm, "m", "1-of-1", "a", LONGEST // 2) for arm in "xy"], None)[0].minutes
+        make_crews([AskingJob(arm, "m", "1-of-1", "a", LONGEST // 2) for arm in "xy"], None)[0].minutes
         == LONGEST
     )
-    assert not make_crews([Asking(arm, "m", "1-of-1", "a", LONGEST // 2 + 1) for arm in "xy"], None)
+    assert not make_crews([AskingJob(arm, "m", "1-of-1", "a", LONGEST // 2 + 1) for arm in "xy"], None)
 
 
 def test_a_job_that_failed_leads_nobody_who_has_not() -> None:

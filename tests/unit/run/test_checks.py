@@ -15,13 +15,13 @@ from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.root import Root
-from cinorms.inference.engine_kind import Finding, Surroundings
+from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.questions import Questions
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
 from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
 from cinorms.run.check import (
-    Line,
+    CheckLine,
     checks,
     load_profile,
     look_at_checkpoints,
@@ -72,7 +72,7 @@ def study_of(root: Root, models: list[str], analyses: dict[str, Any] | None = No
     )
 
 
-def told(findings: Iterable[Finding] | None) -> list[tuple[str, str]]:
+def told(findings: Iterable[EntryProblem] | None) -> list[tuple[str, str]]:
     return [(finding.severity, finding.text) for finding in findings or ()]
 
 
@@ -95,7 +95,7 @@ def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsew
 
 
 def test_a_second_line_of_a_message_is_indented() -> None:
-    assert str(Line("error", "keys", "a\nb")) == "error    keys         a\n                      b"
+    assert str(CheckLine("error", "keys", "a\nb")) == "error    keys         a\n                      b"
 
 
 def test_the_command_exits_1_on_errors_alone(

@@ -39,7 +39,7 @@ def confirm(folder: Path, answer: str) -> tuple[int, str]:
     )
     os.close(theirs)
     os.write(ours, answer.encode())
-    printed = job.communicate(timeout=60)[0]
+    printed = job.communicate(timeout=600)[0]
     os.close(ours)
     return job.returncode, printed
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.job_state import FOLDER, State
+from cinorms.inference.job_state import FOLDER, AskingState
 from cinorms.run.progress import Follower, dollars, duration, progress
 
 NOW = 1_000_000.0
@@ -32,7 +32,7 @@ class Watched:
         here = {"host": platform.node(), "process": os.getpid(), "started": NOW, "updated": at}
         path = self.folder / "main/m" / FOLDER / f"{shard}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(State("main", "m", shard, **{**stated, **here, **changes}))))
+        path.write_text(json.dumps(asdict(AskingState("main", "m", shard, **{**stated, **here, **changes}))))
 
     def look(self, at: float) -> list[str]:
         """Return what is said at this time."""
@@ -98,16 +98,16 @@ def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched: Watche
     watched.write(NOW + 8, answered=1, pace=None)
     assert watched.look(NOW + 9) == ["main / m: 1 of 1,000 answered (0%), 10/s"]
     fast, young = (
-        State("main", "m", "1-of-2", "asking", 100, 50, rate=5.0, pace=pace) for pace in (5.0, None)
+        AskingState("main", "m", "1-of-2", "asking", 100, 50, rate=5.0, pace=pace) for pace in (5.0, None)
     )
     assert progress([fast], NOW).endswith("5.0/s, 10 s left")
     assert progress([fast, young], NOW).endswith("10/s")
 
 
 def test_a_job_that_does_not_ask_yet_says_what_it_does() -> None:
-    state = State("main", "m", "1-of-1", doing="loading the checkpoint")
+    state = AskingState("main", "m", "1-of-1", doing="loading the checkpoint")
     assert progress([state], NOW) == "loading the checkpoint"
-    assert progress([State("main", "m", "1-of-1")], NOW) == "starting"
+    assert progress([AskingState("main", "m", "1-of-1")], NOW) == "starting"
 
 
 def test_durations_and_amounts() -> None:

@@ -18,7 +18,7 @@ from cinorms import ask
 from cinorms.core import tables
 from cinorms.core.root import Root
 from cinorms.inference import job_state
-from cinorms.inference.job_state import FOLDER, State
+from cinorms.inference.job_state import FOLDER, AskingState
 from cinorms.run import status
 from cinorms.run.case import left_to_ask, summary, variants_of
 from cinorms.run.status import Row, as_text, rows_of
@@ -202,7 +202,7 @@ def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     stated = {"phase": "asking", "total": N // 2, "answered": 16, "pace": 10.0, "usd": 9.0, "updated": now}
     here = {"host": platform.node(), "process": os.getpid(), "trouble": "busy", "next_attempt": now + 8}
     path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
-    path.write_text(json.dumps(asdict(State("main", "m", "2-of-2", **stated, **here))))
+    path.write_text(json.dumps(asdict(AskingState("main", "m", "2-of-2", **stated, **here))))
     found = row(study, now)
     assert (found.state, found.answered, found.left) == ("running", N // 2 + 16, N // 2 - 16)
     assert (found.time, found.usd, found.note) == ("20 s", 9.0, "busy, next attempt in 8 s")

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from cinorms.stats import equivalence, wordings
-from cinorms.stats.equivalence import Limits
+from cinorms.stats.equivalence import DifferenceLimits
 from cinorms.stats.wordings import DISSENT
 
 
@@ -40,12 +40,14 @@ def test_two_one_sided_tests_agree_with_the_interval() -> None:
     found = equivalence.paired(x, True)
     low, high = found.interval(0.90)
     limit = max(-low, high)
-    assert equivalence.decide(found, Limits(-limit, limit))[0] == pytest.approx(0.05)
-    assert equivalence.decide(found, Limits(-limit - 0.01, limit + 0.01))[0] < 0.05
+    assert equivalence.decide(found, DifferenceLimits(-limit, limit))[0] == pytest.approx(0.05)
+    assert equivalence.decide(found, DifferenceLimits(-limit - 0.01, limit + 0.01))[0] < 0.05
     expected = stats.ttest_1samp(x.mean(axis=0), 0)
-    assert equivalence.decide(found, Limits(-1e-12, 1e-12))[1] == pytest.approx(expected.pvalue, rel=1e-6)
+    assert equivalence.decide(found, DifferenceLimits(-1e-12, 1e-12))[1] == pytest.approx(
+        expected.pvalue, rel=1e-6
+    )
     one_sided = stats.ttest_1samp(x.mean(axis=0), 0.1, alternative="greater")
-    assert equivalence.decide(found, Limits(-math.inf, 0.1)) == pytest.approx(
+    assert equivalence.decide(found, DifferenceLimits(-math.inf, 0.1)) == pytest.approx(
         (1 - one_sided.pvalue, one_sided.pvalue)
     )
 
@@ -57,23 +59,23 @@ def test_differences_that_do_not_vary_are_decided_by_the_limits(
     value: float, p_pass: float, p_fail: float
 ) -> None:
     found = equivalence.paired(np.full((5, 4), value), True)
-    assert equivalence.decide(found, Limits(-0.2, 0.2)) == (p_pass, p_fail)
+    assert equivalence.decide(found, DifferenceLimits(-0.2, 0.2)) == (p_pass, p_fail)
 
 
 def test_too_few_templates_decide_nothing() -> None:
     for n in (1, 2):
         found = equivalence.paired(np.zeros((50, n)), True)
-        assert equivalence.decide(found, Limits(-1, 1)) == (1.0, 1.0)
-        assert equivalence.more_needed(found, Limits(-1, 1), 0.05, 0.05) == ("templates", 3 - n)
+        assert equivalence.decide(found, DifferenceLimits(-1, 1)) == (1.0, 1.0)
+        assert equivalence.more_needed(found, DifferenceLimits(-1, 1), 0.05, 0.05) == ("templates", 3 - n)
     empty = equivalence.paired(np.full((3, 4), np.nan), True)
     assert math.isnan(empty.value)
-    assert equivalence.decide(empty, Limits(-1, 1)) == (1.0, 1.0)
+    assert equivalence.decide(empty, DifferenceLimits(-1, 1)) == (1.0, 1.0)
 
 
 def test_the_number_of_templates_needed_is_the_smallest_that_is_enough() -> None:
     x = np.random.default_rng(4).normal(0, 1, (1, 6)) + np.zeros((10, 1))
     found = equivalence.paired(x - x.mean() + 0.1, True)
-    limits = Limits(-0.5, 0.5)
+    limits = DifferenceLimits(-0.5, 0.5)
     needed = equivalence.more_needed(found, limits, 0.05, 0.05)
     assert needed is not None
     assert equivalence.more_needed(found._replace(value=-0.1), limits, 0.05, 0.05) == needed
@@ -90,13 +92,13 @@ def test_the_number_of_templates_needed_is_the_smallest_that_is_enough() -> None
 def test_a_difference_at_the_limit_is_never_decided() -> None:
     x = np.random.default_rng(5).normal(0, 1, (10, 6))
     found = equivalence.paired(x - x.mean() + 0.5, True)
-    assert equivalence.more_needed(found, Limits(-0.5, 0.5), 0.05, 0.05) is None
+    assert equivalence.more_needed(found, DifferenceLimits(-0.5, 0.5), 0.05, 0.05) is None
 
 
 def test_where_the_flows_vary_more_flows_are_needed() -> None:
     x = np.random.default_rng(6).normal(0, 1, (12, 1)) + np.random.default_rng(7).normal(0, 0.01, (12, 8))
     found = equivalence.paired(x - x.mean(), False)
-    needed = equivalence.more_needed(found, Limits(-0.25, 0.25), 0.05, 0.05)
+    needed = equivalence.more_needed(found, DifferenceLimits(-0.25, 0.25), 0.05, 0.05)
     assert needed is not None
     assert needed[0] == "flows"
     assert needed[1] > 12
@@ -106,7 +108,7 @@ def test_one_more_template_that_dissents_speaks_against_a_pass_only() -> None:
     x = np.random.default_rng(8).normal(0, 0.01, (1, 8))
     found = equivalence.paired(x, True)
     plain, cautious = (
-        equivalence.decide(found, Limits(-math.inf, 0.02, dissent)) for dissent in (None, 0.04)
+        equivalence.decide(found, DifferenceLimits(-math.inf, 0.02, dissent)) for dissent in (None, 0.04)
     )
     expected = stats.ttest_1samp(np.append(x, 0.04), 0.02, alternative="less")
     assert cautious[0] == pytest.approx(expected.pvalue)
@@ -114,10 +116,12 @@ def test_one_more_template_that_dissents_speaks_against_a_pass_only() -> None:
     assert cautious[1] == plain[1]
     # Templates without a single such answer: three are not enough, eleven are.
     few, many = (equivalence.paired(np.zeros((9, n)), True) for n in (3, 11))
-    assert equivalence.decide(few, Limits(-math.inf, 0.02, 0.04))[0] > 0.05
-    assert equivalence.decide(many, Limits(-math.inf, 0.02, 0.04))[0] < 0.001
+    assert equivalence.decide(few, DifferenceLimits(-math.inf, 0.02, 0.04))[0] > 0.05
+    assert equivalence.decide(many, DifferenceLimits(-math.inf, 0.02, 0.04))[0] < 0.001
     three = equivalence.paired(x[:, :3] - x[:, :3].mean(), True)
-    needed = [equivalence.more_needed(three, Limits(-math.inf, 0.02, d), 0.05, 0.05) for d in (None, 0.04)]
+    needed = [
+        equivalence.more_needed(three, DifferenceLimits(-math.inf, 0.02, d), 0.05, 0.05) for d in (None, 0.04)
+    ]
     assert needed[1] > needed[0] == ("templates", 1)
 
 

@@ -9,7 +9,7 @@ import pytest
 from cinorms.stats import flips
 
 LEVELS = (-2, -1, 0, 1, 2)
-RULE = flips.Rule((-1, -1, 0, 1, 1), "side", "plurality", 0.0)
+RULE = flips.NormRule((-1, -1, 0, 1, 1), "side", "plurality", 0.0)
 Floats = npt.NDArray[np.float64]
 
 

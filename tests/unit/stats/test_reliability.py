@@ -42,8 +42,10 @@ def test_alpha_of_the_textbook_example():
 
 def test_alpha_at_its_ends_and_where_it_is_undefined():
     assert reliability.alpha(norms_of([[1, 1], [-2, -2]])).estimate == 1
-    assert reliability.alpha(norms_of([[1, 1], [1, 1]])) == reliability.Estimate(None, 2, "no_variance")
-    assert reliability.alpha(norms_of([[1, None], [None, None]])) == reliability.Estimate(None, 0, "no_flows")
+    assert reliability.alpha(norms_of([[1, 1], [1, 1]])) == reliability.FlowEstimate(None, 2, "no_variance")
+    assert reliability.alpha(norms_of([[1, None], [None, None]])) == reliability.FlowEstimate(
+        None, 0, "no_flows"
+    )
 
 
 def test_split_half_follows_the_planted_reliability():
@@ -78,7 +80,7 @@ def test_split_half_says_why_there_is_none():
     same = matrix(np.ones((6, 2, 1)))
     assert reliability.split_half(*same, 1).status == "no_variance"
     assert reliability.spearman_brown(reliability.split_half(*same, 1)).status == "no_variance"
-    assert reliability.spearman_brown(reliability.Estimate(-0.2, 6)).status == "negative"
+    assert reliability.spearman_brown(reliability.FlowEstimate(-0.2, 6)).status == "negative"
 
 
 def test_variance_shares_equal_the_classical_formulas_on_balanced_data():

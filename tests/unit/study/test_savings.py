@@ -10,13 +10,13 @@ from cinorms.core.scales import papers_scale
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import as_categorical, order_codes
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import DecidingRule
 from cinorms.study.plan import Replayed, expected_savings, replay_pilot
 
 PLAN = pd.DataFrame({"arm": ["main"], "model": ["m"], "flows": [1000], "prompts": [33_000]})
 
 
-RULE = Rule(Thresholds(4, 0.5, "strict"), 0.05, 150).plain()
+RULE = DecidingRule(Thresholds(4, 0.5, "strict"), 0.05, 150).plain()
 TEMPLATES = [f"{number}. {{scenario}} {{options}}" for number in range(4)]
 VARIANTS = list_variants("p", TEMPLATES, 4, 3)
 FLOWS = pd.DataFrame(

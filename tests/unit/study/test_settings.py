@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cinorms.core.schema import schema_of
 from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import MIXED
-from cinorms.study.settings import Arm, ArmDefaults, Orders, Settings, StudySettings
+from cinorms.study.settings import Arm, ArmDefaults, OrderSettings, Settings, StudySettings
 
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 
@@ -83,7 +83,7 @@ def test_settings_are_equal_wherever_they_are_stated() -> None:
     assert stated == default
     assert stated.stated_in("templates") != default.stated_in("templates")
     assert stated != make_arm(templates=5)
-    assert str(Orders(method="fixed", count=1).stated_in("count")) == "a study: count"
+    assert str(OrderSettings(method="fixed", count=1).stated_in("count")) == "a study: count"
 
 
 # --- The schema

@@ -1,7 +1,7 @@
 """Write the pages and schemas of ``docs/reference``: ``python -m cinorms.reference DOCS`` (``make reference``).
 
-They are the keys of a study and of the model registry, a page per section of a study with every kind,
-its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
+They are the keys of a study and of the model registry, an index per section of a study with a page for every
+kind, its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def pages(defaults: Path) -> dict[str, str]:
         "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
-        **{f"{section}.md": page(section) for section in SECTIONS},
+        **{name: text for section in SECTIONS for name, text in section_pages(section).items()},
         **{
             f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
             for name, schema in schemas.items()
@@ -154,16 +154,18 @@ def _type_name(kind: pa.DataType) -> str:
     return "text, each value stored once" if kind == CATEGORY else str(kind)
 
 
-def page(section: str) -> str:
-    """Return the page of a section: each kind with its keys and its columns."""
-    contents = ((f"[{kind.name}](#{kind.name})", kind.about) for kind in kinds(section).values())
-    parts = [INTRODUCTIONS[section], table(("kind", "what it makes"), contents)]
+def section_pages(section: str) -> dict[str, str]:
+    """Return the pages of a section by their names: an index, and for each kind its keys and its columns."""
+    contents = ((f"[{kind.name}]({section}/{kind.name}.md)", kind.about) for kind in kinds(section).values())
+    index = table(("kind", "what it makes"), contents)
+    written = {f"{section}.md": _page(TITLES[section], INTRODUCTIONS[section], index)}
     for kind in kinds(section).values():
-        parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
+        parts = [kind.about, f"A kind of [{TITLES[section].lower()}](../{section}.md).", _keys(kind.schema)]
         if kind.columns:
             parts.append(f"{'Its data have one' if section == 'figures' else 'One'} {_per(kind.key)[4:]}")
             parts.append(_columns(kind.columns.items()))
-    return _page(TITLES[section], *parts)
+        written[f"{section}/{kind.name}.md"] = _page(kind.name, *parts)
+    return written
 
 
 def _columns(about: Iterable[tuple[str, str]]) -> str:
@@ -269,9 +271,15 @@ def main(arguments: Sequence[str]) -> int:
         raise ConfigError("Name the folder of the documentation: python -m cinorms.reference docs")
     docs = Path(arguments[0])
     folder = docs / "reference"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(docs.parent / "config" / "config.yaml").items():
-        (folder / name).write_text(text, encoding="utf-8")
+    written = pages(docs.parent / "config" / "config.yaml")
+    for name, text in written.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    # The page of a kind that has gone.
+    for file in folder.glob("*/*.md"):
+        if file.relative_to(folder).as_posix() not in written:
+            file.unlink()
     return 0
 
 

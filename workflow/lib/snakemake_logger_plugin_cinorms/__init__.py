@@ -15,7 +15,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from cinorms.core.logs import FAILURES_AT_THE_END
-from cinorms.core.run_report import Job, RunReport
+from cinorms.core.run_report import ReportedJob, RunReport
 
 #: Messages without an event that a user needs even if nothing is wrong.
 _SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
@@ -109,8 +109,8 @@ class LogHandler(LogHandlerBase):
         return False
 
 
-def _job(facts: dict[str, Any]) -> Job:
-    return Job(
+def _job(facts: dict[str, Any]) -> ReportedJob:
+    return ReportedJob(
         str(facts["rule_name"]),
         {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},
         [str(log) for log in facts.get("log") or []],

@@ -16,22 +16,22 @@ from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats.deciding.prediction import indicators, of_places, tendencies
-from cinorms.stats.deciding.rounds import Calibration, Design, Rounds, Rule, replay
+from cinorms.stats.deciding.rounds import AskedDesign, Calibration, DecidingRule, Rounds, replay
 from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
 
 from ....scales import ACCEPTABILITY
 
 Ints = npt.NDArray[np.intp]
 
-RULE = Rule(Thresholds(6, 0.5, "strict"), 0.05, 120)
+RULE = DecidingRule(Thresholds(6, 0.5, "strict"), 0.05, 120)
 LEVELS = 5
 
 
-def design(seed: int = 1, middle: int = 10) -> Design:
+def design(seed: int = 1, middle: int = 10) -> AskedDesign:
     """Return a design of three factors; ``middle`` is the number of levels of the second."""
     factors = np.array(list(product(range(8), range(middle), range(9))))
     names = list(product(range(7), range(3)))
-    return Design(
+    return AskedDesign(
         flows=np.arange(len(factors)),
         factors=factors,
         variants=[f"{t}_{o}" for t, o in names],
@@ -118,7 +118,7 @@ def test_the_stated_risk_holds_and_prompts_are_saved() -> None:
     assert asked.mean() < 0.85
 
 
-def drawn_to_places(pulls: list[float], seed: int) -> tuple[Design, Ints]:
+def drawn_to_places(pulls: list[float], seed: int) -> tuple[AskedDesign, Ints]:
     """Return a small design with the places of the options, and answers that are drawn to some of these places."""
     made, rng = design(middle=5), np.random.default_rng(seed)
     orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
@@ -209,7 +209,7 @@ def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(published, iot
     factors = ["sender", "infotype", "recipient", "transmission"]
     made = make_design(flows, factors, variants, ACCEPTABILITY, seed=1)
     codes = ACCEPTABILITY.places(levels.to_numpy(), missing=len(ACCEPTABILITY.levels))
-    asked = replay(made, Rule(thresholds, 0.02, 400), codes)
+    asked = replay(made, DecidingRule(thresholds, 0.02, 400), codes)
     stopped, full = (made.verdict(seen, thresholds) for seen in (np.where(asked, codes, NOT_ASKED), codes))
     assert asked.mean() < 0.29
     assert (stopped == full).mean() > 0.995

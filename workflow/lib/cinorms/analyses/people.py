@@ -89,7 +89,7 @@ class SurveyOptions(OfArms):
     )
 
 
-class Group(NamedTuple):
+class RatingGroup(NamedTuple):
     """People of an arm, or a model: the flows, and the answers in the units of the dataset."""
 
     arm: str
@@ -107,7 +107,7 @@ class Group(NamedTuple):
 
 
 #: What names the rows of a comparison, a model, and the people or the baseline that it is compared with.
-Compared: TypeAlias = Iterator[tuple[dict[str, str], Group, Group]]
+Compared: TypeAlias = Iterator[tuple[dict[str, str], RatingGroup, RatingGroup]]
 
 
 def in_units(entry: Entry[OfArms], arm: str) -> Callable[[Floats], Floats]:
@@ -117,12 +117,12 @@ def in_units(entry: Entry[OfArms], arm: str) -> Callable[[Floats], Floats]:
     return lambda x: low + (x - levels[0]) * ((high - low) / (levels[-1] - levels[0]))
 
 
-def group_of(one: Selected, entry: Entry[OfFlows], prompts: Frames) -> Group:
+def group_of(one: Selected, entry: Entry[OfFlows], prompts: Frames) -> RatingGroup:
     """Return the answers of a model by template, or of people by rater."""
     levels = level_matrix(one.frame).sort_index()
     sums, counts = template_sums(levels, template_numbers(prompts[one.arm]))
     sample = Sample(in_units(entry, one.arm)(divide(sums, counts)), counts.astype(np.float64))
-    return Group(one.arm, one.model, levels.index.to_numpy(dtype=np.int64), sample)
+    return RatingGroup(one.arm, one.model, levels.index.to_numpy(dtype=np.int64), sample)
 
 
 def _with_baselines(
@@ -140,7 +140,7 @@ def _with_baselines(
             yield (
                 who | {"baseline": EXPECTED},
                 model,
-                Group(model.arm, EXPECTED, flows, Sample.given(expected)),
+                RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected)),
             )
         for people in (group for group in groups if group.arm in rated):
             check_same_flows(entry, vignettes, model.arm, people.arm)

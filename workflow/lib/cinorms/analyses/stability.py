@@ -18,7 +18,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.stats import budget
 from cinorms.stats.wordings import (
     FEWEST_HALVED,
-    Share,
+    ShareBetween,
     flow_intervals,
     held_share,
     level_counts,
@@ -47,7 +47,7 @@ def stability(
     """Return, per model, how many of its norms would be the same in other wordings."""
     levels, templates = level_matrix(one.frame), template_numbers(prompts)
     flows = flow_intervals(levels, templates, entry.scales[one.arm])
-    whole = Share(np.nan)
+    whole = ShareBetween(np.nan)
     if len(one.frame) == levels.size and len(levels):  # else the flows are no sample of the same templates
         counts = level_counts(levels, templates, entry.scales[one.arm])
         whole = held_share(counts, entry.thresholds[one.model])[0]

@@ -63,7 +63,7 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """Size of the model and of its training."""
 
     #: At most; enough for every word of the prompts to be one token.
@@ -86,7 +86,7 @@ class Settings:
 class Trainer:
     """A model in training; ``trie`` spells the options, each closed by the end-of-answer token."""
 
-    def __init__(self, corpus: Corpus, settings: Settings, seed: int) -> None:
+    def __init__(self, corpus: Corpus, settings: TrainingSettings, seed: int) -> None:
         import torch
         from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -224,12 +224,14 @@ class Trainer:
         return torch.log_softmax(self.model.lm_head(states), dim=-1)
 
 
-def train_control(corpus: Corpus, out: Path, seed: int, settings: Settings | None = None) -> dict[str, Any]:
+def train_control(
+    corpus: Corpus, out: Path, seed: int, settings: TrainingSettings | None = None
+) -> dict[str, Any]:
     """Train the control model, write it to the folder ``out`` and return what the run was like.
 
     Raises ``EngineError`` where it answers too few held-out questions as planted: nothing is written then.
     """
-    settings = settings or Settings()
+    settings = settings or TrainingSettings()
     started = time.monotonic()
     trainer = Trainer(corpus, settings, seed)
     trainer.train()

@@ -13,7 +13,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Job:
+class ReportedJob:
     """A job: its rule, its wildcards, its logs, and whether it makes files."""
 
     rule: str
@@ -31,16 +31,16 @@ class RunReport:
     """Collects what happens to the jobs of a run, and reports it in few words."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Any, Job] = {}
-        self._done: list[Job] = []
-        self._failed: dict[Any, Job] = {}
+        self._jobs: dict[Any, ReportedJob] = {}
+        self._done: list[ReportedJob] = []
+        self._failed: dict[Any, ReportedJob] = {}
 
     def planned(self, stats: Mapping[str, Any]) -> str:
         """Return how many jobs there are to run."""
         total = int(stats["total"])
         return f"{total:,} {'job' if total == 1 else 'jobs'} to run"
 
-    def started(self, jobid: Any, job: Job) -> None:
+    def started(self, jobid: Any, job: ReportedJob) -> None:
         """Note what a job is."""
         self._jobs[jobid] = job
 
@@ -50,7 +50,7 @@ class RunReport:
         if jobid in self._jobs:
             self._done.append(self._jobs[jobid])
 
-    def failed(self, jobid: Any, job: Job) -> None:
+    def failed(self, jobid: Any, job: ReportedJob) -> None:
         """Note that a job failed; it may be tried again."""
         self._failed[jobid] = self._jobs.get(jobid, job)
 
@@ -64,7 +64,7 @@ class RunReport:
         """Return why jobs failed: each reason once, with the jobs and one log; empty where none did."""
         if not self._failed:
             return ""
-        jobs_of: dict[str, list[Job]] = {}
+        jobs_of: dict[str, list[ReportedJob]] = {}
         for job in self._failed.values():
             reason = next(
                 filter(None, map(failure_in, job.logs)),

@@ -79,7 +79,7 @@ class Value(BaseModel):
     )
 
 
-class Section(Value):
+class PartialValue(Value):
     """A value whose keys a file may leave out, because the files below it state them."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 
-class Unread:
+class LeavableStream:
     """A stream whose reader may leave: what comes then goes nowhere, and the command ends as it would have."""
 
     def __init__(self, stream: Any) -> None:
@@ -39,7 +39,7 @@ class Unread:
 def prepare() -> None:
     """Make Ctrl+C one line from here on, and a reader who leaves none."""
     sys.excepthook = _end
-    sys.stdout, sys.stderr = Unread(sys.stdout), Unread(sys.stderr)
+    sys.stdout, sys.stderr = LeavableStream(sys.stdout), LeavableStream(sys.stderr)
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -35,7 +35,7 @@ AROUND = 1.3
 
 
 @dataclass(frozen=True)
-class Axis:
+class LabelAxis:
     """Rows or columns: labels of the outer blocks (none: one block) and of the cells within each."""
 
     outer: tuple[str, ...]
@@ -64,8 +64,8 @@ class Layout:
     those of the blocks, each broken into lines that fit.
     """
 
-    rows: Axis
-    columns: Axis
+    rows: LabelAxis
+    columns: LabelAxis
     cell: tuple[float, float]
     text: float
     row_labels: tuple[str, ...]
@@ -107,7 +107,9 @@ class Layout:
         return x, y
 
 
-def lay_out(rows: Axis, columns: Axis, key_height: float, given: tuple[float | None, float | None]) -> Layout:
+def lay_out(
+    rows: LabelAxis, columns: LabelAxis, key_height: float, given: tuple[float | None, float | None]
+) -> Layout:
     """Return the layout with the largest cells that fit the width and height that are ``given``, or A3."""
     papers = [(given[0] or width, given[1] or height) for width, height in (A3, A3[::-1])]
     sizes = np.arange(MAX_TEXT, MIN_TEXT - 0.01, -0.5)
@@ -120,7 +122,9 @@ def lay_out(rows: Axis, columns: Axis, key_height: float, given: tuple[float | N
     return min((layout for layout in good if layout.text >= least), key=lambda it: it.left + it.bottom)
 
 
-def _fit(rows: Axis, columns: Axis, paper: tuple[float, float], key_height: float, text: float) -> Layout:
+def _fit(
+    rows: LabelAxis, columns: LabelAxis, paper: tuple[float, float], key_height: float, text: float
+) -> Layout:
     """Return the layout for one paper and size of text: labels and cells settle in a few rounds."""
     cell = (MAX_CELL, MAX_CELL)
     for _ in range(4):
@@ -133,7 +137,7 @@ def _fit(rows: Axis, columns: Axis, paper: tuple[float, float], key_height: floa
     return _with_labels(rows, columns, cell, text)
 
 
-def _with_labels(rows: Axis, columns: Axis, cell: tuple[float, float], text: float) -> Layout:
+def _with_labels(rows: LabelAxis, columns: LabelAxis, cell: tuple[float, float], text: float) -> Layout:
     row_block, column_block = len(rows.inner) * cell[1], len(columns.inner) * cell[0]
     row_strip, column_strip = _strip_text(rows.outer, row_block), _strip_text(columns.outer, column_block)
     return Layout(

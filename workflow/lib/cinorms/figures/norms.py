@@ -19,7 +19,17 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.layout import AROUND, SHAPES, SPACE, Axis, Layout, centres, corners, geom_cells, lay_out
+from cinorms.figures.layout import (
+    AROUND,
+    SHAPES,
+    SPACE,
+    LabelAxis,
+    Layout,
+    centres,
+    corners,
+    geom_cells,
+    lay_out,
+)
 from cinorms.figures.theme import INK, MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
@@ -214,9 +224,9 @@ def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) ->
     return whole.assign(reason=frame["status"].map(NORM_LABELS))
 
 
-def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> Axis:
+def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
     levels = [tuple(map(str, frame[f].cat.categories)) for f in factors]
-    return Axis(levels[0] if len(levels) == 2 else (), levels[-1])
+    return LabelAxis(levels[0] if len(levels) == 2 else (), levels[-1])
 
 
 def _cells(

@@ -21,8 +21,8 @@ from cinorms.entries.options import Options, Select
 from cinorms.gate.side import Matched, has_status, level_counts, mean_over
 from cinorms.stats import equivalence
 from cinorms.stats.arrays import Bools, Floats
-from cinorms.stats.equivalence import Estimate, Limits
-from cinorms.stats.flips import Change, Rule, differ, flips, norms
+from cinorms.stats.equivalence import DifferenceLimits, Estimate
+from cinorms.stats.flips import Change, NormRule, differ, flips, norms
 
 #: How many flows are shown behind a verdict.
 SHOWN = 12
@@ -46,7 +46,7 @@ StatusName = Annotated[
 ]
 
 
-class OfFlows(Options):
+class ClaimOptions(Options):
     """Keys of every claim."""
 
     about: LeftOut[str] = Field(
@@ -57,7 +57,7 @@ class OfFlows(Options):
     )
 
 
-class ByFactor(OfFlows):
+class ByFactor(ClaimOptions):
     """Keys of claims that can be made for each level of a factor."""
 
     by: LeftOut[str] = Field(None, description="A factor; the claim is made for the flows of each level.")
@@ -74,7 +74,7 @@ class Shift(ByFactor):
     ] = Field(None, description="Level of the factor `by` -> its own margin.")
 
 
-class Side(OfFlows):
+class SideClaim(ClaimOptions):
     """The flows stay on one side of the scale."""
 
     stays: Literal["unacceptable", "acceptable"] = Field(
@@ -88,7 +88,7 @@ class Side(OfFlows):
     )
 
 
-class Flips(ByFactor):
+class FlipsClaim(ByFactor):
     """At most a share of the norms changes more than other wordings change norms."""
 
     at_most: Number = Field(
@@ -114,11 +114,11 @@ class Claim(NamedTuple):
 
     name: str
     kind: str
-    options: OfFlows
+    options: ClaimOptions
 
 
 @dataclass(frozen=True)
-class Group:
+class FlowGroup:
     """The flows (``rows``) that one finding of a claim is about: all that it selects, or those of one ``level``.
 
     ``n_findings`` are those of the whole policy, ``alpha`` is the chance of an error that it accepts.
@@ -165,7 +165,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """One claim about one group of flows, before the claims are judged together.
 
     ``estimate`` has the unit ``unit``: levels, or a share. ``limits`` are those of the claim. ``facts`` are further
@@ -196,8 +196,8 @@ class ClaimKind:
     """A kind of claim: its keys, what finds whether it is true, and the flows it shows."""
 
     name: str
-    options: type[OfFlows]
-    find: Callable[[Group, Any], Finding]
+    options: type[ClaimOptions]
+    find: Callable[[FlowGroup, Any], ClaimFinding]
     shows: str
 
     @property
@@ -211,7 +211,7 @@ class ClaimKind:
         return self.options.schema_for(self.name, self.about)
 
 
-def _shift(group: Group, options: Shift) -> Finding:
+def _shift(group: FlowGroup, options: Shift) -> ClaimFinding:
     margin = float((options.margin_for or {}).get(group.level, options.margin))
     moved = group.matched.shift(group.rows, group.fixed_flows)
     says = f"The mean level of {group.words} moves by less than {margin:g} levels."
@@ -219,10 +219,10 @@ def _shift(group: Group, options: Shift) -> Finding:
     # In the direction of the mean; in either where it has none.
     direction = np.nan_to_num(np.sign(moved.value))
     flows = _first(frame, frame["shift"] * direction if direction else frame["shift"].abs())
-    return _difference(group, moved, Limits(-margin, margin), says, "levels", flows)
+    return _difference(group, moved, DifferenceLimits(-margin, margin), says, "levels", flows)
 
 
-def _side(group: Group, options: Side) -> Finding:
+def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     matched, rows = group.matched, group.rows
     wrong = 1 if options.stays == "unacceptable" else -1
     middle = matched.new.midpoint
@@ -243,7 +243,7 @@ def _side(group: Group, options: Side) -> Finding:
     other = "acceptable" if wrong > 0 else "unacceptable"
     on_wrong = int((found.mean > 0).sum())
     frame = _frame(matched, rows)
-    return Finding(
+    return ClaimFinding(
         name=group.name,
         kind=group.claim.kind,
         about=group.about,
@@ -267,7 +267,7 @@ def _side(group: Group, options: Side) -> Finding:
     )
 
 
-def _flips(group: Group, options: Flips) -> Finding:
+def _flips(group: FlowGroup, options: FlipsClaim) -> ClaimFinding:
     matched, rows = group.matched, group.rows
     rules = rules_of(matched, options.change)
     base, new = (counts[:, rows] for counts in counts_of(matched))
@@ -284,7 +284,7 @@ def _flips(group: Group, options: Flips) -> Finding:
     both = held_by_base & held_by_new
     flipped = both & differ(norm_of_base, norm_of_new, rules[1])
     frame = _frame(matched, rows)[flipped]
-    limits = Limits(-math.inf, float(options.at_most))
+    limits = DifferenceLimits(-math.inf, float(options.at_most))
     finding = _difference(group, found.excess, limits, says, "share", _first(frame, frame["shift"].abs()))
     facts = {"norms in both": int(both.sum()), "of these changed": int(flipped.sum())}
     return replace(
@@ -293,7 +293,7 @@ def _flips(group: Group, options: Flips) -> Finding:
     )
 
 
-def _status(group: Group, options: Status) -> Finding:
+def _status(group: FlowGroup, options: Status) -> ClaimFinding:
     matched, rows, limit = group.matched, group.rows, float(options.may_rise)
     any_status = NO_LEVEL in options.statuses
     statuses = [name for name in ANSWER_STATUSES if name != "ok"] if any_status else list(options.statuses)
@@ -305,7 +305,7 @@ def _status(group: Group, options: Status) -> Finding:
         for answers in (matched.of_base, matched.of_new)
     )
     frame = _frame(matched, rows).assign(base_share=base, new_share=new)
-    limits = Limits(-math.inf, limit, dissent=2 * limit)
+    limits = DifferenceLimits(-math.inf, limit, dissent=2 * limit)
     finding = _difference(
         group, found, limits, says, "share", _first(frame, frame["new_share"] - frame["base_share"])
     )
@@ -313,8 +313,8 @@ def _status(group: Group, options: Status) -> Finding:
 
 
 def _difference(
-    group: Group, found: Estimate, limits: Limits, says: str, unit: str, flows: pd.DataFrame
-) -> Finding:
+    group: FlowGroup, found: Estimate, limits: DifferenceLimits, says: str, unit: str, flows: pd.DataFrame
+) -> ClaimFinding:
     """Return the finding on a difference that has an interval."""
     matched, alpha = group.matched, group.alpha
     p_pass, p_fail = equivalence.decide(found, limits)
@@ -326,7 +326,7 @@ def _difference(
         if not matched.same_units and matched.base.unit != matched.new.unit:
             units.append(matched.base.unit)
         need = Need(" and ".join(units) if more[0] == "templates" else "flows", more[1])
-    return Finding(
+    return ClaimFinding(
         name=group.name,
         kind=group.claim.kind,
         about=group.about,
@@ -348,13 +348,13 @@ def _difference(
 # --- The flows behind a verdict: what each side answers to them, those first that decide most
 
 
-def rules_of(matched: Matched, change: Change) -> tuple[Rule, Rule]:
+def rules_of(matched: Matched, change: Change) -> tuple[NormRule, NormRule]:
     """Return when base and new hold a norm (the thresholds of their studies, ties never) and when norms differ."""
     rules = []
     for side, answers in ((matched.base, matched.of_base), (matched.new, matched.of_new)):
         signs = tuple(int(np.sign(level - side.midpoint)) for level in side.levels)
         t_val, t_maj, _ = side.thresholds
-        rules.append(Rule(signs, change, t_maj, t_val / max(len(answers.units), 1)))
+        rules.append(NormRule(signs, change, t_maj, t_val / max(len(answers.units), 1)))
     return rules[0], rules[1]
 
 
@@ -397,8 +397,8 @@ KINDS = {
     kind.name: kind
     for kind in (
         ClaimKind("shift", Shift, _shift, "The flows that moved most in the direction of the mean"),
-        ClaimKind("side", Side, _side, "The flows farthest on the other side, or nearest to it"),
-        ClaimKind("flips", Flips, _flips, "The flows whose norm changed, those first that moved most"),
+        ClaimKind("side", SideClaim, _side, "The flows farthest on the other side, or nearest to it"),
+        ClaimKind("flips", FlipsClaim, _flips, "The flows whose norm changed, those first that moved most"),
         ClaimKind("status", Status, _status, "The flows in which the share rose most"),
     )
 }

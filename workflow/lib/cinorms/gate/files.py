@@ -11,9 +11,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from cinorms.core.files import replacing
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
-from cinorms.gate.claims import KINDS, Finding
+from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side
 from cinorms.gate.verdicts import Gate, Judged
 
@@ -182,27 +182,25 @@ WIDTH, FREE = 280.0, 12.0
 def render(gate: Gate) -> str:
     """Return the page as one HTML text. Everything that comes from data is escaped."""
     matched, policy = gate.matched, gate.policy
-    return (
-        environment("gate")
-        .get_template("gate.html")
-        .render(
-            gate=gate,
-            policy=policy,
-            base=matched.base,
-            new=matched.new,
-            sides=[
-                ("Base", matched.base, len(matched.of_base.units)),
-                ("New", matched.new, len(matched.of_new.units)),
-            ],
-            n_flows=len(matched.flows),
-            paired=_paired(gate),
-            left_out=[f"{n:,} {what}" for what, n in matched.left_out.items()],
-            counts=[(v, sum(c.verdict == v for c in gate.claims)) for v in ("pass", "fail", "undecided")],
-            claims=[_shown(claim, gate) for claim in gate.claims],
-            alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
-            confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
-            version=__version__,
-        )
+    return render_page(
+        "gate",
+        "gate",
+        gate=gate,
+        policy=policy,
+        base=matched.base,
+        new=matched.new,
+        sides=[
+            ("Base", matched.base, len(matched.of_base.units)),
+            ("New", matched.new, len(matched.of_new.units)),
+        ],
+        n_flows=len(matched.flows),
+        paired=_paired(gate),
+        left_out=[f"{n:,} {what}" for what, n in matched.left_out.items()],
+        counts=[(v, sum(c.verdict == v for c in gate.claims)) for v in ("pass", "fail", "undecided")],
+        claims=[_shown(claim, gate) for claim in gate.claims],
+        alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
+        confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
+        version=__version__,
     )
 
 
@@ -231,7 +229,7 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
     }
 
 
-def _numbers(found: Finding) -> str:
+def _numbers(found: ClaimFinding) -> str:
     if found.kind == "side":
         return f"{_share(found.estimate)} of {found.n_flows:,} flows"
     show = _levels if found.unit == "levels" else _share
@@ -248,7 +246,7 @@ def _share(value: float) -> str:
     return "none" if math.isnan(value) else f"{100 * value:.1f}%"
 
 
-def _interval(found: Finding, others: Sequence[Finding]) -> dict[str, Any]:
+def _interval(found: ClaimFinding, others: Sequence[ClaimFinding]) -> dict[str, Any]:
     """Return where limits, interval and estimate are drawn; all claims of a kind have one scale."""
     alike = [other for other in others if other.kind == found.kind]
     numbers = [v for other in alike for v in (other.low, other.high, other.estimate, *other.limits)]
@@ -273,7 +271,7 @@ def _interval(found: Finding, others: Sequence[Finding]) -> dict[str, Any]:
     return drawn
 
 
-def _bar(found: Finding) -> dict[str, Any]:
+def _bar(found: ClaimFinding) -> dict[str, Any]:
     """Return the parts of a bar: flows on the right side beyond chance, not clear, on the wrong side beyond chance."""
     n = max(found.n_flows, 1)
     right = found.facts["flows on this side beyond chance"]

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from cinorms.core import tails
-from cinorms.gate.claims import KINDS, ByFactor, Claim, Finding, Group, Shift
+from cinorms.gate.claims import KINDS, ByFactor, Claim, ClaimFinding, FlowGroup, Shift
 from cinorms.gate.policy import Policy
 from cinorms.gate.side import Address, Matched, match, read_side
 from cinorms.stats import pvalues
@@ -35,7 +35,7 @@ EXIT_CODES: dict[str, int] = {"pass": 0, "fail": 1, "undecided": 3}
 class Judged:
     """A finding with its verdict. ``p_fail_holm`` is corrected over all claims of the policy."""
 
-    finding: Finding
+    finding: ClaimFinding
     verdict: Verdict
     p_fail_holm: float
     why: str
@@ -69,12 +69,12 @@ def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
     return Gate(policy, matched, judge(find(matched, policy, seed), policy.alpha))
 
 
-def find(matched: Matched, policy: Policy, seed: int) -> list[Finding]:
+def find(matched: Matched, policy: Policy, seed: int) -> list[ClaimFinding]:
     """Return what each claim finds, one finding per level for claims by a factor."""
     parts = [(claim, *part) for claim in policy.claims for part in _parts(matched, policy, claim)]
     fixed = policy.settings.flows == "fixed"
     groups = [
-        Group(claim, level, matched, rows, len(parts), policy.alpha, fixed, seed)
+        FlowGroup(claim, level, matched, rows, len(parts), policy.alpha, fixed, seed)
         for claim, level, rows in parts
     ]
     return [KINDS[group.claim.kind].find(group, group.claim.options) for group in groups]
@@ -114,7 +114,7 @@ def _check_names(matched: Matched, policy: Policy, claim: Claim) -> None:
             raise policy.unknown(claim, key, level, known, f"level of {factor!r} among the flows compared")
 
 
-def judge(findings: Sequence[Finding], alpha: float) -> tuple[Judged, ...]:
+def judge(findings: Sequence[ClaimFinding], alpha: float) -> tuple[Judged, ...]:
     """Return the verdict of each finding."""
     with np.errstate(divide="ignore"):
         log = np.log10(np.array([finding.p_fail for finding in findings]))
@@ -132,7 +132,7 @@ def judge(findings: Sequence[Finding], alpha: float) -> tuple[Judged, ...]:
     return tuple(judged)
 
 
-def _why_undecided(finding: Finding) -> str:
+def _why_undecided(finding: ClaimFinding) -> str:
     if not finding.n_flows:
         return "no flow was answered on both sides"
     if finding.n_templates < FEWEST:

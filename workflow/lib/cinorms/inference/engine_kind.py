@@ -192,21 +192,21 @@ def no_cost(work: Work) -> Cost:
 
 
 @dataclass(frozen=True)
-class Finding:
+class EntryProblem:
     """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""
 
     severity: Literal["warning", "error"]
     text: str
 
 
-def error(text: str) -> Finding:
+def error(text: str) -> EntryProblem:
     """Return a finding that stops a run."""
-    return Finding("error", text)
+    return EntryProblem("error", text)
 
 
-def warning(text: str) -> Finding:
+def warning(text: str) -> EntryProblem:
     """Return a finding that does not stop a run."""
-    return Finding("warning", text)
+    return EntryProblem("warning", text)
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class ModelCheck:
 
     name: str
     about: str
-    look: Callable[[Sequence[Any], Surroundings], Iterable[Finding] | None]
+    look: Callable[[Sequence[Any], Surroundings], Iterable[EntryProblem] | None]
 
 
 @dataclass(frozen=True)

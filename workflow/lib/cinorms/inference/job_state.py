@@ -45,7 +45,7 @@ LONGEST = 160
 
 
 @dataclass(frozen=True)
-class State:
+class AskingState:
     """How far one job is. Times are in seconds since 1970."""
 
     arm: str
@@ -92,12 +92,12 @@ class State:
 class JobState:
     """The state of this job; may be changed from any thread. Without ``path`` it is written nowhere."""
 
-    def __init__(self, state: State, path: Path | None = None, secrets: Sequence[str] = ()) -> None:
+    def __init__(self, state: AskingState, path: Path | None = None, secrets: Sequence[str] = ()) -> None:
         self.state = state
         self._path, self._secrets = path, secrets
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._written: State | None = None
+        self._written: AskingState | None = None
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
         self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
@@ -169,7 +169,7 @@ class JobState:
                 self._logged = time.monotonic(), fresh.answered
                 print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
-    def _with_rate(self) -> State:
+    def _with_rate(self) -> AskingState:
         """Return the state with the rate of the last minute and, once it means something, the pace."""
         now, answered = time.monotonic(), self.state.answered
         while len(self._history) > 1 and now - self._history[0][0] > PACE_WINDOW:
@@ -193,7 +193,7 @@ class JobState:
         return round(rate, 2) if rate else None
 
 
-_nowhere = JobState(State("", "", ""))
+_nowhere = JobState(AskingState("", "", ""))
 _current = _nowhere
 
 
@@ -211,7 +211,9 @@ def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
     with suppress(OSError):  # the journal says it in words
         path.parent.mkdir(parents=True, exist_ok=True)
     now = time.time()
-    begun = State(arm, model, shard, started=now, updated=now, host=platform.node(), process=os.getpid())
+    begun = AskingState(
+        arm, model, shard, started=now, updated=now, host=platform.node(), process=os.getpid()
+    )
     _current = JobState(begun, path, secrets)
     threading.Thread(target=_current.follow, daemon=True).start()
     try:
@@ -229,12 +231,12 @@ def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
         _current = _nowhere
 
 
-def read_state(responses: Path, arm: str, model: str, shard: str) -> State | None:
+def read_state(responses: Path, arm: str, model: str, shard: str) -> AskingState | None:
     """Return the last state of the job of a shard; None where none was written, or not by this version."""
     path = responses / arm / model / FOLDER / f"{shard}.json"
     try:
-        state = State(**json.loads(path.read_bytes()))
-        for field in fields(State):
+        state = AskingState(**json.loads(path.read_bytes()))
+        for field in fields(AskingState):
             value = getattr(state, field.name)
             if isinstance(field.default, str) or field.default is MISSING:
                 value.encode("utf-8")

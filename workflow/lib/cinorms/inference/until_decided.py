@@ -19,7 +19,7 @@ from cinorms.core.scales import Scale
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.orders import places_of
-from cinorms.stats.deciding.rounds import Design, Rounds, Rule
+from cinorms.stats.deciding.rounds import AskedDesign, DecidingRule, Rounds
 from cinorms.stats.deciding.schedule import BLOCK, NOT_ASKED
 
 Rows = npt.NDArray[np.int64]
@@ -29,13 +29,13 @@ Flags = npt.NDArray[np.bool_]
 PARTS = ("block", "pilot", "undecided", "not_asked")
 
 
-def rule_of(spec: Spec) -> Rule | None:
+def rule_of(spec: Spec) -> DecidingRule | None:
     """Return when a flow is decided; None for a spec that asks everything."""
     plain = spec.identity.get("asking")
-    return None if plain is None else Rule.from_plain(plain)
+    return None if plain is None else DecidingRule.from_plain(plain)
 
 
-def design_of(questions: Questions) -> Design:
+def design_of(questions: Questions) -> AskedDesign:
     """Return the flows and variants of ``questions``, which must be those of one shard that has them all."""
     spec = questions.spec
     orders = questions.grid["order_code"].to_numpy().reshape(len(questions.flows), -1)
@@ -51,14 +51,14 @@ def make_design(
     scale: Scale,
     seed: int,
     orders: npt.NDArray[np.int64] | None = None,
-) -> Design:
+) -> AskedDesign:
     """Return the design of ``flows`` (rows of a vignettes table) by ``variants`` (rows of a prompts table).
 
     ``orders`` are the codes of the orders in which the prompts show the options (flow by variant), if they are known.
     """
     every = [pd.factorize(flows[name].astype(str), sort=True)[0] for name in factors]
     codes = [factor_codes for factor_codes in every if factor_codes.max(initial=0) > 0]
-    return Design(
+    return AskedDesign(
         flows=flows["flow"].to_numpy(dtype=np.intp),
         factors=np.stack(codes, axis=1) if codes else np.empty((len(flows), 0), dtype=np.intp),
         variants=variants["variant"].tolist(),
@@ -71,7 +71,9 @@ def make_design(
     )
 
 
-def rounds_of(questions: Questions, rule: Rule, replies: Callable[[Rows], pd.DataFrame]) -> Iterator[Rows]:
+def rounds_of(
+    questions: Questions, rule: DecidingRule, replies: Callable[[Rows], pd.DataFrame]
+) -> Iterator[Rows]:
     """Yield the rows of the grid that each round asks.
 
     Before it asks for the next round, the caller must have the replies to the rows that were yielded: ``replies``
@@ -101,7 +103,7 @@ def rounds_of(questions: Questions, rule: Rule, replies: Callable[[Rows], pd.Dat
     print(f"{n_asked:,} of {n_all:,} prompts were asked; {1 - n_asked / max(n_all, 1):.0%} were saved.")
 
 
-def parts(questions: Questions, rule: Rule, asked: Flags) -> npt.NDArray[np.intp]:
+def parts(questions: Questions, rule: DecidingRule, asked: Flags) -> npt.NDArray[np.intp]:
     """Return for each row of the grid its place in ``PARTS``; ``asked`` says which rows were asked."""
     design = design_of(questions)
     block = design.first_block().ravel()
@@ -117,7 +119,7 @@ def rows_of(questions: Questions, responses: pd.DataFrame) -> npt.NDArray[np.boo
     return np.asarray(grid.isin(pd.MultiIndex.from_arrays(answered)))
 
 
-def is_possible(questions: Questions, rule: Rule, asked: Flags) -> bool:
+def is_possible(questions: Questions, rule: DecidingRule, asked: Flags) -> bool:
     """Tell whether rounds can have ``asked`` this: each flow's first variants in its order, all of the pilot."""
     design = design_of(questions)
     order = design.order()

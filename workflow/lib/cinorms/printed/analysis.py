@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.printed.cells import NONE, Cell, Group, Printed, heading
+from cinorms.printed.cells import NONE, Cell, Printed, RowGroup, heading
 from cinorms.stats import pvalues
 
 #: A printed table has at most this many rows; it then refers to the CSV file for the rest.
@@ -39,7 +39,7 @@ def analysis_table(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequ
     return Printed(
         title="",
         header=(heading(*(name.replace("_", " ") for name in shown)),),
-        groups=(Group("", tuple(zip(*cells, strict=True))),),
+        groups=(RowGroup("", tuple(zip(*cells, strict=True))),),
         notes=tuple(notes),
         texts=[at for at, name in enumerate(shown) if not _is_number(part[name])],
         wrap_notes=False,

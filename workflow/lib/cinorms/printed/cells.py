@@ -95,7 +95,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Group:
+class RowGroup:
     """Rows under a heading of their own; without a heading, the table's only rows."""
 
     heading: str
@@ -112,7 +112,7 @@ class Printed:
 
     title: str
     header: tuple[tuple[Cell, ...], ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     notes: tuple[str, ...] = ()
     texts: Collection[int] = (0,)
     grouped: str = "group"

@@ -17,8 +17,8 @@ from cinorms.printed.cells import (
     NONE,
     Cell,
     FromAnalyses,
-    Group,
     Printed,
+    RowGroup,
     blank_again,
     check_thresholds,
     decimals,
@@ -62,7 +62,7 @@ class DiscardedOptions(FromAnalyses):
         check_thresholds(place, "t_maj", self.t_maj or (), t_maj=True)
 
 
-class LostOptions(FromAnalyses):
+class PrintedLostOptions(FromAnalyses):
     """Options of the table of lost norms."""
 
     made_from = ("lost",)
@@ -92,7 +92,7 @@ def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> P
         title=entry.options.title,
         header=(heading("Models", "T_val", "≥ T_val", *(f"T_maj {threshold(t)}" for t in t_majs)),),
         groups=tuple(
-            Group(name, blank_again(_rows_of(part, entry.options, t_majs)))
+            RowGroup(name, blank_again(_rows_of(part, entry.options, t_majs)))
             for name, part in _arms(frame).items()
         ),
         notes=(
@@ -118,7 +118,7 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
     return rows
 
 
-def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
+def lost(selected: Sequence[Selected], entry: Entry[PrintedLostOptions]) -> Printed:
     """Return a row per model: the share of norms lost from each T_maj to a higher one."""
     frame = together(selected, entry)
     known = list(dict.fromkeys([*frame["from"], *frame["to"]]))
@@ -130,7 +130,7 @@ def lost(selected: Sequence[Selected], entry: Entry[LostOptions]) -> Printed:
     return Printed(
         title=entry.options.title,
         header=(heading("Models", *(f"{threshold(a)} → {threshold(b)}" for a, b in steps)),),
-        groups=tuple(Group(name, _lost_rows(part, steps)) for name, part in _arms(frame).items()),
+        groups=tuple(RowGroup(name, _lost_rows(part, steps)) for name, part in _arms(frame).items()),
         notes=(
             "Flows whose norm does not reach the higher majority threshold, in percent of all flows.",
             text,

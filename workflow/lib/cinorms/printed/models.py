@@ -19,9 +19,9 @@ from cinorms.printed.cells import (
     STARS_TEXT,
     Cell,
     FromAnalyses,
-    Group,
     Printed,
     PrintedOptions,
+    RowGroup,
     decimals,
     heading,
     marked,
@@ -72,7 +72,7 @@ def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed
     return Printed(
         title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
-        groups=(Group("", tuple(rows)),),
+        groups=(RowGroup("", tuple(rows)),),
         notes=(NOTE, *marked(entry)),
         texts=range(5),
     )
@@ -124,7 +124,7 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
         title=entry.options.title,
         header=(heading("", *models[:-1]),),
         groups=tuple(
-            Group(str(arm) if len(arms) > 1 else "", _square(frame[frame["arm_a"] == arm], models, column))
+            RowGroup(str(arm) if len(arms) > 1 else "", _square(frame[frame["arm_a"] == arm], models, column))
             for arm in arms
         ),
         notes=(
@@ -147,13 +147,13 @@ def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tu
     return tuple(rows)
 
 
-class CoefficientsOptions(FromAnalyses):
+class PrintedCoefficientsOptions(FromAnalyses):
     """Options of the table of coefficients."""
 
     made_from = ("ordinal_regression", "response_regression")
 
 
-def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> Printed:
+def coefficients(selected: Sequence[Selected], entry: Entry[PrintedCoefficientsOptions]) -> Printed:
     """Return a group per factor, with its baseline; a row per level; four columns per model.
 
     In each group come the levels above the baseline of the first model first, then those below it; in
@@ -182,7 +182,7 @@ def coefficients(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]
     )
 
 
-def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
+def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> RowGroup:
     baseline = next((str(b) for b in frame["baseline"].dropna()), "")
     rows_of = {(row["level"], row["fit"]): row for row in frame.to_dict("records")}
     first = frame[frame["fit"] == fits[0]].set_index("level")["estimate"]
@@ -203,7 +203,7 @@ def _group(term: Any, frame: pd.DataFrame, fits: Sequence[str]) -> Group:
             cells.append(p_starred(row.get("log10_p")))
         rows.append(tuple(cells))
     name = str(term).replace("_", " ").capitalize()
-    return Group(f"{name} (baseline: {baseline})" if baseline else name, tuple(rows))
+    return RowGroup(f"{name} (baseline: {baseline})" if baseline else name, tuple(rows))
 
 
 KINDS = (

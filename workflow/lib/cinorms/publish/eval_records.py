@@ -15,7 +15,7 @@ from cinorms.norms.assessment import grid, level_matrix
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.wordings import (
     CONFIDENCE,
-    Share,
+    ShareBetween,
     held_share,
     level_counts,
     mean_interval,
@@ -111,7 +111,7 @@ def _results(
         about = f"Mean {arm.scale.measured} of the flows, in levels"
         yield _result(evaluation, arm, "mean_level", about, "levels", mean, uncertainty)
     kept, valid = (norms["status"] == "kept").mean(), (answers["status"] == "ok").mean()
-    held, asked = Share(float(kept)), grid(answers, answers["status"] == "ok")
+    held, asked = ShareBetween(float(kept)), grid(answers, answers["status"] == "ok")
     if len(answers) == asked.size and n_flows == len(asked):
         counts = level_counts(level_matrix(answers), template_numbers(prompts), arm.scale.binned)
         held = held_share(counts, thresholds)[0]

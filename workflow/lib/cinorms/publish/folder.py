@@ -39,7 +39,7 @@ WORKFLOW, SETTINGS = "workflow/Snakefile", "settings.json"
 
 
 @dataclass(frozen=True)
-class Results:
+class FinishedFiles:
     """The files of a finished study, by what they are."""
 
     norms: str
@@ -59,7 +59,7 @@ class Results:
 
 
 def publish(
-    results: Results,
+    results: FinishedFiles,
     sources: Sequence[Mapping[str, str]],
     today: date,
     folder: Path,
@@ -82,7 +82,9 @@ def publish(
     return items
 
 
-def _write(results: Results, sources: Sequence[Mapping[str, str]], today: date, folder: Path) -> list[Item]:
+def _write(
+    results: FinishedFiles, sources: Sequence[Mapping[str, str]], today: date, folder: Path
+) -> list[Item]:
     folder.mkdir(parents=True)
     study = StudyFacts.model_validate(copy_json(results.study, folder / "study.json"))
     provenance = copy_json(results.provenance, folder / "provenance.json")
@@ -144,7 +146,7 @@ def _about(study: StudyFacts, today: date) -> dict[str, Any]:
     }
 
 
-def _data(results: Results, folder: Path) -> list[Item]:
+def _data(results: FinishedFiles, folder: Path) -> list[Item]:
     """Write the tables: norms, those of the analyses, answers and responses, and the dictionary of their columns."""
     known = read_csv(results.dictionary)
     described: dict[str, tuple[str, dict[str, str]]] = {

@@ -15,8 +15,7 @@ from cinorms.core.version import __version__
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
-from cinorms.report.results import Results
-from cinorms.stats.wordings import Share
+from cinorms.report.results import StudyResults
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -43,7 +42,7 @@ LIMITS_OF_PEOPLE = (
 _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 
 
-def make_card(results: Results, model: str) -> dict[str, Any]:
+def make_card(results: StudyResults, model: str) -> dict[str, Any]:
     """Return the card of ``model`` as plain data: the JSON file, and the source of the Markdown file."""
     study = results.study
     people = all(results.is_people(arm) for arm, other in results.norms if other == model)
@@ -62,7 +61,7 @@ def make_card(results: Results, model: str) -> dict[str, Any]:
     }
 
 
-def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
+def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = norms[(status == "kept").to_numpy()]
@@ -108,7 +107,7 @@ def _arm(results: Results, arm: str, model: str) -> dict[str, Any]:
     }
 
 
-def _between(part: Share) -> list[float | None]:
+def _between(part: ShareBetween) -> list[float | None]:
     return [_rounded(part.low, 4), _rounded(part.high, 4)]
 
 
@@ -116,7 +115,7 @@ def _rounded(number: Any, digits: int) -> float | None:
     return None if pd.isna(number) else round(float(number), digits)
 
 
-def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None:
+def _dependence(results: StudyResults, arm: str, model: str) -> dict[str, Any] | None:
     """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
     table = next(results.tables_of("flow_dependence", arm, model), None)
     rows = [] if table is None else table.to_dict("records")
@@ -124,7 +123,7 @@ def _dependence(results: Results, arm: str, model: str) -> dict[str, Any] | None
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 
-def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
+def _by_factor(results: StudyResults, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
     """Return for every level of every factor how many norms there are, and how many accept or reject."""
     flows, middle = results.flows(arm), results.scale(arm).middle
     asked = flows[flows["flow"].isin(pd.concat([results.norms[p]["flow"] for p in results.pairs(arm)]))]
@@ -140,7 +139,7 @@ def _by_factor(results: Results, arm: str, held: pd.Series[Any]) -> list[dict[st
     return rows
 
 
-def _extremes(results: Results, arm: str, kept: pd.DataFrame, best: bool) -> list[dict[str, Any]]:
+def _extremes(results: StudyResults, arm: str, kept: pd.DataFrame, best: bool) -> list[dict[str, Any]]:
     """Return the flows with the highest (or lowest) norm, the most consistent ones first."""
     order = kept.sort_values(["value", "share", "flow"], ascending=[not best, False, True])
     named = order.head(NAMED_FLOWS).merge(results.flows(arm)[["flow", "vignette"]], on="flow")
@@ -156,7 +155,7 @@ def _delta(row: pd.Series[str]) -> dict[str, Any]:
     return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
 
-def _distances(results: Results, arm: str, model: str) -> list[dict[str, Any]]:
+def _distances(results: StudyResults, arm: str, model: str) -> list[dict[str, Any]]:
     """Return, for each group of people and the expected values, the distance, the ceiling and the flows that differ."""
     distances = next(results.tables_of("people_distances", arm, model), None)
     flows = next(results.tables_of("people_flows", arm, model), None)

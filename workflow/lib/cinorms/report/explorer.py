@@ -18,7 +18,7 @@ from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, orders_of
 from cinorms.report import words
 from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING
-from cinorms.report.results import Pair, Results
+from cinorms.report.results import Pair, StudyResults
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000
@@ -28,7 +28,7 @@ Take = Callable[[str], str | None]
 NO_VALUE = 127
 
 
-def explorer_data(results: Results, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     """Return what the explorer needs, as plain data. Every ``pack`` is base64 of gzip.
 
     Answers take one byte each. Where all answers together are more than ``most_bytes``, those of the arms
@@ -70,7 +70,7 @@ def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
     return np.ascontiguousarray(values).astype(kind).tobytes()
 
 
-def _dataset(results: Results, name: str) -> dict[str, Any]:
+def _dataset(results: StudyResults, name: str) -> dict[str, Any]:
     settings, frame = results.study.datasets[name], results.vignettes[name]
     factors = {name: frame[name].astype("category").cat for name in settings.factors if name in frame}
     expected = frame["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -91,7 +91,7 @@ def _dataset(results: Results, name: str) -> dict[str, Any]:
     }
 
 
-def _arm(results: Results, arm: str, take: Take) -> dict[str, Any]:
+def _arm(results: StudyResults, arm: str, take: Take) -> dict[str, Any]:
     settings, prompts = results.study.arms[arm], results.prompts[arm]
     scale, asked = settings.scale.binned, settings.scale
     pairs = results.pairs(arm)
@@ -124,7 +124,7 @@ def _arm(results: Results, arm: str, take: Take) -> dict[str, Any]:
     }
 
 
-def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], take: Take) -> dict[str, Any]:
+def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take: Take) -> dict[str, Any]:
     arm, model = pair
     norms = results.norms[pair].set_index("flow").reindex(flows)
     status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
@@ -141,7 +141,7 @@ def _model(results: Results, pair: Pair, flows: npt.NDArray[np.int64], take: Tak
     } | ({"people": compared} if (compared := _people(results, arm, model)) else {})
 
 
-def _people(results: Results, arm: str, model: str) -> dict[str, str]:
+def _people(results: StudyResults, arm: str, model: str) -> dict[str, str]:
     """Return, per flow that was compared (its number as text), a sentence for each group of people."""
     flows = next(results.tables_of("people_flows", arm, model), None)
     if flows is None:
@@ -170,7 +170,9 @@ def _people(results: Results, arm: str, model: str) -> dict[str, str]:
     return {flow: " ".join(sentences[flow]) for flow in sorted(sentences)}
 
 
-def _aligned(results: Results, pair: Pair, flows: npt.NDArray[np.int64], what: str, nothing: int) -> bytes:
+def _aligned(
+    results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], what: str, nothing: int
+) -> bytes:
     """Return a model's codes, variant by variant, for the flows of its arm.
 
     Neighbours are answers to similar flows in one wording, which packs better than answers to one flow.

@@ -16,14 +16,14 @@ from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.answer_codes import tally
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import (
     CONFIDENCE,
     FEWEST,
     FEWEST_HALVED,
-    Share,
+    ShareBetween,
     Units,
     interval,
     own_disagreement,
@@ -50,7 +50,7 @@ class Finding:
     see: str = ""
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: StudyResults) -> list[Finding]:
     """Return the findings of a study; they are about its main arm unless they name another."""
     arm = results.main_arm()
     table = next(results.tables_of("flow_dependence", arm), None)
@@ -98,7 +98,7 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelShare:
     """A level of a factor, the share of answers that accept it, and what each template adds to that share."""
 
     factor: str
@@ -110,7 +110,7 @@ class Level:
         return f"{plain(self.factor)} ‘{self.level}’"
 
 
-def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
+def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
     scale, people = results.scale(arm), results.is_people(arm)
     says = scale.spoken
     title = f"What is {says.accepted}"
@@ -144,7 +144,7 @@ def _acceptance(results: Results, arm: str, models: Sequence[str]) -> Finding:
     )
 
 
-def levels_of(results: Results, arm: str, models: Sequence[str]) -> list[Level]:
+def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
     """Return the levels of all factors about which a model gave enough valid answers.
 
     Each model counts equally, however many of its answers are valid.
@@ -166,7 +166,7 @@ def levels_of(results: Results, arm: str, models: Sequence[str]) -> list[Level]:
         ]
         if of_models:
             shares, units = zip(*of_models, strict=True)
-            levels.append(Level(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))
+            levels.append(LevelShare(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))
     return levels
 
 
@@ -177,13 +177,13 @@ def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
     return accepted, Units(accepts / answers.sum() - accepted * weight, weight)
 
 
-def _accepted(level: Level, n_levels: int) -> str:
+def _accepted(level: LevelShare, n_levels: int) -> str:
     """Return the share that accepts, with its interval where there is one."""
     text, ends = share(level.share, 1), share_interval(level, n_levels)
     return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
 
 
-def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
+def share_interval(level: LevelShare, n_levels: int) -> tuple[float, float] | None:
     """Return an interval for a share if other templates asked about the same flows; none for one template.
 
     The level is an extreme out of ``n_levels``, so Bonferroni's correction makes all their intervals hold at once.
@@ -197,7 +197,7 @@ def share_interval(level: Level, n_levels: int) -> tuple[float, float] | None:
 # --- Where models disagree
 
 
-def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding | None:
+def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return on how many flows models differ; None for a single model, about which there is nothing to say."""
     title = "Where the models disagree"
     held = {model: results.held(arm, model) for model in models}
@@ -234,7 +234,7 @@ def _disagreement(results: Results, arm: str, models: Sequence[str]) -> Finding 
     return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see)
 
 
-def _own_disagreement(results: Results, arm: str, models: Sequence[str]) -> str:
+def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> str:
     """Return a sentence on how much one model differs from itself, where it was asked in enough templates."""
     every = [results.counts(arm, model) for model in models]
     parts = [
@@ -257,7 +257,7 @@ def _own_disagreement(results: Results, arm: str, models: Sequence[str]) -> str:
 # --- How consistent the norms are
 
 
-def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
+def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
     title = "How consistent the norms are"
     held = {model: results.held_share(arm, model) for model in models}
     sure = {model: agree.value for model, (_, agree) in held.items() if agree.value > 0}
@@ -289,7 +289,7 @@ def _certainty(results: Results, arm: str, models: Sequence[str]) -> Finding:
     return Finding("certainty", title, number, text, shown, see)
 
 
-def _held(held: Mapping[str, Share], people: bool) -> str:
+def _held(held: Mapping[str, ShareBetween], people: bool) -> str:
     """Return a sentence on the smallest and the largest share of flows with a norm."""
     of = {model: share_between(part.value, part.low, part.high, people) for model, part in held.items()}
     few, many = min(held, key=lambda model: held[model].value), max(held, key=lambda model: held[model].value)
@@ -301,7 +301,7 @@ def _held(held: Mapping[str, Share], people: bool) -> str:
 # --- Distance from expected values
 
 
-def _delta(results: Results) -> Finding | None:
+def _delta(results: StudyResults) -> Finding | None:
     """Return how far mean answers are from expected values, if an analysis of the study computes it."""
     for whole in results.tables_of("mean_delta"):
         table = whole[whole["status"] == "ok"]
@@ -330,7 +330,7 @@ def _signed(row: Any) -> str:
 # --- What the engine alone changes
 
 
-def repeatability(results: Results) -> tuple[str, str] | None:
+def repeatability(results: StudyResults) -> tuple[str, str] | None:
     """Return the number that matters most and the sentences; None where no table of the study is about repeats."""
     found = list(results.tables_of("repeatability"))
     if not found:
@@ -357,7 +357,7 @@ def repeatability(results: Results) -> tuple[str, str] | None:
     return number, " ".join([*sentences, *_floor_sentences(results)])
 
 
-def _floor_sentences(results: Results) -> Iterator[str]:
+def _floor_sentences(results: StudyResults) -> Iterator[str]:
     """Yield, for each table of contrasts, how many are no larger than what the engine alone changes."""
     for name, entry in results.study.analyses.items():
         if "engine_status" not in entry.meanings:
@@ -388,7 +388,7 @@ def _percent(part: Any) -> str:
 # --- What was discarded
 
 
-def discarded(results: Results) -> Finding:
+def discarded(results: StudyResults) -> Finding:
     """Return what has no norm, why, and what that means for the rest of the page."""
     arm = results.main_arm()
     people, several = results.is_people(arm), len(results.pairs(arm)) > 1
@@ -422,7 +422,7 @@ def discarded(results: Results) -> Finding:
     return Finding("discarded", "What was discarded", share(gone, total), text, shown, see)
 
 
-def _association(results: Results, arm: str) -> Iterator[str]:
+def _association(results: StudyResults, arm: str) -> Iterator[str]:
     """Yield whether discarding is associated with a factor, if an analysis of the study tests it."""
     for table in results.tables_of("discarded_association", arm):
         tested = table[table["status"] == "ok"]

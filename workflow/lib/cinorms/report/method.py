@@ -14,7 +14,7 @@ from cinorms.coding.codes import BY_HAND, rule_of
 from cinorms.coding.sample import COUNTS, INCOMPLETE, NONE, TOO_LOW
 from cinorms.core.labels import listed
 from cinorms.core.version import __version__
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.words import count, counted, share, thresholds
 
 #: Shown in place of an engine where no engine was used.
@@ -37,7 +37,7 @@ CODE_KINDS = {"level": "codes with a level", "no level": "codes without a level"
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
 
-def summary(results: Results) -> list[tuple[str, str]]:
+def summary(results: StudyResults) -> list[tuple[str, str]]:
     """Return which models were asked what and when, as pairs of a heading and a sentence."""
     study = results.study
     arms = list(dict.fromkeys(arm for arm, _ in results.norms))
@@ -77,7 +77,7 @@ def _received(record: Mapping[str, Any]) -> str:
     )
 
 
-def _arm(results: Results, arm: str) -> str:
+def _arm(results: StudyResults, arm: str) -> str:
     settings, prompts = results.study.arms[arm], results.prompts[arm]
     dataset = results.study.dataset_of(arm)
     flows = len(results.norms[results.pairs(arm)[0]])
@@ -99,7 +99,7 @@ def _arm(results: Results, arm: str) -> str:
     )
 
 
-def _when(results: Results) -> str:
+def _when(results: StudyResults) -> str:
     """Return when the models answered, or why there is no such time."""
     replies, arms = ("first_reply", "last_reply"), results.study.arms.values()
     moments = [record[key] for record in results.provenance["asked"] for key in replies if record.get(key)]
@@ -122,7 +122,7 @@ def _when(results: Results) -> str:
     return "; ".join(parts) or "no time was recorded"
 
 
-def models(results: Results) -> list[dict[str, str]]:
+def models(results: StudyResults) -> list[dict[str, str]]:
     """Return what is known about each model and arm; columns without any value are left out."""
     asked = {(record["arm"], record["model"]): record for record in results.provenance["asked"]}
     rows = [_model(results, pair, asked.get(pair, {})) for pair in results.norms]
@@ -130,7 +130,7 @@ def models(results: Results) -> list[dict[str, str]]:
     return [{name: row[name] for name in known} for row in rows]
 
 
-def _model(results: Results, pair: tuple[str, str], record: Mapping[str, Any]) -> dict[str, str]:
+def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, Any]) -> dict[str, str]:
     (arm, model), codes = pair, results.codes[pair]
     entry, spec = results.study.models[model].identity, record.get("spec", {})
     runs = record.get("runs", [])
@@ -161,7 +161,7 @@ def _model(results: Results, pair: tuple[str, str], record: Mapping[str, Any]) -
     }
 
 
-def readers(results: Results) -> list[tuple[str, str]]:
+def readers(results: StudyResults) -> list[tuple[str, str]]:
     """Return who coded how many answers, and how often a person agrees with the coder; empty without a coder."""
     if results.readers is None or results.agreement is None:
         return []
@@ -192,7 +192,7 @@ def software() -> list[tuple[str, str]]:
     return versions
 
 
-def hashes(results: Results) -> list[tuple[str, str]]:
+def hashes(results: StudyResults) -> list[tuple[str, str]]:
     """Return the SHA-256 of vignettes, prompts, and every response file."""
     asked = [
         (f"{part}/{name}.parquet", hashlib.sha256(path.read_bytes()).hexdigest())
@@ -207,7 +207,7 @@ def hashes(results: Results) -> list[tuple[str, str]]:
     return asked + responses
 
 
-def citations(results: Results) -> list[str]:
+def citations(results: StudyResults) -> list[str]:
     """Return the citations of the study's datasets, prompts and published answers."""
     arms = results.study.arms.values()
     datasets = [dataset.citation for dataset in results.study.datasets.values()]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from importlib.resources import files
 from typing import Any
 
 from cinorms.core.scales import measures_of
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 
@@ -23,45 +22,41 @@ from cinorms.report.words import STATUSES
 SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
 
 
-def render(results: Results, command: str) -> str:
+def render(results: StudyResults, command: str) -> str:
     """Return the page. Everything that comes from data, models or settings is escaped.
 
     ``command`` makes the file again that is put after it.
     """
     templates = files("cinorms.report") / "templates"
-    style = (templates / "report.css").read_text(encoding="utf-8") + _colours(results)
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    return (
-        environment("report")
-        .get_template("report.html")
-        .render(
-            study=results.study,
-            mark=results.study.mark,
-            measures=measures_of(arm.scale for arm in results.study.arms.values()),
-            style=style,
-            script=script,
-            policy=policy(style, script),
-            data=embedded(explorer_data(results)),
-            summary=method.summary(results),
-            findings=findings(results),
-            discarded=discarded(results),
-            sections=sections(results, command),
-            printed=printed(results),
-            texts=[
-                {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
-                for (arm, model), texts in results.reviews.items()
-                for row in texts.to_dict("records")
-            ],
-            readers=method.readers(results),
-            models=method.models(results),
-            software=method.software(),
-            hashes=method.hashes(results),
-            citations=method.citations(results),
-            settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
-            cards=_cards(results),
-            version=__version__,
-        )
+    return render_page(
+        "report",
+        "report",
+        study=results.study,
+        mark=results.study.mark,
+        measures=measures_of(arm.scale for arm in results.study.arms.values()),
+        style=_colours(results),
+        script=script,
+        data=embedded(explorer_data(results)),
+        summary=method.summary(results),
+        findings=findings(results),
+        discarded=discarded(results),
+        sections=sections(results, command),
+        printed=printed(results),
+        texts=[
+            {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
+            for (arm, model), texts in results.reviews.items()
+            for row in texts.to_dict("records")
+        ],
+        readers=method.readers(results),
+        models=method.models(results),
+        software=method.software(),
+        hashes=method.hashes(results),
+        citations=method.citations(results),
+        settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
+        cards=_cards(results),
+        version=__version__,
     )
 
 
@@ -73,18 +68,7 @@ def embedded(data: Any) -> str:
     return text
 
 
-def policy(style: str, script: str) -> str:
-    """Return the page's content security policy: this one script, this one style, images inside the page."""
-    of_script, of_style = (
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)
-    )
-    return (
-        f"default-src 'none'; script-src 'sha256-{of_script}'; style-src 'sha256-{of_style}'; img-src data: 'self'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _colours(results: Results) -> str:
+def _colours(results: StudyResults) -> str:
     """Return the part of the page's style with the colours that all figures have."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
@@ -98,7 +82,7 @@ def _colours(results: Results) -> str:
     )
 
 
-def _cards(results: Results) -> dict[str, list[dict[str, str]]]:
+def _cards(results: StudyResults) -> dict[str, list[dict[str, str]]]:
     """Return the files of each model's norm card, each inside the page."""
     kinds = {"md": "text/markdown", "json": "application/json"}
     cards: dict[str, list[dict[str, str]]] = {}

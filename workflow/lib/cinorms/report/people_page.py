@@ -12,7 +12,7 @@ import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.labels import model_labels
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
@@ -35,7 +35,7 @@ _MARKS = {"model higher": "higher", "model lower": "lower"}
 
 
 @dataclass(frozen=True)
-class Axis:
+class NumberLine:
     """A number line of a drawing, from ``left`` to ``right`` in the drawing's units."""
 
     low: float
@@ -78,32 +78,29 @@ def render(
     # One axis for all groups of people: distances from several are compared by eye.
     drawn = distances[(distances["metric"] == "rms") & (distances["status"] == "ok")]
     longest = drawn[["conf_high", "ceiling_all"]].max().max()
-    axis = Axis(0.0, float(longest) if pd.notna(longest) else 1.0)
+    axis = NumberLine(0.0, float(longest) if pd.notna(longest) else 1.0)
     alone = {name: _rated_alone(flows[flows["baseline"] == name]) for name in rated}
     line = (scale["lowest"], scale["highest"])
     # A mean of one rating is that person's: the largest differences would be those of the most unusual people.
     charted = [name for name in rated if not alone[name]["most"]]
     signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
     nearest = {name: signed[signed["baseline"] == name].sort_values("nearest") for name in ordered}
-    return (
-        environment("report")
-        .get_template("people.html")
-        .render(
-            facts=facts,
-            scale=scale,
-            baselines=[
-                _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)}
-                for name in ordered
-            ],
-            titles={name: people[name]["title"] for name in rated}
-            | {EXPECTED: "the expected values of the dataset"},
-            charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
-            people=[people[name] for name in rated],
-            has_expected=EXPECTED in names,
-            # The three models whose mean answer is nearest to people's.
-            nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},
-            version=__version__,
-        )
+    return render_page(
+        "report",
+        "people",
+        facts=facts,
+        scale=scale,
+        baselines=[
+            _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)} for name in ordered
+        ],
+        titles={name: people[name]["title"] for name in rated}
+        | {EXPECTED: "the expected values of the dataset"},
+        charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
+        people=[people[name] for name in rated],
+        has_expected=EXPECTED in names,
+        # The three models whose mean answer is nearest to people's.
+        nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},
+        version=__version__,
     )
 
 
@@ -115,7 +112,7 @@ def _rated_alone(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _baseline(
-    name: str, distances: pd.DataFrame, flows: pd.DataFrame, people: Mapping[str, Any], axis: Axis
+    name: str, distances: pd.DataFrame, flows: pd.DataFrame, people: Mapping[str, Any], axis: NumberLine
 ) -> dict[str, Any]:
     """Return what the page says of one group of people, or of the expected values, with its drawing."""
     rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")].sort_values("estimate")
@@ -162,7 +159,7 @@ def _flows_chart(
 ) -> dict[str, Any]:
     """Return the drawing of what people say of each flow, and which models say otherwise."""
     rows = flows[(flows["baseline"] == name) & (flows["status"] == "ok")]
-    axis = Axis(*scale, left=500.0, right=930.0)
+    axis = NumberLine(*scale, left=500.0, right=930.0)
     size = rows.groupby("flow")["difference"].apply(lambda d: d.abs().max())
     kept = size.nlargest(MOST_FLOWS).index
     order = rows[rows["flow"].isin(kept)].groupby("flow")["people_mean"].first().sort_values()

@@ -16,7 +16,7 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.report.answer_codes import AnswerCodes, counts_by_template, encode
 from cinorms.stats.arrays import Floats
-from cinorms.stats.wordings import Share, held_share
+from cinorms.stats.wordings import ShareBetween, held_share
 from cinorms.study.facts import StudyFacts
 
 Pair = tuple[str, str]
@@ -28,7 +28,7 @@ SHOWN_TEXTS = 3
 
 
 @dataclass(frozen=True)
-class Results:
+class StudyResults:
     """Results of a study; pairs are (arm, model).
 
     ``files`` are those that it is made from. What only the page shows (`read_page_results`) is empty for a card.
@@ -63,13 +63,13 @@ class Results:
         """Return how often each level was answered, by flow and template; None for an incomplete design."""
         return counts_by_template(self.codes[arm, model], self.prompts[arm])
 
-    def held_share(self, arm: str, model: str) -> tuple[Share, Share]:
+    def held_share(self, arm: str, model: str) -> tuple[ShareBetween, ShareBetween]:
         """Return `wordings.held_share`: how many flows hold a norm, and how many answers agree with them."""
         counts = self.counts(arm, model)
         if counts is not None:
             return held_share(counts, self.study.thresholds(model))
         norms, kept = self.norms[arm, model], (self.status(arm, model) == "kept").to_numpy()
-        return Share(float(kept.mean())), Share(float(norms.loc[kept, "share"].mean()))
+        return ShareBetween(float(kept.mean())), ShareBetween(float(norms.loc[kept, "share"].mean()))
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""
@@ -157,12 +157,12 @@ def _found(files: Mapping[str, Mapping[Any, str]], paths: Mapping[str, Sequence[
     return {what: dict(zip(named, map(Path, paths[what]), strict=True)) for what, named in files.items()}
 
 
-def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what a card is made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
     files = _found(_card_files(study), paths)
     variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in files["prompts"].items()}
     asked = ["flow", "variant", "order", "level", "status"]
-    return Results(
+    return StudyResults(
         study=study,
         norms={pair: tables.read(path, tables.NORMS) for pair, path in files["norms"].items()},
         codes={
@@ -178,7 +178,7 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Resul
     )
 
 
-def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Results:
+def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
     """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now."""
     files = _found(_page_files(study), paths)
     reviews = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from cinorms.core.csv_files import read_csv
-from cinorms.report.results import Results
+from cinorms.report.results import StudyResults
 from cinorms.report.words import link, number, plain
 from cinorms.study.facts import EntryFacts
 
@@ -71,7 +71,7 @@ SECTIONS = (
 )
 
 
-def sections(results: Results, command: str) -> list[dict[str, Any]]:
+def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
     """Return the sections that have a figure or a table; ``command`` plus a file name rebuilds that file."""
     study, left = results.study, MOST_FIGURES
     shown = []
@@ -91,7 +91,7 @@ def sections(results: Results, command: str) -> list[dict[str, Any]]:
     return shown
 
 
-def printed(results: Results) -> list[dict[str, Any]]:
+def printed(results: StudyResults) -> list[dict[str, Any]]:
     """Return the tables that the study prints like the papers. They were escaped when they were written."""
     shown, files = [], results.files["printed"]
     for name in results.study.printed:

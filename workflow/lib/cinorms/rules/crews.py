@@ -30,7 +30,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskingJob:
     """One job that asks: a shard of a model in an arm."""
 
     arm: str
@@ -54,10 +54,10 @@ class Asking:
 class Crew:
     """Jobs that share an engine; the first leads."""
 
-    jobs: tuple[Asking, ...]
+    jobs: tuple[AskingJob, ...]
 
     @property
-    def leader(self) -> Asking:
+    def leader(self) -> AskingJob:
         """The job that loads the engine."""
         return self.jobs[0]
 
@@ -67,13 +67,13 @@ class Crew:
         return self.leader.start + sum(job.minutes - job.start for job in self.jobs)
 
 
-def make_crews(jobs: Sequence[Asking], lanes: int | None) -> list[Crew]:
+def make_crews(jobs: Sequence[AskingJob], lanes: int | None) -> list[Crew]:
     """Return the crews of ``jobs``.
 
     ``lanes`` is how many jobs of a model can run at once on this machine: its shards are dealt out to so many crews.
     None on a cluster, where every shard is a job of its own that may run at the same time as the others.
     """
-    groups: defaultdict[tuple[str, int], list[Asking]] = defaultdict(list)
+    groups: defaultdict[tuple[str, int], list[AskingJob]] = defaultdict(list)
     for job in jobs:
         if job.loads is not None:
             number = int(job.shard.partition("-of-")[0]) - 1
@@ -81,9 +81,9 @@ def make_crews(jobs: Sequence[Asking], lanes: int | None) -> list[Crew]:
     return [crew for group in groups.values() for crew in _in_time(group)]
 
 
-def _in_time(group: Sequence[Asking]) -> list[Crew]:
+def _in_time(group: Sequence[AskingJob]) -> list[Crew]:
     """Split jobs into crews that end in time; jobs that failed come last in each."""
-    crews: list[list[Asking]] = []
+    crews: list[list[AskingJob]] = []
     for job in sorted(group, key=lambda job: job.failed):
         if crews and Crew((*crews[-1], job)).minutes <= LONGEST:
             crews[-1].append(job)
@@ -120,11 +120,11 @@ class Crews:
             place = Path(place_of(responses, *crew.leader.key))
             write_companions(place, list(map(self._companion, others)))
 
-    def _asking(self, arm: str, model: str, shard: str) -> Asking:
+    def _asking(self, arm: str, model: str, shard: str) -> AskingJob:
         """Return what decides with whom a job shares an engine."""
         study = self.values.study
         last = read_state(Path(self.values.placed_responses), arm, model, shard)
-        return Asking(
+        return AskingJob(
             arm,
             model,
             shard,

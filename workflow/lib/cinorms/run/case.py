@@ -13,7 +13,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.inference.checkpoints import recorded
 from cinorms.inference.collected_replies import count_current, count_left
-from cinorms.inference.engine_kind import Finding, Surroundings
+from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.journal import Journal
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
@@ -54,7 +54,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Check:
+class StudyCheck:
     """One check: ``about`` is true where ``look`` finds nothing.
 
     ``look`` returns None where there is nothing to look at.
@@ -62,7 +62,7 @@ class Check:
 
     name: str
     about: str
-    look: Callable[[Case], Iterable[Finding] | None]
+    look: Callable[[Case], Iterable[EntryProblem] | None]
 
 
 class Left(NamedTuple):

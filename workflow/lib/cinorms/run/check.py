@@ -19,7 +19,7 @@ from cinorms.core.validation import load_yaml
 from cinorms.inference import checkpoints
 from cinorms.inference.engine_kind import (
     EngineKind,
-    Finding,
+    EntryProblem,
     ModelCheck,
     Surroundings,
     engine_kinds,
@@ -30,7 +30,7 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
-from cinorms.run.case import Case, Check, flows_of, left_to_ask, summary
+from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, summary
 from cinorms.run.study_file import ROOT, parser, read_study
 from cinorms.study.entries import make_entry
 from cinorms.study.norm_room import norm_room
@@ -68,7 +68,7 @@ def make_case(study: Study, profile: str | None, conda: bool) -> Case:
     return Case(study, asked, surroundings, partitions)
 
 
-class Line(NamedTuple):
+class CheckLine(NamedTuple):
     """One line for a terminal: ``ok``, ``warning`` or ``error``, the check's name, and a text."""
 
     severity: str
@@ -80,12 +80,12 @@ class Line(NamedTuple):
         return f"{self.severity:<8} {self.name:<12} " + self.text.replace("\n", "\n" + " " * 22)
 
 
-def make_checks(case: Case) -> Iterator[Line]:
+def make_checks(case: Case) -> Iterator[CheckLine]:
     """Yield one line for each check that finds nothing, else one for each finding."""
     for check in checks():
         found = check.look(case)
-        lines = [Line(finding.severity, check.name, finding.text) for finding in found or ()]
-        nothing = Line("ok", check.name, check.about if found is not None else "nothing to look at")
+        lines = [CheckLine(finding.severity, check.name, finding.text) for finding in found or ()]
+        nothing = CheckLine("ok", check.name, check.about if found is not None else "nothing to look at")
         yield from lines or [nothing]
 
 
@@ -122,7 +122,7 @@ def _text(value: Any) -> str | None:
 # --- Checks of a study by itself
 
 
-def look_at_norms(case: Case) -> list[Finding] | None:
+def look_at_norms(case: Case) -> list[EntryProblem] | None:
     """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
     if not case.study.arms_from("model"):
         return None
@@ -130,7 +130,7 @@ def look_at_norms(case: Case) -> list[Finding] | None:
     return [error(text) if room.none_at_all else warning(text) for text in room.texts]
 
 
-def look_at_paraphrases(case: Case) -> Iterator[Finding]:
+def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:
     """Look for unconfirmed paraphrases, and report where a run will stop for them."""
     study = case.study
     for name in {study.arms[arm].prompts: None for arm, _ in case.asked}:
@@ -145,7 +145,7 @@ def look_at_paraphrases(case: Case) -> Iterator[Finding]:
             )
 
 
-def look_at_sentences(case: Case) -> Iterator[Finding]:
+def look_at_sentences(case: Case) -> Iterator[EntryProblem]:
     """Look for templates in which a vignette without a full stop runs into the next sentence."""
     study = case.study
     sets = {(study.arms[arm].prompts, study.arms[arm].dataset): arm for arm, _ in case.asked}
@@ -162,7 +162,7 @@ def look_at_sentences(case: Case) -> Iterator[Finding]:
                 )
 
 
-def look_at_expectations(case: Case) -> list[Finding] | None:
+def look_at_expectations(case: Case) -> list[EntryProblem] | None:
     """Read the files with expected values that tables and figures name, as far as their vignettes are known."""
     study, found = case.study, 0
     faults: dict[str, str] = {}
@@ -186,12 +186,12 @@ def look_at_expectations(case: Case) -> list[Finding] | None:
     return [error(text) for text in faults.values()] if found else None
 
 
-def look_at_defaults(case: Case) -> list[Finding]:
+def look_at_defaults(case: Case) -> list[EntryProblem]:
     """Name the default tables and figures that do not fit the study: they are left out."""
     return [warning(f"left out: {text}") for text in case.study.left_out]
 
 
-def look_at_keys(case: Case) -> list[Finding] | None:
+def look_at_keys(case: Case) -> list[EntryProblem] | None:
     """Check that the variables with the endpoints' keys are set, without reading their values."""
     needed: dict[str, list[str]] = {}
     for entry in case.entries():
@@ -215,13 +215,13 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 # --- Checks of where jobs run
 
 
-def look_at_checkpoints(case: Case) -> Iterator[Finding] | None:
+def look_at_checkpoints(case: Case) -> Iterator[EntryProblem] | None:
     """Look for the checkpoints of the models that have requests left; sends nothing."""
     loaded = [entry for entry in case.entries() if entry.kind.checkpoint]
     return _missing(case, loaded) if loaded else None
 
 
-def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[Finding]:
+def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[EntryProblem]:
     absent = []
     for entry in entries:
         source = _source(entry)
@@ -258,12 +258,12 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_partitions(case: Case) -> Iterator[Finding] | None:
+def look_at_partitions(case: Case) -> Iterator[EntryProblem] | None:
     """Ask SLURM for its partitions and look for those that the jobs will name."""
     return _partitions(case) if case.surroundings.cluster and case.partitions else None
 
 
-def _partitions(case: Case) -> Iterator[Finding]:
+def _partitions(case: Case) -> Iterator[EntryProblem]:
     program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
     if program is None:
         yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
@@ -296,27 +296,29 @@ def _partitions(case: Case) -> Iterator[Finding]:
                 yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")
 
 
-def _of_engine(kind: EngineKind, check: ModelCheck) -> Check:
-    def look(case: Case) -> list[Finding] | None:
+def _of_engine(kind: EngineKind, check: ModelCheck) -> StudyCheck:
+    def look(case: Case) -> list[EntryProblem] | None:
         entries = [entry for entry in case.entries() if entry.kind is kind]
         found = check.look(entries, case.surroundings) if entries else None
         return None if found is None else list(found)
 
-    return Check(check.name, check.about, look)
+    return StudyCheck(check.name, check.about, look)
 
 
-def checks() -> tuple[Check, ...]:
+def checks() -> tuple[StudyCheck, ...]:
     """Return every check, those that engines declare among them; a new one is a function and an entry here."""
     return (
-        Check("norms", "there are enough variants for norms", look_at_norms),
-        Check("paraphrases", "every wording has been confirmed", look_at_paraphrases),
-        Check("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
-        Check("expected", "the files with expected values fit the flows", look_at_expectations),
-        Check("defaults", "every default table and figure that is used fits the study", look_at_defaults),
-        Check("keys", "the keys of all endpoints are set", look_at_keys),
+        StudyCheck("norms", "there are enough variants for norms", look_at_norms),
+        StudyCheck("paraphrases", "every wording has been confirmed", look_at_paraphrases),
+        StudyCheck("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
+        StudyCheck("expected", "the files with expected values fit the flows", look_at_expectations),
+        StudyCheck(
+            "defaults", "every default table and figure that is used fits the study", look_at_defaults
+        ),
+        StudyCheck("keys", "the keys of all endpoints are set", look_at_keys),
         *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
-        Check("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
-        Check("partitions", "every SLURM partition that jobs name exists", look_at_partitions),
+        StudyCheck("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
+        StudyCheck("partitions", "every SLURM partition that jobs name exists", look_at_partitions),
     )
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
@@ -70,8 +70,14 @@ class Forks:
         # Starting a process asks after all others, and of two threads that see one end only one learns how it ended.
         self._lock = Lock()
         self._context.set_forkserver_preload([loaded.__name__])
+        resource_tracker.ensure_running()  # it changes which signals are blocked
         with _variables({**_NO_OTHER_THREAD, loaded.MODULES: " ".join(sorted(modules))}):
-            ensure_running()
+            # Python itself would show a traceback for a Ctrl+C while it starts: it waits until `loaded` ignores it.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            try:
+                ensure_running()
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
     def run(self, script: str, variables: dict[str, str], measure: Measure | None = None) -> None:
         """Run ``script`` with environment ``variables``, inside ``measure``; CalledProcessError if it fails.

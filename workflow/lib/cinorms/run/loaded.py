@@ -16,6 +16,7 @@ MODULES = "CINORMS_LOADED"
 # Ctrl+C is for the process that starts the one with the libraries, and for the scripts once they run (`run.forks`).
 if MODULES in os.environ:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 for _name in os.environ.get(MODULES, "").split():
     # A script that needs it says what is wrong.
     with suppress(Exception):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from cinorms.inference.job_state import State, read_state
+from cinorms.inference.job_state import AskingState, read_state
 
 #: Seconds between two reads of the jobs' files.
 PERIOD = 2.0
@@ -65,7 +65,7 @@ class Follower:
             if alive:
                 self._say_of(pair, alive, len(shards), now)
 
-    def _say_of(self, pair: tuple[str, str], alive: Sequence[State], n_shards: int, now: float) -> None:
+    def _say_of(self, pair: tuple[str, str], alive: Sequence[AskingState], n_shards: int, now: float) -> None:
         before, wrong_before = self._last.get(pair, (0.0, ""))
         wrong = next((state.trouble for state in alive if state.trouble), "")
         if wrong and not any((state.next_attempt or now) - now >= WORTH for state in alive):
@@ -95,7 +95,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
 
 
-def progress(states: Sequence[State], now: float) -> str:
+def progress(states: Sequence[AskingState], now: float) -> str:
     """Return the progress of a model's running jobs in an arm: answers, rate, time left, failures, problems."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     parts = []
@@ -119,13 +119,13 @@ def progress(states: Sequence[State], now: float) -> str:
     return ", ".join(parts) + (f"; {wrong}" if wrong else "")
 
 
-def pace_of(states: Sequence[State]) -> float | None:
+def pace_of(states: Sequence[AskingState]) -> float | None:
     """Return how many answers per second running jobs give together; None while one of them cannot tell."""
     paces = [state.pace for state in states]
     return sum(pace for pace in paces if pace) if all(paces) else None
 
 
-def trouble(states: Sequence[State], now: float) -> str:
+def trouble(states: Sequence[AskingState], now: float) -> str:
     """Return what is wrong with running jobs and when they try again; empty if nothing is."""
     wrong = [state for state in states if state.trouble]
     if not wrong:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import command
-from cinorms.inference.job_state import State, read_state
+from cinorms.inference.job_state import AskingState, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
 from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
@@ -147,7 +147,7 @@ def _state(
     study: Study,
     arm: str,
     model: str,
-    states: Mapping[str, State | None],
+    states: Mapping[str, AskingState | None],
     shards: Mapping[str, Left],
     left: int | None,
     now: float,

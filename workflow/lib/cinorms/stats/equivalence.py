@@ -67,7 +67,7 @@ class Estimate(NamedTuple):
         return interval(self.value, self.variance, self.freedom, confidence)[1:]
 
 
-class Limits(NamedTuple):
+class DifferenceLimits(NamedTuple):
     """Between which values a difference may be. ``lower`` is minus infinity where only a rise counts.
 
     ``dissent`` is the difference in one more template, which speaks against a pass; None for no such template.
@@ -126,7 +126,7 @@ def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
     return Estimate(value, float(variance), float(freedom), n_flows, n_units, tuple(terms))
 
 
-def decide(found: Estimate, limits: Limits) -> tuple[float, float]:
+def decide(found: Estimate, limits: DifferenceLimits) -> tuple[float, float]:
     """Return ``p_pass`` and ``p_fail``; both are 1 where nothing can be decided."""
     if found.n_templates < FEWEST or math.isnan(found.value):
         return 1.0, 1.0
@@ -142,7 +142,7 @@ def decide(found: Estimate, limits: Limits) -> tuple[float, float]:
 
 
 def more_needed(
-    found: Estimate, limits: Limits, alpha_pass: float, alpha_fail: float
+    found: Estimate, limits: DifferenceLimits, alpha_pass: float, alpha_fail: float
 ) -> tuple[Unit, int] | None:
     """Return how many more templates (or, if these alone do not help, flows) a decision needs; None for too many.
 

@@ -31,7 +31,7 @@ Change = Literal["side", "level"]
 DRAWS = 126
 
 
-class Rule(NamedTuple):
+class NormRule(NamedTuple):
     """When answers hold a norm, and when two norms are different.
 
     ``sides`` is the side of the scale of each level: -1, 0, 1. A norm needs ``valid`` times the number of units valid
@@ -53,7 +53,12 @@ class Flips(NamedTuple):
 
 
 def flips(
-    base: Floats, new: Floats, rules: tuple[Rule, Rule], same_units: bool, seed: int, draws: int = DRAWS
+    base: Floats,
+    new: Floats,
+    rules: tuple[NormRule, NormRule],
+    same_units: bool,
+    seed: int,
+    draws: int = DRAWS,
 ) -> Flips:
     """Return the shares of flows with different norms between the models and within them.
 
@@ -103,7 +108,7 @@ def flips(
     return Flips(found, float(between), float(within))
 
 
-def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[Ints, Bools]:
+def norms(counts: Floats, rule: NormRule, n_units: float) -> tuple[Ints, Bools]:
     """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
     top, size = counts.max(axis=0), counts.sum(axis=0)
     held = (counts == top).sum(axis=0) == 1
@@ -113,7 +118,7 @@ def norms(counts: Floats, rule: Rule, n_units: float) -> tuple[Ints, Bools]:
     return counts.argmax(axis=0), held
 
 
-def differ(a: Ints, b: Ints, rule: Rule) -> Bools:
+def differ(a: Ints, b: Ints, rule: NormRule) -> Bools:
     """Tell where two norms are different: on opposite sides of the scale, or other levels."""
     if rule.change == "level":
         return np.asarray(a != b)

@@ -42,7 +42,7 @@ SOURCES = ("flow", "template", "flow x template", "order")
 SPLITS_WITHOUT = 25
 
 
-class Estimate(NamedTuple):
+class FlowEstimate(NamedTuple):
     """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none.
 
     ``low`` and ``high`` are its 95% interval over templates (raters), missing where there are too few of them.
@@ -54,7 +54,7 @@ class Estimate(NamedTuple):
     low: float = np.nan
     high: float = np.nan
 
-    def over(self, without: Sequence[Estimate]) -> Estimate:
+    def over(self, without: Sequence[FlowEstimate]) -> FlowEstimate:
         """Return the estimate with its interval, from those ``without`` each group of templates (jackknife)."""
         values = [other.estimate for other in without if other.estimate is not None]
         if self.estimate is None or len(values) < len(without):
@@ -63,7 +63,7 @@ class Estimate(NamedTuple):
         return self._replace(low=float(low), high=min(float(high), 1.0))
 
 
-def alpha(norms: pd.DataFrame) -> Estimate:
+def alpha(norms: pd.DataFrame) -> FlowEstimate:
     """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
 
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
@@ -71,10 +71,10 @@ def alpha(norms: pd.DataFrame) -> Estimate:
     return _alpha(assessment.counted(norms)[0].astype(np.float64))
 
 
-def _alpha(counts: Floats) -> Estimate:
+def _alpha(counts: Floats) -> FlowEstimate:
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
-        return Estimate(None, 0, "no_flows")
+        return FlowEstimate(None, 0, "no_flows")
     weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
     coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
     n_c = coincidences.sum(axis=1)
@@ -82,12 +82,12 @@ def _alpha(counts: Floats) -> Estimate:
     distance = (mid_rank[:, None] - mid_rank[None, :]) ** 2
     expected = n_c @ distance @ n_c
     if (n_c > 0).sum() < 2:
-        return Estimate(None, len(counts), "no_variance")
+        return FlowEstimate(None, len(counts), "no_variance")
     observed = (coincidences * distance).sum()
-    return Estimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
+    return FlowEstimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
 
 
-def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
+def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
     """Return ICC(1,1) and ICC(1,k): the reliability of one rating, and of the mean of as many as a flow has.
 
     One-way random effects: flows are drawn, and each is rated by people of its own. With n_u ratings of flow u, N in
@@ -102,19 +102,19 @@ def intraclass(levels: pd.DataFrame) -> tuple[Estimate, Estimate]:
     x, n = x[n > 0], n[n > 0]
     total, n_flows = int(n.sum()), len(n)
     if n_flows < 2 or total == n_flows:
-        return (Estimate(None, n_flows, "no_flows"),) * 2
+        return (FlowEstimate(None, n_flows, "no_flows"),) * 2
     mean = np.nansum(x, axis=1) / n
     between = float((n * (mean - np.nansum(x) / total) ** 2).sum()) / (n_flows - 1)
     within = float(np.nansum((x - mean[:, None]) ** 2)) / (total - n_flows)
     k = (total - float((n**2).sum()) / total) / (n_flows - 1)
     if between + (k - 1) * within <= 0:
-        return (Estimate(None, n_flows, "no_variance"),) * 2
+        return (FlowEstimate(None, n_flows, "no_variance"),) * 2
     one = (between - within) / (between + (k - 1) * within)
     of_mean = (None, n_flows, "negative") if one < 0 else (k * one / (1 + (k - 1) * one), n_flows)
-    return Estimate(one, n_flows), Estimate(*of_mean)
+    return FlowEstimate(one, n_flows), FlowEstimate(*of_mean)
 
 
-def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> Estimate:
+def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> FlowEstimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
     Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
@@ -133,24 +133,24 @@ def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, split
     return whole.over([_agreement(values[:, k], size[:, k], first[:SPLITS_WITHOUT, k]) for k in kept])
 
 
-def _agreement(values: Floats, size: Floats, splits: Bools) -> Estimate:
+def _agreement(values: Floats, size: Floats, splits: Bools) -> FlowEstimate:
     """Return the mean correlation of the flow means over the two parts of each split (splits x templates)."""
     n_flows = int(((size > 0).sum(axis=1) >= 2).sum())
     if size.shape[1] < 2:
-        return Estimate(None, n_flows, "one_template")
+        return FlowEstimate(None, n_flows, "one_template")
     found = []
     for first in splits:
         a, b = (divide(values[:, half].sum(axis=1), size[:, half].sum(axis=1)) for half in (first, ~first))
         both = ~np.isnan(a + b)
         if both.sum() < 3:
-            return Estimate(None, n_flows, "no_flows")
+            return FlowEstimate(None, n_flows, "no_flows")
         if np.ptp(a[both]) == 0 or np.ptp(b[both]) == 0:
-            return Estimate(None, n_flows, "no_variance")
+            return FlowEstimate(None, n_flows, "no_variance")
         found.append(np.corrcoef(a[both], b[both])[0, 1])
-    return Estimate(float(np.mean(found)), n_flows)
+    return FlowEstimate(float(np.mean(found)), n_flows)
 
 
-def spearman_brown(half: Estimate) -> Estimate:
+def spearman_brown(half: FlowEstimate) -> FlowEstimate:
     """Return ``2 r / (1 + r)``: the reliability of the whole, from that of its halves; passes a status on.
 
     Status ``negative``: the halves do not correlate positively, so the formula means nothing.
@@ -158,9 +158,9 @@ def spearman_brown(half: Estimate) -> Estimate:
     if half.estimate is None:
         return half
     if half.estimate < 0:
-        return Estimate(None, half.n_flows, "negative")
+        return FlowEstimate(None, half.n_flows, "negative")
     stepped = [2 * r / (1 + r) if r > -1 else np.nan for r in (half.estimate, half.low, half.high)]
-    return Estimate(stepped[0], half.n_flows, "ok", *stepped[1:])
+    return FlowEstimate(stepped[0], half.n_flows, "ok", *stepped[1:])
 
 
 def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
@@ -400,7 +400,7 @@ def panel(
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
-    valid = Estimate(n_valid / n_asked, len(norms)) if n_asked else Estimate(None, 0, "no_flows")
+    valid = FlowEstimate(n_valid / n_asked, len(norms)) if n_asked else FlowEstimate(None, 0, "no_flows")
     columns = ["measure", "estimate", "conf_low", "conf_high", "n", "status"]
     parts = [
         pd.DataFrame(

@@ -232,7 +232,7 @@ def jackknife(whole: float, without: Floats) -> tuple[float, float, float]:
     return interval(whole, (n - 1) / n * ((without - without.mean()) ** 2).sum(), n - 1.0)
 
 
-class Share(NamedTuple):
+class ShareBetween(NamedTuple):
     """A share with its interval over templates; the interval is missing where there are too few of them."""
 
     value: float
@@ -270,7 +270,7 @@ def _norms(counts: Floats, thresholds: Thresholds, part: float) -> Norms:
     return Norms(counts.argmax(axis=0), divide(top, size), held)
 
 
-def held_share(counts: Floats, thresholds: Thresholds) -> tuple[Share, Share]:
+def held_share(counts: Floats, thresholds: Thresholds) -> tuple[ShareBetween, ShareBetween]:
     """Return the share of the flows that hold a norm, and the mean share of the answers that agree with these norms.
 
     ``counts`` are as of `level_counts`; the flows are the only ones. The share of flows has the interval of the
@@ -281,7 +281,7 @@ def held_share(counts: Floats, thresholds: Thresholds) -> tuple[Share, Share]:
     whole = _norms(counts.sum(axis=2, keepdims=True), thresholds, 1.0)
     share, agree = map(float, _shares(whole)[:, 0] if len(whole.level) else (np.nan, np.nan))
     if n < FEWEST_HALVED or np.isnan(agree):
-        return Share(share), Share(agree)
+        return ShareBetween(share), ShareBetween(agree)
     halved = _shares(norms_in_halves(counts, thresholds))[0]
     of_share = interval(share, (n // 2) / (n - n // 2) * halved.var(), n - 1.0)
     group = groups(n)
@@ -289,7 +289,7 @@ def held_share(counts: Floats, thresholds: Thresholds) -> tuple[Share, Share]:
     without = _norms(counts @ kept, thresholds, float(kept[:, 0].mean()))
     of_agree = jackknife(agree, _shares(without)[1])
     one, other = (
-        Share(value, float(error), *np.clip([low, high], 0.0, 1.0).tolist())
+        ShareBetween(value, float(error), *np.clip([low, high], 0.0, 1.0).tolist())
         for value, (error, low, high) in ((share, of_share), (agree, of_agree))
     )
     return one, other

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import PrivateAttr
 
-from cinorms.core.schema import Section
+from cinorms.core.schema import PartialValue
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
@@ -66,7 +66,7 @@ class Origins:
         return Place("a study", ".".join(path), 0)
 
 
-class Settings(Section):
+class Settings(PartialValue):
     """A section of a study file."""
 
     _origins: Origins = PrivateAttr(default_factory=Origins)

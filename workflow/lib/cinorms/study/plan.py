@@ -16,7 +16,7 @@ from cinorms.norms.assessment import grid, level_matrix
 from cinorms.prompts.orders import codes_of, options_shown
 from cinorms.prompts.variants import select_flows
 from cinorms.stats import budget
-from cinorms.stats.deciding.rounds import Rule, replay
+from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT, NOT_ASKED
 from cinorms.stats.wordings import template_numbers
 
@@ -28,6 +28,8 @@ CHARACTERS_PER_TOKEN = 4.6
 WRAPPER_TOKENS = 10
 #: Tokens of an answer: an option of the scale takes three to five.
 ANSWER_TOKENS = 5
+#: Tokens of an action: the 986 published ones of two models have 1,020 characters on average, thoughts included.
+ACTION_TOKENS = 222
 
 
 def estimate(
@@ -57,7 +59,7 @@ def estimate(
         questions = len(flows) * len(used)
         prompts = questions * ask["repeat"]
         tokens_in = ask["repeat"] * (round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * questions)
-        tokens_out = ANSWER_TOKENS * prompts
+        tokens_out = (ACTION_TOKENS if ask.get("task") == "act" else ANSWER_TOKENS) * prompts
         rows.append(
             {
                 **{name: ask[name] for name in ("arm", "model", "engine")},
@@ -185,7 +187,7 @@ def replay_pilot(
     ``ask`` is of ``Study.asked``, ``prompts`` and ``vignettes`` are the study's. None where the pilot cannot tell: it
     has asked other variants, or too few of these flows for a pilot within the pilot.
     """
-    rule, scale = Rule.from_plain(ask["asking"]), Scale.of(ask["scale"])
+    rule, scale = DecidingRule.from_plain(ask["asking"]), Scale.of(ask["scale"])
     variants = prompts[prompts["template_no"] < ask["n_templates"]]
     names = variants["variant"].astype(str)
     answers = answers[answers["variant"].astype(str).isin(names)]

@@ -47,7 +47,7 @@ class DatasetOptions(Settings):
     )
 
 
-class Orders(Settings):
+class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
     method: Literal["balanced", "random", "fixed"] = Field(
@@ -106,6 +106,10 @@ class ArmDefaults(Settings):
         "published (frame); raw_csv: their files of responses (raw_files); human: ratings by people (ratings); "
         "responses: responses that another tool collected (response_files)."
     )
+    task: Literal["rate", "act"] = Field(
+        description="rate: models judge a flow on the scale; act: they write the action that an agent takes next, on a "
+        "dataset of trajectories (docs/method/answers/actions.md)."
+    )
     frame: str | None = Field(
         description="For source published: the release in resources/published and its frame, e.g. pets2026/regular; "
         "else null."
@@ -137,7 +141,7 @@ class ArmDefaults(Settings):
     templates_for: Mapping[
         str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
     ] = Field(description="How many templates to use for single models, by model.")
-    orders: Orders = Field(description="The orders in which the answer options are shown.")
+    orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
     scale: str | None = Field(
         description="An answer scale of resources/scales that measures what the prompts ask for; null for that of the "
         "dataset."

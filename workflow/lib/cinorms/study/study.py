@@ -20,7 +20,7 @@ from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
-from cinorms.stats.deciding.rounds import Rule
+from cinorms.stats.deciding.rounds import DecidingRule
 from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
@@ -29,6 +29,8 @@ from cinorms.vignettes.source_files import SourceFile
 
 #: The entry of the registry that stands for the people of an arm that names no other.
 PEOPLE = "people"
+#: The scale of arms in which models act: how much of what an action should not disclose it does.
+DISCLOSURE = "disclosure"
 #: The sources of arms whose responses this project reads; the answers of others are scored already.
 READ_HERE = ("model", "raw_csv", "responses")
 
@@ -196,7 +198,7 @@ class Study:
         asking = self.arms[arm].asking
         if asking.until == "all":
             return None
-        return Rule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
+        return DecidingRule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
 
     def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
@@ -207,7 +209,10 @@ class Study:
 
     def scale_name(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
-        return self.arms[arm].scale or self.dataset(self.arms[arm].dataset).scale
+        settings = self.arms[arm]
+        return settings.scale or (
+            DISCLOSURE if settings.task == "act" else self.dataset(settings.dataset).scale
+        )
 
     def scale(self, arm: str) -> Scale:
         """Return the answer scale of ``arm``."""
@@ -255,6 +260,7 @@ class Study:
                 "select": settings.plain()["select"],
                 "system": settings.system,
                 "scale": self.scale(arm).known,
+                "task": settings.task,
                 "n_templates": self.templates(arm, model),
                 "asking": self.asking_rule(arm, model),
                 "factors": list(self.dataset(settings.dataset).factors),

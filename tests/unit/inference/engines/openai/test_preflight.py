@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.inference.engine_kind import Finding, Surroundings
+from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_prices
 
 from .....faults.server import Endpoint, Fault
@@ -24,7 +24,7 @@ def endpoint() -> Iterator[Endpoint]:
         yield running
 
 
-def look(url: str, key: str = KEY, cluster: bool = False, **changes: Any) -> list[Finding] | None:
+def look(url: str, key: str = KEY, cluster: bool = False, **changes: Any) -> list[EntryProblem] | None:
     stated = {"engine": "openai", "source": "gpt-planted", "base_url": url, "key_variable": "A_KEY"}
     entry = make_model("audited", **{name: v for name, v in (stated | changes).items() if v is not None})
     return look_at_endpoints([entry], Surroundings(Path(), {"A_KEY": key} if key else {}, cluster))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import OptionTalk, OptionTrie, Request, talk
+from cinorms.inference.engines.vllm.conversations import OptionTalk, OptionTrie, TokenRequest, talk
 
 
 class Engine:
@@ -47,14 +47,14 @@ class Chain:
     def __init__(self, number: int, length: int) -> None:
         self.number, self.left, self.got = number, length, 0
 
-    def first(self) -> Request:
-        return Request(np.array([self.number]), None, self.left)
+    def first(self) -> TokenRequest:
+        return TokenRequest(np.array([self.number]), None, self.left)
 
-    def take(self, about: int, output: Any) -> Sequence[Request]:
+    def take(self, about: int, output: Any) -> Sequence[TokenRequest]:
         assert about == self.left, "each request comes back with what it is about"
         assert output.token_ids == [self.number]
         self.got, self.left = self.got + 1, self.left - 1
-        return [Request(np.array([self.number]), None, self.left)] if self.left else []
+        return [TokenRequest(np.array([self.number]), None, self.left)] if self.left else []
 
 
 def ask(
@@ -117,7 +117,7 @@ def test_options_have_the_probabilities_of_the_branches_that_are_followed(
     monkeypatch.setattr(conversations, "option_sampling", set)
     conversation = OptionTalk(0, np.array([9]), trie)
 
-    def take(request: Request, p: dict[int, float]) -> Sequence[Request]:
+    def take(request: TokenRequest, p: dict[int, float]) -> Sequence[TokenRequest]:
         assert request.sampling == set(p)
         logprobs = {token: SimpleNamespace(logprob=np.log(share)) for token, share in p.items()}
         return conversation.take(request.about, SimpleNamespace(logprobs=[logprobs]))

@@ -76,7 +76,7 @@ REHEARSED = 4
 REFITTED = 3
 
 
-class Rule(NamedTuple):
+class DecidingRule(NamedTuple):
     """When a flow is decided: asking it everything would change its verdict with a probability of ``risk`` at most.
 
     The verdict is the one under ``thresholds``. ``pilot`` flows are asked everything.
@@ -87,7 +87,7 @@ class Rule(NamedTuple):
     pilot: int
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Rule:
+    def from_plain(cls, plain: Mapping[str, Any]) -> DecidingRule:
         """Return the rule that `plain` returned as plain data."""
         thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
         return cls(thresholds, plain["risk"], plain["pilot"])
@@ -98,7 +98,7 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design:
+class AskedDesign:
     """What is asked in full: flows, with the level of each on each factor, by variants.
 
     ``places`` has the place at which each prompt shows each level (flow, variant, level); None where that is not known
@@ -162,7 +162,7 @@ class Design:
         return np.argsort(np.argsort(np.asarray(self.variants, dtype=str)))
 
 
-class Round(NamedTuple):
+class AskingRound(NamedTuple):
     """What a look found: variants asked of the flows still open, how many were open before it and after it."""
 
     variants: int
@@ -173,9 +173,9 @@ class Round(NamedTuple):
 class Rounds:
     """Tells round by round what to ask: ask ``todo``, hand all answers so far to ``take``, until nothing is left."""
 
-    def __init__(self, design: Design, rule: Rule) -> None:
+    def __init__(self, design: AskedDesign, rule: DecidingRule) -> None:
         self.design, self.rule = design, rule
-        self.looks: list[Round] = []
+        self.looks: list[AskingRound] = []
         self.pilot = design.pilot(rule.pilot)
         self._order = design.order()
         self.asked: Flags = design.first_block() | self.pilot[:, None]
@@ -201,7 +201,7 @@ class Rounds:
         predicted = predictor.change(before, seen[before], rule.thresholds, design.rank, rng)
         self._open[before[calibration.risk(predicted) <= rule.risk]] = False
         still = np.flatnonzero(self._open)
-        self.looks.append(Round(number, len(before), len(still)))
+        self.looks.append(AskingRound(number, len(before), len(still)))
         self._number = number + 1
         self.todo[still[:, None], self._order[still, number : self._number]] = True
         self.asked |= self.todo
@@ -264,7 +264,7 @@ class _Rehearsals:
         return part
 
 
-def replay(design: Design, rule: Rule, codes: Ints) -> Flags:
+def replay(design: AskedDesign, rule: DecidingRule, codes: Ints) -> Flags:
     """Return what would have been asked of a respondent whose answers to everything are known."""
     rounds = Rounds(design, rule)
     while rounds.todo.any():

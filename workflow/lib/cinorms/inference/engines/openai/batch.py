@@ -22,7 +22,7 @@ from cinorms.core.errors import EngineError, JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference import job_state
 from cinorms.inference.engine_kind import Keep
-from cinorms.inference.engines.openai.batch_api import BatchApi, State, as_object
+from cinorms.inference.engines.openai.batch_api import BatchApi, BatchState, as_object
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.replies import (
     UNREADABLE_ATTEMPTS,
@@ -261,7 +261,7 @@ class BatchEngine:
 
     # --- Harvesting
 
-    def _harvest(self, batch: Batch, state: State) -> None:
+    def _harvest(self, batch: Batch, state: BatchState) -> None:
         """Keep the replies of a batch that has ended; questions without one go back to the fresh ones."""
         if state.status == "failed":
             self._learn(batch, state)
@@ -313,7 +313,7 @@ class BatchEngine:
                     "in the journal. Run again later, or with --config mode=live"
                 )
 
-    def _learn(self, batch: Batch, state: State) -> None:
+    def _learn(self, batch: Batch, state: BatchState) -> None:
         """React to a batch that the API did not accept."""
         batch.void = True
         codes = [code for code, _ in state.errors]
@@ -331,7 +331,7 @@ class BatchEngine:
         failure = judge_status(400, body, {})
         self._stop = failure if failure.kind == "stop" else Failure("stop", failure.reason, advice="request")
 
-    def _lines(self, state: State) -> Iterator[tuple[dict[str, Any], bytes]]:
+    def _lines(self, state: BatchState) -> Iterator[tuple[dict[str, Any], bytes]]:
         """Return the lines of the output and the error file that can be read, and their bytes."""
         for file_id in state.files:
             for attempt in range(1, ROUNDS + 1):

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class State:
+class BatchState:
     """The state of a batch, as the API reports it."""
 
     id: str
@@ -106,7 +106,7 @@ class BatchApi:
                 return None
             after = last.id
 
-    def state(self, batch_id: str) -> State:
+    def state(self, batch_id: str) -> BatchState:
         """Return the state of a batch."""
         batches = self._client.batches.with_raw_response
         return self._call(
@@ -118,7 +118,7 @@ class BatchApi:
         files = self._client.files
         return self._call(lambda: files.content(file_id, timeout=TRANSFER), bytes, advice="batch")
 
-    def _id(self, created: State) -> str:
+    def _id(self, created: BatchState) -> str:
         """Return the id of a batch, which is written down: it must not hold the key."""
         if redact(created.id, self._endpoint.secrets) != created.id:
             raise EngineError(
@@ -168,7 +168,7 @@ class BatchApi:
         )
 
 
-def _state(batch: dict[str, Any]) -> State:
+def _state(batch: dict[str, Any]) -> BatchState:
     """Return the state of a batch from the API's answer; raise an exception if it has no id or no status."""
     counts, errors, marks = (as_object(batch.get(name)) for name in ("request_counts", "errors", "metadata"))
     numbers = [n for name in ("completed", "failed", "total") if isinstance(n := counts.get(name), int)]
@@ -176,7 +176,7 @@ def _state(batch: dict[str, Any]) -> State:
     reasons = list(map(as_object, reasons)) if isinstance(reasons, list) else []
     files = (batch.get("output_file_id"), batch.get("error_file_id"))
     mark, created = marks.get(_MARK), batch.get("created_at")
-    return State(
+    return BatchState(
         id=_word(batch["id"]),
         status=_word(batch["status"]),
         files=tuple(_word(name) for name in files if name),
@@ -190,7 +190,7 @@ def _state(batch: dict[str, Any]) -> State:
     )
 
 
-def _page(raw: bytes) -> tuple[list[State], bool]:
+def _page(raw: bytes) -> tuple[list[BatchState], bool]:
     listed = json.loads(raw)
     return [_state(batch) for batch in listed["data"]], listed.get("has_more") is True
 

@@ -11,7 +11,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
-from cinorms.inference.engine_kind import Finding, ModelCheck, Surroundings, error, warning
+from cinorms.inference.engine_kind import EntryProblem, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.endpoint import OPENAI
 from cinorms.inference.engines.openai.replies import parsed
 
@@ -42,7 +42,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
     """Ask every endpoint which models it has; one whose key is missing is left to the check of keys."""
     models: dict[Target, list[str]] = {}
     for entry in entries:
@@ -56,13 +56,13 @@ def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings)
     with ThreadPoolExecutor(max_workers=min(8, len(models))) as pool:
         findings = list(pool.map(lambda target: _look(target, surroundings), models))
     return [
-        Finding(finding.severity, f"{', '.join(names)} at {target.url}: {finding.text}")
+        EntryProblem(finding.severity, f"{', '.join(names)} at {target.url}: {finding.text}")
         for (target, names), finding in zip(models.items(), findings, strict=True)
         if finding
     ]
 
 
-def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[Finding] | None:
+def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
     """Look for the prices that a cap on spending needs."""
     cap = surroundings.cap
     if cap is None:
@@ -78,7 +78,7 @@ def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) ->
     ]
 
 
-def _look(target: Target, surroundings: Surroundings) -> Finding | None:
+def _look(target: Target, surroundings: Surroundings) -> EntryProblem | None:
     key = surroundings.environment.get(target.variable or "", "")
     status, data = _get(f"{target.url}/models", key)
     if status == 0:

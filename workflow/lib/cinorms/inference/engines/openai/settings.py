@@ -11,7 +11,7 @@ from cinorms.inference.settings import Described, ServedSettings, TraceMarks
 from cinorms.inference.spec import Effort
 
 
-class Reasoning(TraceMarks):
+class OpenaiReasoning(TraceMarks):
     """For a model that reasons before it answers. It receives no temperature, unless it has a `switch`."""
 
     effort: LeftOut[Effort] = None
@@ -56,7 +56,7 @@ class OpenAISettings(ServedSettings):
     """Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another base_url."""
     mode: Literal["live", "batch"] = "live"
     """How the endpoint is asked: live, or batch (the Batch API). Changes no response."""
-    reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))
+    reasoning: LeftOut[OpenaiReasoning] = Field(default=None, description=str(OpenaiReasoning.__doc__))
     limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))
 
     @property

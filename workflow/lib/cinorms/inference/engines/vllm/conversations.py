@@ -99,7 +99,7 @@ def split_mass(p_options: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Request:
+class TokenRequest:
     """Tokens to go on from, and how."""
 
     ids: Ids
@@ -111,10 +111,10 @@ class Request:
 class Conversation(Protocol):
     """What is asked of the model about one prompt: a request, or several that follow from one another."""
 
-    def first(self) -> Request:
+    def first(self) -> TokenRequest:
         """Return the first request."""
 
-    def take(self, about: Any, output: Any) -> Sequence[Request]:
+    def take(self, about: Any, output: Any) -> Sequence[TokenRequest]:
         """Take the output of the request ``about``; return those that follow from it."""
 
 
@@ -162,11 +162,11 @@ class OptionTalk:
         self._mass: dict[tuple[int, ...], float] = {(): 1.0}
         self.n_output_tokens = 0
 
-    def first(self) -> Request:
+    def first(self) -> TokenRequest:
         """Return the request for the first tokens of all options."""
         return self._request(())
 
-    def take(self, about: tuple[int, ...], output: Any) -> Sequence[Request]:
+    def take(self, about: tuple[int, ...], output: Any) -> Sequence[TokenRequest]:
         """Take the log-probabilities of what follows the tokens ``about``; return the requests that follow."""
         self.n_output_tokens += 1
         logprobs = output.logprobs[0]
@@ -184,13 +184,13 @@ class OptionTalk:
             result[option] += self._mass.get(way, 0.0)
         return result.astype(np.float32)
 
-    def _request(self, prefix: tuple[int, ...]) -> Request:
+    def _request(self, prefix: tuple[int, ...]) -> TokenRequest:
         ids = np.append(self.ids, np.asarray(prefix, dtype=np.int32))
-        return Request(ids, option_sampling(self._trie.following[prefix]), prefix)
+        return TokenRequest(ids, option_sampling(self._trie.following[prefix]), prefix)
 
 
 @dataclass(frozen=True)
-class Reasoning:
+class ToldReasoning:
     """How a model is told to reason, as a spec has it: ``reasoning`` of an entry, and what an arm asks for."""
 
     effort: str
@@ -201,7 +201,7 @@ class Reasoning:
     effort_variable: str | None = None
 
     @classmethod
-    def of(cls, spec: Spec) -> Reasoning | None:
+    def of(cls, spec: Spec) -> ToldReasoning | None:
         """Return how the model of ``spec`` is told; None where its arm states nothing."""
         stated = spec.identity.get("reasoning")
         return cls(**stated) if stated else None
@@ -237,7 +237,7 @@ class Closing:
     written: tuple[int, ...]
 
     @classmethod
-    def of(cls, reasoning: Reasoning, tokeniser: Tokeniser) -> Closing:
+    def of(cls, reasoning: ToldReasoning, tokeniser: Tokeniser) -> Closing:
         """Return how the traces of a model end."""
         mark = reasoning.end.strip()
         return cls(tokeniser, reasoning.budget, mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
@@ -286,14 +286,14 @@ class TextTalk:
         """Number of tokens that the model wrote, the trace included."""
         return self._n_written + len(self.token_ids)
 
-    def first(self) -> Request:
+    def first(self) -> TokenRequest:
         """Return the request for the trace, or for the answer where none is asked for."""
         if self._closing is None:
             return self._answer(self.ids, self._seed)
         stops = self._closing.stops()
-        return Request(self.ids, self._sampling(self._closing.budget, self._seed, stops), "trace")
+        return TokenRequest(self.ids, self._sampling(self._closing.budget, self._seed, stops), "trace")
 
-    def take(self, about: str, output: Any) -> Sequence[Request]:
+    def take(self, about: str, output: Any) -> Sequence[TokenRequest]:
         """Take the trace, and ask for the answer; or take the answer."""
         if about == "answer":
             self.token_ids, self.finish_reason = output.token_ids, output.finish_reason
@@ -315,8 +315,8 @@ class TextTalk:
         # Another seed: the draws of the answer are not those of the beginning of the trace.
         return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
 
-    def _answer(self, ids: Ids, seed: int | None) -> Request:
-        return Request(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")
+    def _answer(self, ids: Ids, seed: int | None) -> TokenRequest:
+        return TokenRequest(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")
 
     def _sampling(self, max_tokens: int, seed: int | None, further: dict[str, Any]) -> Any:
         from vllm import SamplingParams
@@ -350,7 +350,7 @@ def talk(
     unread: set[int] = set()
     numbers = count()
 
-    def add(conversation: C, request: Request) -> None:
+    def add(conversation: C, request: TokenRequest) -> None:
         key = str(next(numbers))
         prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
         engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)])

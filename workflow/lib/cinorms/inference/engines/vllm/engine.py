@@ -18,7 +18,7 @@ from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import (
     Engine,
     EngineKind,
-    Finding,
+    EntryProblem,
     ModelCheck,
     Needs,
     RegistryPlace,
@@ -124,7 +124,7 @@ def _origin(entry: Mapping[str, Any]) -> str:
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
 
 
-def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[Finding]:
+def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[EntryProblem]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
     installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)

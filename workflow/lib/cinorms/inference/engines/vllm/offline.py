@@ -23,8 +23,8 @@ from cinorms.inference.engines.vllm.conversations import (
     Closing,
     OptionTalk,
     OptionTrie,
-    Reasoning,
     TextTalk,
+    ToldReasoning,
     spellings,
     talk,
 )
@@ -65,7 +65,7 @@ class VllmEngine:
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
         self._chunk = chunk
-        self._reasoning = Reasoning.of(spec)
+        self._reasoning = ToldReasoning.of(spec)
         self._tokeniser: Tokeniser | None = None
         self._facts: dict[str, Any] = {}
         self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}

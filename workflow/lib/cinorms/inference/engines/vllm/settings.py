@@ -8,7 +8,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.inference.settings import ServedSettings, TraceMarks
 
 
-class Reasoning(TraceMarks):
+class VllmReasoning(TraceMarks):
     """How a model that reasons is told how long to do so, in arms with `reasoning`."""
 
     switch: LeftOut[str] = Field(
@@ -35,4 +35,4 @@ class VllmSettings(ServedSettings):
     )
     trust_remote_code: bool = False
     """Whether code from the model's repository may run. Leave it false unless you have read that code."""
-    reasoning: LeftOut[Reasoning] = Field(default=None, description=str(Reasoning.__doc__))
+    reasoning: LeftOut[VllmReasoning] = Field(default=None, description=str(VllmReasoning.__doc__))
