@@ -17,6 +17,7 @@ from cinorms.norms.thresholds import grid
 from cinorms.report import words
 from cinorms.report.method import own_error_sentence
 from cinorms.report.results import StudyResults
+from cinorms.stats.wordings import ShareBetween
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
