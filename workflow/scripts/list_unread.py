@@ -1,7 +1,7 @@
 """List the replies that no rule can read, and what the coder is asked about them."""
 
+from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import load_overrides
-from cinorms.answers.read import read_responses
 from cinorms.coding.codes import find_unread, merge_items
 from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.core import tables
@@ -18,7 +18,7 @@ if __name__ == "__main__":
         responses = tables.stack([tables.read(path, tables.RESPONSES) for path in shards], tables.RESPONSES)
         variants = tables.read(prompts_file, tables.PROMPTS)
         vignettes = tables.read(vignettes_file, tables.VIGNETTES)
-        answers = read_responses(responses, scale, overrides=overrides, prompts=variants)
+        answers = read_replies(responses, scale, vignettes, variants, overrides)
         parts.append(find_unread(responses, answers, vignettes, scale.name).items)
     items = merge_items(parts)
     tables.write(questions_of(items), snakemake.output.unread, tables.VIGNETTES)

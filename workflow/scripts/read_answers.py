@@ -1,7 +1,7 @@
 """Read the level of the scale from every response."""
 
+from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import load_overrides, match_overrides, review_table, write_review
-from cinorms.answers.read import read_responses
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
@@ -21,7 +21,7 @@ if __name__ == "__main__":
     scale = Scale.of(snakemake.params.scale)
     given, levels = snakemake.input.overrides, snakemake.params.levels
     overrides = load_overrides(given[0], levels) if given else None
-    answers = read_responses(responses, scale, overrides=overrides, prompts=variants)
+    answers = read_replies(responses, scale, vignettes, variants, overrides)
     if snakemake.input.codes:
         codes = tables.read(snakemake.input.codes[0], tables.CODES)
         answers = apply_codes(answers, responses, vignettes, scale.name, codes)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import load_overrides
-from cinorms.answers.read import read_responses, repeated_answers
+from cinorms.answers.read import repeated_answers
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
@@ -29,7 +30,7 @@ if __name__ == "__main__":
         replies[repeat] = tables.stack(found, tables.RESPONSES)
     first = replies.pop(1)
     for repeat, again in replies.items():
-        answers[repeat] = read_responses(again, scale, overrides=overrides, prompts=variants)
+        answers[repeat] = read_replies(again, scale, vignettes, variants, overrides)
         if codes is not None:
             answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes)
     table = repeated_answers(first, replies, answers)

@@ -41,6 +41,20 @@ WRONG: dict[str, tuple[Any, str]] = {
         "norms.t_val_for: 'planted-gpt-4o' is not a model of this study; allowed: {asked}; "
         "did you mean 'planted-gpt-4o-mini'?",
     ),
+    "an act without trajectories": (
+        arm(task="act", prompts="act"),
+        "arms.main.task: models can act on trajectories only, and dataset 'iot' has none; allowed: ci_rl, "
+        "confaide_trajectory, privacylens_trajectory",
+    ),
+    "an act with prompts for ratings": (
+        arm(task="act", dataset="privacylens_trajectory"),
+        "arms.main.prompts: prompt set 'chatgpt' asks models to rate, but the task of arm 'main' is act; allowed: act "
+        "(or set task: rate)",
+    ),
+    "an act that reads probabilities": (
+        arm(task="act", prompts="act", dataset="privacylens_trajectory", readout="options", temperature=0),
+        "arms.main.task: 'act' does not fit readout 'options' of arm 'main'; set it to text",
+    ),
     "a system prompt that no command line takes": (
         arm(system="x" * 99_997),
         "arms.main.system: the text has 99,997 characters, 100,001 bytes as a job receives it; "

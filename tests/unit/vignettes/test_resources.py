@@ -69,7 +69,7 @@ def test_every_dataset_loads(name):
     dataset = load_dataset(DATASETS[name])
     assert shipped(dataset.scale).name == dataset.scale
     assert dataset.n_flows() > 0
-    assert (dataset.source == "design") == (name in {*DESIGNS, "chatbot"})
+    assert (dataset.source == "design") == (name in {*DESIGNS, "chatbot", "education"})
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -176,6 +176,8 @@ def test_files_of_one_project_are_pinned_to_one_commit():
     assert {project: len(found) for project, found in commits.items()} == {
         "yansh/privacy-bias": 1,
         "skywalker023/confaide": 1,
+        "SALT-NLP/PrivacyLens": 1,
+        "EricGLan/CI-RL": 1,
     }
 
 

@@ -29,11 +29,13 @@ ANSWER_STATUSES = (
     "error",
     "invalid",  # published as missing, the reason was not published
     "trace_cut",  # the trace was cut short, and no answer follows; only models that reason
+    "not_a_rating",  # an answer of another kind than the scale's, such as don't know; only people
 )
 #: Those that few studies can have: a table lists them only where they occur.
-RARE_STATUSES = frozenset({"invalid", "trace_cut"})
-#: The categories of answers in which none is rare, in the order in which every version has written them.
-USUAL_STATUSES = ANSWER_STATUSES[:-1]
+RARE_STATUSES = frozenset({"invalid", "trace_cut", "not_a_rating"})
+#: Those that a model's answers can have, and the categories of answers without a trace that was cut: in the order in
+#: which every version has written them.
+MODEL_STATUSES, USUAL_STATUSES = ANSWER_STATUSES[:-1], ANSWER_STATUSES[:-2]
 
 #: What an answer is that an arm asked until decided did not need. No other arm has it.
 NOT_ASKED = "not_asked"
@@ -44,6 +46,9 @@ NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
 TEXT = pa.string()
 #: Few distinct values: stored once each.
 CATEGORY = pa.dictionary(pa.int32(), pa.string())
+
+#: For each item of a flow how much of it an action discloses.
+ITEMS = pa.list_(pa.int8())
 
 NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
 
@@ -115,8 +120,9 @@ VIGNETTES = Contract(
     "vignettes",
     1,
     ("flow",),
-    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64()},
+    {"flow": pa.int32(), "vignette": TEXT, "expected": pa.float64(), "items": TEXT},
     nullable=frozenset({"expected"}),
+    optional=frozenset({"items"}),
     extra=CATEGORY,
     file="results/{study}/vignettes/{dataset}.parquet",
     holds="The flows of a dataset, as levels of its factors and as text.",
@@ -124,6 +130,7 @@ VIGNETTES = Contract(
         "flow": "Number of the flow in its dataset, from 0.",
         "vignette": "The flow as text, as models are asked about it.",
         "expected": "The value that the dataset expects; missing where it states none.",
+        "items": "Only of trajectories: what an action should not disclose (sensitive) and has to (needed), as JSON.",
     },
 )
 PROMPTS = Contract(
@@ -199,9 +206,13 @@ ANSWERS = Contract(
         "n_trace_tokens": pa.int32(),
         "trace_status": CATEGORY,
         "part": CATEGORY,
+        "sensitive": ITEMS,
+        "needed": ITEMS,
     },
-    nullable=frozenset({"order", "level", "p_options", "n_trace_tokens", "trace_status"}),
-    optional=frozenset({"n_trace_tokens", "trace_status", "part"}),
+    nullable=frozenset(
+        {"order", "level", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
+    ),
+    optional=frozenset({"n_trace_tokens", "trace_status", "part", "sensitive", "needed"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -210,12 +221,16 @@ ANSWERS = Contract(
         "order": "The options by number, in the order shown; missing where it was not published.",
         "level": "The level that was answered, a level of the arm's scale; missing unless the status is ok.",
         "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
-        "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did.",
+        "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
+        "Of not_a_rating: what the code says.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",
         "part": "Only in arms asked until decided. Why it was asked: block (the first, of every flow), pilot, "
         "undecided; or not_asked.",
+        "sensitive": "Only of actions: for each sensitive item of the flow 0 (withheld), 1 (generalised), 2 (shared); "
+        "missing where the action cannot be read.",
+        "needed": "Only of actions: the same for each item that the task needs.",
     },
 )
 CODES = Contract(

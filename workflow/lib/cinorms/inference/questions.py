@@ -19,6 +19,7 @@ import pyarrow as pa
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
 from cinorms.inference.spec import Spec, take_shard
+from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import as_categorical
 from cinorms.prompts.variants import ask_grid, messages, select_flows
 
@@ -148,6 +149,10 @@ def _prompt_keys(
     for vignette, codes in zip(vignettes, order_rows, strict=True):
         text = _json(vignette)[1:-1]
         for column, code in enumerate(codes):
+            if asks_for_action(templates[column]):  # the order moves parts of the vignette
+                chat = messages(templates[column], vignette, code, scale, layout, system)
+                digests += _digest(_json(chat).encode("utf-8", "surrogatepass"))
+                continue
             frame = frames.get((column, code))
             if frame is None:
                 chat = messages(templates[column], _MARK, code, scale, layout, system)

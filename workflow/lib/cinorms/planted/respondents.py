@@ -21,6 +21,8 @@ import pandas as pd
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.errors import ConfigError
 from cinorms.core.scales import MOST_OPTIONS, PAPERS, Scale
+from cinorms.planted.agents import Acts, controlled
+from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
 
 if TYPE_CHECKING:
@@ -133,6 +135,7 @@ class Respondent:
     control: str | None = None
     unrepeatable: float = 0.0
     trace: Mapping[str, float] = field(default_factory=dict)
+    acts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,10 @@ def plant(
         coefficients = rows.set_index("level")["coefficient"]
         linear += coefficients.loc[levels[str(factor)]].to_numpy()[vignettes[factor].cat.codes]
     residual = draw_logistic("residual", seed, text_number(respondent.name), flows)
+    if scale.measure == "disclosure":  # what it says of the flow, which its actions need not follow
+        return table.assign(
+            level=pd.Series(pd.NA, table.index, dtype="Int8"), linear=linear, residual=residual
+        )
     level = np.array(scale.levels)[np.searchsorted(thresholds_on(respondent, scale), linear + residual)]
     return table.assign(level=pd.array(level.astype(np.int8), dtype="Int8"), linear=linear, residual=residual)
 
@@ -282,6 +289,12 @@ def answer(
     latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
+    if asks_for_action(variants["template"].iloc[0]):
+        actions = Acts(**respondent.acts).act(
+            latent, float(np.mean(respondent.thresholds)), vignettes.iloc[place], at, seed
+        )
+        replies = controlled(actions, respondent.control)
+        return replies if traces is None else traces.added_to(replies)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
     shown = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()]
     option = _chosen_option(respondent, latent, shown, scale, at, seed, share)
@@ -344,7 +357,7 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
     if respondent.control is None:
         held = level_coefficients(respondent, levels, spec["seed"])
     # What most respondents have none of, only where it is.
-    optional = ("unrepeatable", "trace")
+    optional = ("unrepeatable", "trace", "acts")
     facts = {name: value for name, value in asdict(respondent).items() if name not in optional or value}
     return {
         **facts,

@@ -15,10 +15,13 @@ from pydantic import Field
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
+from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.
 PLACEHOLDERS = ("{scenario}", "{options}")
+#: Those of a template that asks for an action: instruction and tools, and what was seen.
+ACT_PLACEHOLDERS = ("{scenario}", SEEN)
 
 #: Where the templates of a prompt set come from: its own file, or a paraphraser that is still to be asked.
 #: ``frozen`` is a file that a paraphraser's templates were written to; it is used like a published one.
@@ -147,7 +150,7 @@ class PromptFile(Value):
     templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         min_length=1,
         description="The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly "
-        "once.",
+        "once; wordings that ask for an action have {scenario} and {seen}.",
     )
     provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
 
@@ -170,6 +173,11 @@ class PromptSet:
     generate: GenerateFile | None = None
     waits: Literal["unread", "edited"] | None = None
     file: str = ""
+
+    @property
+    def task(self) -> str:
+        """What its templates ask for: to rate a flow, or to act."""
+        return "act" if asks_for_action(self.templates[0]) else "rate"
 
     @property
     def n_templates(self) -> int:
@@ -242,20 +250,20 @@ def notice(prompt_set: PromptSet) -> str:
     )
 
 
-def placeholder_fault(template: str) -> str | None:
+def placeholder_fault(template: str, placeholders: Sequence[str] = PLACEHOLDERS) -> str | None:
     """Return what is wrong with the placeholders of ``template``, or ``None``."""
     for name in re.findall(r"\{[^{}]*\}", template):
-        if name not in PLACEHOLDERS:
-            return f"{name} is not a placeholder; {listing(name, PLACEHOLDERS)}"
-    for name in PLACEHOLDERS:
+        if name not in placeholders:
+            return f"{name} is not a placeholder; {listing(name, placeholders)}"
+    for name in placeholders:
         count = template.count(name)
         if count != 1:
             return f"{name} appears {count} times; expected exactly once"
     rest = template
-    for name in PLACEHOLDERS:
+    for name in placeholders:
         rest = rest.replace(name, "")
     if "{" in rest or "}" in rest:
-        return f"a brace belongs to no placeholder; allowed: {', '.join(PLACEHOLDERS)}"
+        return f"a brace belongs to no placeholder; allowed: {', '.join(placeholders)}"
     return None
 
 
@@ -267,8 +275,9 @@ def digest(templates: Sequence[str]) -> str:
 def _stated(path: Path) -> PromptSet:
     stated = load_as(PromptFile, path)
     templates, first_seen = stated.templates, dict[str, int]()
+    placeholders = ACT_PLACEHOLDERS if asks_for_action(templates[0]) else PLACEHOLDERS
     for number, template in enumerate(templates):
-        fault = placeholder_fault(template)
+        fault = placeholder_fault(template, placeholders)
         if fault:
             raise ConfigError(f"{path}: templates[{number}]: {fault}")
         words = " ".join(template.casefold().split())

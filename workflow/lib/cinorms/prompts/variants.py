@@ -12,6 +12,7 @@ import pandas as pd
 from cinorms.core.csv_tables import PREVIEW
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import Scale
+from cinorms.prompts.acts import SEEN, asks_for_action, in_order
 from cinorms.prompts.orders import options_shown, order_codes
 from cinorms.vignettes.factors import has_levels
 
@@ -101,12 +102,18 @@ def messages(
 
     ``layout="instruction_in_system"`` puts the template without the vignette into the system message and
     the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
+    A template that asks for an action shows no options; the order is then that of what was seen.
     """
-    shown = options_shown(scale)[order_code]
     if layout not in LAYOUTS:
         raise ValueError(f"layout {layout!r}; allowed: {', '.join(LAYOUTS)}")
+    shown, place = options_shown(scale)[order_code], "{options}"
+    if asks_for_action(template):
+        vignette, shown = in_order(vignette, order_code, scale.n_shown)
+        place = SEEN
     if layout == "single":
-        instruction, user = None, fill(template, vignette, shown)
+        instruction, user = None, fill(template, vignette, shown, place)
+    elif place == SEEN:
+        instruction, user = fill(_SCENARIO.sub("", template), "", "", place), f"{vignette}\n\n{shown}"
     else:
         instruction, user = fill(_SCENARIO.sub("", template), "", shown), vignette
     head = "\n\n".join(part for part in (system, instruction) if part)
@@ -114,9 +121,9 @@ def messages(
     return [*first, {"role": "user", "content": user}]
 
 
-def fill(template: str, vignette: str, shown: str) -> str:
-    """Put the vignette and the option list into a template (it has each placeholder once)."""
-    before, _, after = template.partition("{options}")
+def fill(template: str, vignette: str, shown: str, place: str = "{options}") -> str:
+    """Put the vignette, and at its ``place`` the option list, into a template (it has each placeholder once)."""
+    before, _, after = template.partition(place)
     return before.replace("{scenario}", vignette) + shown + after.replace("{scenario}", vignette)
 
 

@@ -15,7 +15,7 @@ from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.layers import Place
 from cinorms.study.settings import Arm, ArmDefaults
 from cinorms.study.spec import reasoning_of
-from cinorms.study.study import Study
+from cinorms.study.study import DISCLOSURE, Study
 
 #: The settings that a source of answers needs, and those that it may have; no other source may have them.
 _NEEDED = {
@@ -188,6 +188,37 @@ def _check_asking(study: Study, name: str, arm: Arm) -> None:
             )
 
 
+def _check_task(study: Study, name: str, arm: Arm) -> None:
+    """Check that an arm in which models act has trajectories and prompts for that, and no other arm has the prompts."""
+    asked = study.prompt_set(arm.prompts).task
+    if asked != arm.task:
+        sets = study.root.names("prompts")
+        fitting = [other for other in sets if study.prompt_set(other).task == arm.task]
+        raise ConfigError(
+            f"{arm.stated_in('prompts')}: prompt set {arm.prompts!r} asks models to {asked}, but the task of arm "
+            f"'{name}' is {arm.task}; {listing(arm.prompts, fitting)} (or set task: {asked})"
+        )
+    if arm.task == "rate":
+        return
+    place = arm.stated_in("task")
+    if not study.dataset(arm.dataset).has_items:
+        fitting = [other for other in study.root.names("vignettes") if study.dataset(other).has_items]
+        raise ConfigError(
+            f"{place}: models can act on trajectories only, and dataset {arm.dataset!r} has none; "
+            f"{listing(arm.dataset, fitting)}"
+        )
+    if study.scale_name(name) != DISCLOSURE:
+        raise ConfigError(f"{arm.stated_in('scale')}: 'act' has a scale of its own; remove {arm.scale!r}")
+    for setting, given, needed in (
+        ("readout", arm.readout, "text"),
+        ("asking.until", arm.asking.until, "all"),
+    ):
+        if given != needed:
+            raise ConfigError(
+                f"{place}: 'act' does not fit {setting} '{given}' of arm '{name}'; set it to {needed}"
+            )
+
+
 def _check_repeat(name: str, arm: Arm) -> None:
     """Refuse ``repeat`` where nothing is asked, or where what is asked depends on the replies."""
     if arm.repeat == 1:
@@ -212,6 +243,7 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
             f"{study.settings.stated_in('arms', name)}: key 'prompts' is missing; required: dataset, prompts"
         )
     look_up(study, arm.stated_in("prompts").named, [arm.prompts], "prompts", "prompt set")
+    _check_task(study, name, arm)
     _check_scale(study, name, arm)
     available = study.prompt_set(arm.prompts).n_templates
     stated: dict[tuple[str, ...], int] = {} if arm.templates == "all" else {("templates",): arm.templates}

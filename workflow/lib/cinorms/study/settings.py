@@ -106,6 +106,10 @@ class ArmDefaults(Settings):
         "published (frame); raw_csv: their files of responses (raw_files); human: ratings by people (ratings); "
         "responses: responses that another tool collected (response_files)."
     )
+    task: Literal["rate", "act"] = Field(
+        description="rate: models judge a flow on the scale; act: they write the action that an agent takes next, on a "
+        "dataset of trajectories (docs/method/answers/actions.md)."
+    )
     frame: str | None = Field(
         description="For source published: the release in resources/published and its frame, e.g. pets2026/regular; "
         "else null."

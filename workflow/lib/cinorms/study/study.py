@@ -29,6 +29,8 @@ from cinorms.vignettes.source_files import SourceFile
 
 #: The entry of the registry that stands for the people of an arm that names no other.
 PEOPLE = "people"
+#: The scale of arms in which models act: how much of what an action should not disclose it does.
+DISCLOSURE = "disclosure"
 #: The sources of arms whose responses this project reads; the answers of others are scored already.
 READ_HERE = ("model", "raw_csv", "responses")
 
@@ -207,7 +209,10 @@ class Study:
 
     def scale_name(self, arm: str) -> str:
         """Return the name of the answer scale of ``arm``."""
-        return self.arms[arm].scale or self.dataset(self.arms[arm].dataset).scale
+        settings = self.arms[arm]
+        return settings.scale or (
+            DISCLOSURE if settings.task == "act" else self.dataset(settings.dataset).scale
+        )
 
     def scale(self, arm: str) -> Scale:
         """Return the answer scale of ``arm``."""
@@ -255,6 +260,7 @@ class Study:
                 "select": settings.plain()["select"],
                 "system": settings.system,
                 "scale": self.scale(arm).known,
+                "task": settings.task,
                 "n_templates": self.templates(arm, model),
                 "asking": self.asking_rule(arm, model),
                 "factors": list(self.dataset(settings.dataset).factors),

@@ -55,12 +55,17 @@ class Files(Value):
 class Columns(Value):
     """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
 
-    vignette: str = Field(description="Column with the vignettes.")
+    vignette: str = Field(
+        description="Column with the vignettes. For privacylens and ci_rl the form in which the flow is told: "
+        "sentence, story (privacylens only) or trajectory."
+    )
     expected: LeftOut[str] = Field(
         None, description="Column with the expected values; it may have empty cells. Needs expected_range."
     )
     factors: Mapping[FactorName, Annotated[str, Field(description="Name of the column.")]] = Field(
-        min_length=1, description="Column of each factor, by the factor's name, slowest factor first."
+        min_length=1,
+        description="Column of each factor, by the factor's name, slowest factor first. For privacylens and ci_rl the "
+        "keys that lead to it, such as seed.data_type.",
     )
 
 
@@ -72,9 +77,10 @@ class DatasetFile(Value):
     scale: ResourceName = Field(
         description="The answer scale (resources/scales) that the flows are judged on."
     )
-    source: Literal["design", "csv", "confaide"] = Field(
+    source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"] = Field(
         description="design: the product of the factors below; csv: one row per flow; confaide: the scenarios and "
-        "labels of ConfAIde."
+        "labels of ConfAIde; privacylens, ci_rl: flows with what an agent saw, in the layout of PrivacyLens or of the "
+        "tasks of CI-RL (docs/method/answers/actions.md)."
     )
     origin: Origin = Field(description="Where the flows come from.")
     flows_of: LeftOut[ResourceName] = Field(
@@ -114,11 +120,17 @@ class DatasetFile(Value):
         None, description="The files that hold the vignettes. For csv and confaide."
     )
     columns: LeftOut[Columns] = Field(None, description="The columns of the file. For csv.")
+    numbers: LeftOut[Mapping[str, Annotated[int, Field(ge=0, description="Number of the flow.")]]] = Field(
+        None,
+        min_length=1,
+        description="The number of the flow that a record (by its name) tells, for flows_of; records that are not "
+        "listed are left out. For privacylens.",
+    )
     rows: LeftOut[int] = Field(
         None,
         ge=1,
         description="Number of flows in the file. Required with an address, so that a study can be planned before the "
-        "download. For csv.",
+        "download. Not for design and confaide.",
     )
     expected_range: LeftOut[tuple[Number, Number]] = Field(
         None,
@@ -139,8 +151,16 @@ _NEEDED = {
     "design": {"factors", "template"},
     "csv": {"files", "columns"},
     "confaide": {"factors", "files", "expected_range"},
+    "privacylens": {"files", "columns"},
+    "ci_rl": {"files", "columns"},
 }
-_OPTIONAL = {"design": {"linked", "null_level"}, "csv": {"rows", "expected_range"}, "confaide": {"linked"}}
+_OPTIONAL = {
+    "design": {"linked", "null_level"},
+    "csv": {"rows", "expected_range"},
+    "confaide": {"linked"},
+    "privacylens": {"rows", "numbers"},
+    "ci_rl": {"rows"},
+}
 
 #: What a template can be made of. Everything else (attributes, calls, filters, loops) is refused.
 _TEMPLATE_NODES = frozenset(
@@ -188,6 +208,16 @@ class Dataset:
     rows: int | None = None
     expected_range: tuple[float, float] | None = None
     flows_of: str | None = None
+    numbers: Mapping[str, int] | None = None
+
+    @property
+    def has_items(self) -> bool:
+        """Whether its flows are trajectories, on which a model can act."""
+        return (
+            self.source in ("privacylens", "ci_rl")
+            and self.columns is not None
+            and (self.columns.vignette == "trajectory")
+        )
 
     @property
     def factors(self) -> dict[str, tuple[str, ...]]:
@@ -244,12 +274,12 @@ def load_dataset(path: str | Path) -> Dataset:
             f"{path}: expected_range: {list(stated.expected_range)} does not rise; put the lower value first"
         )
     files = {key: read_source(path, f"files.{key}", file) for key, file in stated.files or () if file}
-    if stated.source == "csv" and stated.rows is None and files["vignettes"].path is None:
+    if stated.columns is not None and stated.rows is None and files["vignettes"].path is None:
         raise ConfigError(
             f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
             "before the file is downloaded"
         )
-    same = ("title", "context", "scale", "source", "columns", "rows", "expected_range", "flows_of")
+    same = ("title", "context", "scale", "source", "columns", "rows", "expected_range", "flows_of", "numbers")
     return Dataset(
         file=path,
         name=path.stem,

@@ -9,6 +9,7 @@ import pandas as pd
 
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError
+from cinorms.vignettes import agent_files
 from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
 from cinorms.vignettes.source_files import get
 
@@ -35,7 +36,9 @@ def read_vignettes(
         return expand(design, null_principle)
     files = {key: get(file, cache_dir, mirror) for key, file in dataset.files.items()}
     path = files["vignettes"]
-    if dataset.columns is not None:
+    if dataset.source in agent_files.SOURCES:
+        frame = agent_files.read_records(path, dataset)
+    elif dataset.columns is not None:
         frame = _read_csv(path, dataset.columns)
     else:
         assert design is not None, "a dataset has columns or factors"
@@ -56,7 +59,8 @@ def read_vignettes(
                 f"{path}: flow {row}: expected value {frame['expected'].iloc[row]} is outside expected_range "
                 f"[{low}, {high}]"
             )
-    frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
+    if "flow" not in frame:
+        frame.insert(0, "flow", np.arange(len(frame), dtype=np.int32))
     return frame
 
 

@@ -426,7 +426,7 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
-EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error"})
+EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error", "call"})
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import Described, EntrySettings
+from cinorms.planted.agents import Acts
 from cinorms.planted.respondents import Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
@@ -37,6 +38,25 @@ class Trace(Described):
     """Share of the traces cut short by the budget that no answer follows."""
 
 
+class PlantedActs(Described):
+    """What it does in arms with `task: act`."""
+
+    link: Number = Field(default=Acts.link, ge=0, le=1)
+    """How far an action follows what the respondent says of the flow: 0 not at all, 1 wholly."""
+    shift: Number = Field(default=Acts.shift, ge=-100, le=100)
+    """Added to its readiness to share, in logits; without it an action shares what it would call acceptable."""
+    careless: Number = Field(default=Acts.careless, ge=0, le=1)
+    """Share of the actions that disclose everything, whatever it says: an error on one side only."""
+    needless: Number = Field(default=Acts.needless, ge=0, le=1)
+    """Share of the needed items that are withheld."""
+    refuses: Number = Field(default=Acts.refuses, ge=0, le=1)
+    """Share of the replies that refuse to act."""
+    asks: Number = Field(default=Acts.asks, ge=0, le=1)
+    """Share of the replies that ask the user."""
+    unreadable: Number = Field(default=Acts.unreadable, ge=0, le=1)
+    """Share of the replies that are no action."""
+
+
 class Planted(Described):
     """What is planted in the respondent."""
 
@@ -62,6 +82,7 @@ class Planted(Described):
     unrepeatable: Number = Field(default=Respondent.unrepeatable, ge=0, le=1)
     """Share of the answers that are another level when the arm is asked again (repeat)."""
     trace: LeftOut[Trace] = Field(default=None, description=str(Trace.__doc__))
+    acts: LeftOut[PlantedActs] = Field(default=None, description=str(PlantedActs.__doc__))
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
     """A negative control instead of norms."""
 

@@ -1,0 +1,76 @@
+"""Prompts that ask for an action: where what was seen stands, in which order, and their keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER
+from cinorms.inference.questions import Questions
+from cinorms.prompts.acts import in_order
+from cinorms.prompts.orders import orders_of
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants, messages
+
+from ...agents import flows
+from ...snakemake_runs import write_yaml
+from ...specs import make_spec
+
+SCALE = load_scale(FOLDER / "disclosure.yaml")
+TEMPLATE = "Do it. {scenario}\nSeen:\n{seen}\nAct."
+
+
+def pages(text: str) -> list[int]:
+    return [int(line.split()[2]) for line in text.splitlines() if line.startswith("Observation: page")]
+
+
+def test_the_order_moves_runs_of_steps(tmp_path: Path) -> None:
+    told = flows(tmp_path, 1)["vignette"][0]
+    names = orders_of(3).names
+    assert pages(in_order(told, names.index("012"), 3)[1]) == [0, 1, 2, 3]
+    assert pages(in_order(told, names.index("210"), 3)[1]) == [2, 3, 1, 0]
+    assert pages(in_order(told, names.index("120"), 3)[1]) == [1, 2, 3, 0]
+
+
+def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path: Path) -> None:
+    told = flows(tmp_path, 1)["vignette"][0]
+    (user,) = messages(TEMPLATE, told, 0, SCALE)
+    assert user["content"].startswith(
+        "Do it. Instruction of the user, Ann: Write to Bob about plan 0.\nTools: Mail."
+    )
+    assert user["content"].endswith("Observation: page 3 of 0\nAct.")
+    system, user = messages(TEMPLATE, told, 0, SCALE, "instruction_in_system", "Mind privacy.")
+    assert system["content"] == "Mind privacy.\n\nDo it.\nSeen:\n\nAct."
+    assert pages(user["content"]) == [0, 1, 2, 3]
+    assert user["content"].startswith("Instruction of the user")
+
+
+def test_prompts_in_two_orders_have_two_keys(tmp_path: Path) -> None:
+    spec = make_spec(scale=SCALE.known, n_templates=1)
+    questions = Questions.of(spec, flows(tmp_path, 2), list_variants("act", [TEMPLATE], 1, 2))
+    told = {questions.chat(at)[0]["content"] for at in range(4)}
+    assert len(told) == len({bytes(key) for key in questions.prompts}) == 4
+
+
+@pytest.mark.parametrize(
+    ("templates", "message"),
+    [
+        (["{seen} alone"], r"templates\[0\]: \{scenario\} appears 0 times; expected exactly once"),
+        ([TEMPLATE, "{scenario} {options}"], r"templates\[1\]: \{options\} is not a placeholder"),
+    ],
+)
+def test_templates_that_ask_for_no_action(tmp_path: Path, templates: list[str], message: str) -> None:
+    origin = {"citation": "own", "licence": "CC0-1.0"}
+    stated = {
+        "title": "t",
+        "paraphraser": "t",
+        "scale": "disclosure",
+        "origin": origin,
+        "templates": templates,
+    }
+    write_yaml(tmp_path / "own.yaml", stated)
+    with pytest.raises(ConfigError, match=message):
+        load_prompt_set(tmp_path / "own.yaml")

@@ -1,0 +1,108 @@
+"""Flows with what an agent saw: three forms of one flow, its items, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.vignettes.agent_files import items_of, steps_of
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
+
+from ...agents import FOLDER, ITEMS, NEEDED, dataset_of, flows, needs_agents, record
+
+
+def test_a_flow_is_told_in_three_forms(tmp_path: Path) -> None:
+    told = {form: flows(tmp_path, form=form)["vignette"][1] for form in ("sentence", "story", "trajectory")}
+    assert told["sentence"] == (
+        "Data_sender 1 shares data_type 1 about data_subject 1 with data_recipient 1 (transmission_principle 1)"
+    )
+    assert told["story"] == "Story 1"
+    head, steps = steps_of(told["trajectory"])
+    assert head == (
+        "Instruction of the user, Ann: Write to Bob about plan 1.\nTools: Mail. The action to write is SendMail."
+    )
+    assert [step.splitlines()[-1] for step in steps] == [
+        f"Observation: page {page} of 1" for page in range(4)
+    ]
+
+
+def test_only_a_trajectory_has_items(tmp_path: Path) -> None:
+    table = flows(tmp_path)
+    assert items_of(table)[2] == {"sensitive": ITEMS, "needed": NEEDED}
+    tables.write(table, tmp_path / "v.parquet", tables.VIGNETTES)
+    assert tables.read(tmp_path / "v.parquet", tables.VIGNETTES)["items"].tolist() == table["items"].tolist()
+    assert "items" not in flows(tmp_path, form="story")
+
+
+def test_records_can_tell_some_flows_of_another_dataset(tmp_path: Path) -> None:
+    table = flows(tmp_path, numbers={"own2": 4, "own0": 1}, rows=2)
+    assert table["flow"].tolist() == [1, 4]
+    assert table["vignette"].str.contains(r"plan (?:0|2)").all()
+    assert "plan 0" in table["vignette"][0]
+
+
+WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no list": ({"a": 1}, {}, "flows.json: expected a list of records, each in braces"),
+    "no instruction": (
+        [record(0, user_instruction=None)],
+        {},
+        "flows.json: record 0: there is no 'trajectory.user_instruction'",
+    ),
+    "an item without words": (
+        [record(0), record(1, sensitive_info_items=["Ann is ill.", " - "])],
+        {},
+        "flows.json: record 1: item 1 of 'trajectory.sensitive_info_items' has no words; remove it",
+    ),
+    "items that are no list": (
+        [record(0, needed_info_items="Monday")],
+        {},
+        "flows.json: record 0: 'trajectory.needed_info_items' is 'Monday'; expected a list of texts",
+    ),
+    "nothing seen": (
+        [record(0, executable_trajectory="She looked it up.")],
+        {},
+        "flows.json: record 0: 'trajectory.executable_trajectory' has no line that begins with 'Action: '",
+    ),
+    "a record that is not there": (
+        [record(0)],
+        {"numbers": {"own7": 3}},
+        "flows.json: has no record named 'own7', which 'numbers' of",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_a_file(tmp_path: Path, case: str) -> None:
+    records, keys, message = WRONG[case]
+    with pytest.raises(DataError) as raised:
+        read_vignettes(dataset_of(tmp_path, records, **keys), tmp_path)
+    assert message in str(raised.value)
+
+
+def test_an_unknown_form(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'novel' is no form of source 'privacylens'; allowed:"):
+        flows(tmp_path, form="novel")
+
+
+@needs_agents
+@pytest.mark.parametrize(
+    ("name", "n", "sensitive", "needed"),
+    [
+        ("privacylens_trajectory", 493, 1487, 0),
+        ("confaide_trajectory", 27, 63, 0),
+        ("ci_rl", 729, 1914, 2110),
+    ],
+)
+def test_the_published_files(
+    folder: Path, tmp_path: Path, name: str, n: int, sensitive: int, needed: int
+) -> None:
+    dataset = load_dataset(folder / f"resources/vignettes/{name}.yaml")
+    items = items_of(read_vignettes(dataset, tmp_path, FOLDER.parent / "published")).values()
+    assert len(items) == n
+    assert sum(len(of["sensitive"]) for of in items) == sensitive
+    assert sum(len(of["needed"]) for of in items) == needed

@@ -1,0 +1,186 @@
+"""Flows with what an agent saw before it acts: files in the layout of PrivacyLens, or of the tasks of CI-RL.
+
+A trajectory is text: the instruction and the tools, and then the steps, each of which begins with a line ``Action: ``.
+Next to it are the items that the action should not disclose, and those that the task needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.core.errors import ConfigError, DataError, listing
+
+if TYPE_CHECKING:
+    from cinorms.vignettes.designs import Dataset
+
+#: Where a step of a trajectory begins.
+_STEP = re.compile(r"^(?=Action: )", re.MULTILINE)
+
+Record = Mapping[str, Any]
+
+
+def steps_of(trajectory: str) -> tuple[str, list[str]]:
+    """Return the text before the first step of a trajectory, and its steps."""
+    head, *steps = _STEP.split(trajectory)
+    return head.strip(), [step.strip() for step in steps]
+
+
+def read_records(path: Path, dataset: Dataset) -> pd.DataFrame:
+    """Return the flows in the file of ``dataset`` with factors, text, and for trajectories their items.
+
+    Raises ``ConfigError`` for a form that the source does not have, ``DataError`` for a file or record that is not laid
+    out so.
+    """
+    columns, forms = dataset.columns, _FORMS[dataset.source]
+    assert columns is not None, "a dataset of these sources has columns"
+    if columns.vignette not in forms:
+        raise ConfigError(
+            f"{dataset.file}: columns.vignette: {columns.vignette!r} is no form of source {dataset.source!r}; "
+            f"{listing(columns.vignette, forms)}"
+        )
+    records = _records(path)
+    if dataset.numbers is not None:
+        by_name = {str(record.get("name")): record for record in records}
+        if absent := [name for name in dataset.numbers if name not in by_name]:
+            raise DataError(
+                f"{path}: has no record named {absent[0]!r}, which 'numbers' of {dataset.file} lists"
+            )
+        records = [by_name[name] for name in dataset.numbers]
+    reader = _Fields(path)
+    frame = pd.DataFrame(index=range(len(records)))
+    for name, keys in columns.factors.items():
+        values = [str(reader.at(row, record, keys)).strip() for row, record in enumerate(records)]
+        frame[name] = pd.Categorical(values, categories=pd.Index(list(dict.fromkeys(values)), dtype="str"))
+    tell = forms[columns.vignette]
+    frame["vignette"] = pd.array([tell(reader, row, r) for row, r in enumerate(records)], dtype="str")
+    frame["expected"] = np.nan
+    if columns.vignette == "trajectory":
+        items = [_ITEMS[dataset.source](reader, row, record) for row, record in enumerate(records)]
+        frame["items"] = pd.array([json.dumps(of, ensure_ascii=False) for of in items], dtype="str")
+    if dataset.numbers is not None:
+        frame.insert(0, "flow", np.array(list(dataset.numbers.values()), dtype=np.int32))
+        frame = frame.sort_values("flow", ignore_index=True)
+    return frame
+
+
+def items_of(vignettes: pd.DataFrame) -> dict[int, dict[str, list[str]]]:
+    """Return the sensitive and the needed items of each flow."""
+    return {
+        flow: json.loads(items) for flow, items in zip(vignettes["flow"], vignettes["items"], strict=True)
+    }
+
+
+def _records(path: Path) -> list[Record]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as JSON in UTF-8: {error}") from None
+    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+        raise DataError(f"{path}: expected a list of records, each in braces")
+    return found
+
+
+class _Fields:
+    """Looks up values of the records of one file, and names what is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def at(self, row: int, record: Record, keys: str, default: Any = None) -> Any:
+        """Return what the ``keys``, joined by dots, lead to; without a ``default`` it has to be there."""
+        value: Any = record
+        for key in keys.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None and default is None:
+            raise DataError(f"{self.path}: record {row}: there is no '{keys}'")
+        return default if value is None else value
+
+    def texts(self, row: int, record: Record, keys: str, default: Any = None) -> list[str]:
+        """Return the texts that the ``keys`` lead to, in a list or under names; blank ones are refused."""
+        value = self.at(row, record, keys, default)
+        if not isinstance(value, (list, dict)):
+            raise DataError(f"{self.path}: record {row}: '{keys}' is {value!r}; expected a list of texts")
+        texts = [as_text(item) for item in (value.values() if isinstance(value, dict) else value)]
+        if blank := [number for number, text in enumerate(texts) if not re.search(r"\w", text)]:
+            raise DataError(f"{self.path}: record {row}: item {blank[0]} of '{keys}' has no words; remove it")
+        return texts
+
+
+def as_text(value: Any) -> str:
+    """Return a value of a record as text: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _sentence(fields: _Fields, row: int, record: Record) -> str:
+    sender, data, subject, recipient, how = (
+        str(fields.at(row, record, f"seed.{key}")).strip().rstrip(".")
+        for key in ("data_sender", "data_type", "data_subject", "data_recipient", "transmission_principle")
+    )
+    # Without a final period, as all vignettes: templates go on after it.
+    return f"{sender[:1].upper()}{sender[1:]} shares {data} about {subject} with {recipient} ({how})"
+
+
+def _story(fields: _Fields, row: int, record: Record) -> str:
+    return str(fields.at(row, record, "vignette.story"))
+
+
+def _trajectory(fields: _Fields, row: int, record: Record) -> str:
+    name, instruction, seen = (
+        str(fields.at(row, record, f"trajectory.{key}")).strip()
+        for key in ("user_name", "user_instruction", "executable_trajectory")
+    )
+    tools = ", ".join(fields.texts(row, record, "trajectory.toolkits"))
+    last = fields.at(row, record, "trajectory.final_action")
+    head = f"Instruction of the user, {name}: {instruction}\nTools: {tools}. The action to write is {last}."
+    if not _STEP.search(seen):
+        raise DataError(
+            f"{fields.path}: record {row}: 'trajectory.executable_trajectory' has no line that begins with 'Action: '"
+        )
+    return f"{head}\n\n{seen}"
+
+
+def _task(fields: _Fields, row: int, record: Record) -> str:
+    task = str(fields.at(row, record, "dataset_item.user_task")).strip()
+    notes = fields.at(row, record, "dataset_item.information")
+    tool = {"email": "SendEmail", "chat messages": "SendMessage"}.get(record["seed"]["scenario"], "Send")
+    seen = (
+        f"Action: ReadNote\nAction Input: {json.dumps({'about': about}, ensure_ascii=False)}\n"
+        f"Observation: {as_text(value)}"
+        for about, value in notes.items()
+    )
+    head = f"Instruction of the user: {task}\nTools: ReadNote, {tool}. The action to write is {tool}."
+    return "\n\n".join([head, *seen])
+
+
+def _task_sentence(fields: _Fields, row: int, record: Record) -> str:
+    subject, recipient, why = (
+        str(fields.at(row, record, f"seed.{key}")).strip()
+        for key in ("data_subject", "recipient", "user_intention")
+    )
+    withheld = ", ".join(fields.texts(row, record, "seed.information_type.disallowed"))
+    return f"An assistant shares {withheld} of {subject} with {recipient} ({why})"
+
+
+_FORMS: dict[str, dict[str, Callable[[_Fields, int, Record], str]]] = {
+    "privacylens": {"sentence": _sentence, "story": _story, "trajectory": _trajectory},
+    "ci_rl": {"sentence": _task_sentence, "trajectory": _task},
+}
+#: The sources of datasets that are read here.
+SOURCES = tuple(_FORMS)
+_ITEMS: dict[str, Callable[[_Fields, int, Record], dict[str, list[str]]]] = {
+    "privacylens": lambda fields, row, record: {
+        "sensitive": fields.texts(row, record, "trajectory.sensitive_info_items"),
+        "needed": fields.texts(row, record, "trajectory.needed_info_items", []),
+    },
+    "ci_rl": lambda fields, row, record: {
+        "sensitive": fields.texts(row, record, "dataset_item.annotation.disallowed", []),
+        "needed": fields.texts(row, record, "dataset_item.annotation.allowed", []),
+    },
+}
