@@ -172,7 +172,9 @@ class VllmEngine:
         if not finished:
             return []
         chunk = self._replies(finished)
-        return [dict(zip(map(str, chunk), row, strict=True)) for row in chunk.itertuples(index=False, name=None)]
+        return [
+            dict(zip(map(str, chunk), row, strict=True)) for row in chunk.itertuples(index=False, name=None)
+        ]
 
     def _replies(self, finished: Sequence[PromptTalk]) -> pd.DataFrame:
         """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
