@@ -70,8 +70,8 @@ def import_responses(
 
     ``converted`` is what the format's converter made of the files. ``origin`` is where the user states that the
     responses are from. ``secrets`` are redacted as in replies to this project's own requests, and so is what looks like
-    a key or names a home folder: a log from elsewhere may hold another person's. Raises ``DataError`` with file and line
-    for what cannot be read.
+    a key or names a home folder: a log from elsewhere may hold another person's. Raises ``DataError`` with file and
+    line for what cannot be read.
     """
     (way,) = ways_of([spec], vignettes, variants)
     # What files state of how their responses were collected is counted on the way.
