@@ -14,6 +14,7 @@ from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.csv_tables import TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale
+from cinorms.stats.proportions import wilson
 
 SHEET = tuple(TO_CODE.about)
 #: The two kinds of codes, each judged on its own: a wrong level and a missed one are different mistakes.
@@ -136,8 +137,6 @@ def compare(coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, ne
     none either. The interval is Wilson's, 95%; its unit is a distinct reply to a flow. The codes of a kind count
     (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
     rows = []
     for kind in KINDS:
@@ -147,7 +146,7 @@ def compare(coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, ne
         done = part[part["status_by_hand"].notna()]
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
-        low, high = proportion_confint(agreed, n, method="wilson") if n else (None, None)
+        low, high = wilson(agreed / n, n) if n else (None, None)
         if not given.any():
             status = NONE
         elif n < len(part):
