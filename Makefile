@@ -94,7 +94,7 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 	  --prioritize results/replication/comparison.csv -- replicate
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
-	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml); do \
+	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml); do \
 	  $(READ) $$study || exit 1; \
 	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
 	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \

@@ -1,4 +1,4 @@
-"""What names a person in the original files of ConfAIde's surveys, looked for in every byte of a study's files.
+"""What names a person in the original files of two surveys, looked for in every byte of a study's files.
 
 Run it on finished studies: ``CINORMS_MIRROR=FOLDER python -m tests.workflow.identifiers results logs .snakemake``.
 It prints how many files it read and which hold an identifier, and never prints one. The chatbot survey's file has
@@ -11,6 +11,7 @@ import gzip
 import os
 import re
 import sys
+import zipfile
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,6 +47,10 @@ def originals(folder: Path) -> set[bytes]:
         for column in NAMING:
             found |= set(frame[column].dropna())
         found |= {text.strip() for text in frame[COMMENT].dropna() if len(text.strip()) >= LONG}
+    if (archive := folder / "hcomp2016/surveys.zip").is_file():
+        with zipfile.ZipFile(archive) as files:
+            for name in (name for name in files.namelist() if re.fullmatch(r"survey_\d+\.csv", name)):
+                found |= set(pd.read_csv(files.open(name), dtype=str)["V1"][1:].dropna())
     return {text.encode() for text in found}
 
 

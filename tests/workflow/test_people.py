@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ..snakemake_runs import ROOT, write_yaml
-from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, as_csv
+from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, WIDE, as_csv, write_wide
 from .conftest import PROMPTS, Project
 from .identifiers import files_naming, originals
 
@@ -28,10 +28,12 @@ STUDY = {
         "main": {"dataset": "doors", "prompts": "two", "orders": {"count": 2}},
         "people": {"dataset": "doors", "source": "human", "ratings": "doors_survey"},
         "own": {"dataset": "doors", "source": "human", "ratings": "doors_survey/personal"},
+        "wide": {"dataset": "doors", "source": "human", "ratings": "wide"},
     },
     "norms": {"t_val": 2, "grid": {"t_val": [2]}},
     "analyses": {
-        "answers": {"kind": "answer_counts", "arms": ["main", "people", "own"]},
+        "answers": {"kind": "answer_counts", "arms": ["main", "people", "own", "wide"]},
+        "no-rating": {"kind": "linear_regression", "arms": ["wide"], "outcome": "not_a_rating"},
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
         "stability": {"kind": "stability", "arms": ["people"]},
         "raters": {"kind": "response_regression", "arms": ["people"], **TEMPLATE_INTERCEPT},
@@ -58,6 +60,8 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     write_yaml(folder / "mine/prompts/two.yaml", {**PROMPTS, "scale": "agreement"})
     write_yaml(folder / "mine/ratings/doors_survey.yaml", SURVEY)
     (folder / "mine/ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
+    write_yaml(folder / "mine/ratings/wide.yaml", WIDE)
+    write_wide(folder / "mine/ratings")
     project.write("doors.yaml", STUDY)
     return project, project.run("--configfile", "doors.yaml")
 
@@ -124,6 +128,19 @@ def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
     expected = differences["model_estimate"] - differences["people_estimate"]
     assert differences["estimate"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-9)
     assert set(pd.read_csv(tables / "factors.csv")["factor"]) == {"sender", "recipient"}
+
+
+def test_codes_that_are_no_ratings_are_counted_and_associated_with_factors(
+    rated: tuple[Project, str],
+) -> None:
+    project, _ = rated
+    tables = project.folder / "results/doors/tables"
+    counts = pd.read_csv(tables / "answers.csv").query("arm == 'wide'").set_index("outcome")["count"]
+    assert counts["not_a_rating: don't know"] == 2
+    assert counts["empty"] == 1
+    found = pd.read_csv(tables / "no-rating.csv").set_index(["factor", "level"])
+    assert (found["n"] == 28).all()
+    assert found["n_missing"].eq(0).all()
 
 
 def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated: tuple[Project, str]) -> None:

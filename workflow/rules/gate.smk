@@ -16,7 +16,7 @@ except CinormsError as error:
 rule judge_gate:
     input:
         unpack(of(VALUES.gate_inputs)),
-        template=str(LIBRARY / "cinorms" / "gate" / "templates" / "gate.html"),
+        templates=get_page_templates("gate", "gate.*"),
     output:
         json="results/{study}/gate/{gate}/gate.json",
         junit="results/{study}/gate/{gate}/junit.xml",

@@ -70,6 +70,13 @@ def get_rules(stage):
     return str(PROJECT / "workflow" / "rules" / f"{stage}.smk")
 
 
+def get_page_templates(package, names):
+    """Return the templates of a page: those of its package with these names, and those of all pages."""
+    library = LIBRARY / "cinorms"
+    own = (library / package / "templates").glob(names)
+    return sorted(map(str, [*own, *(library / "core" / "templates").glob("page.*")]))
+
+
 PROJECT = get_project_folder()
 IS_FETCHED = not isinstance(workflow.current_basedir, LocalSourceFile)
 LIBRARY = PROJECT / "workflow" / "lib"

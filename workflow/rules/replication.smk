@@ -21,9 +21,7 @@ rule compare_numbers:
             if RELEASE
             else []
         ),
-        template=str(
-            LIBRARY / "cinorms" / "replication" / "templates" / "replication.html"
-        ),
+        templates=get_page_templates("replication", "replication.*"),
     output:
         comparison="results/{study}/comparison.csv",
         sentences="results/{study}/sentences.csv",

@@ -7,13 +7,11 @@ Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,js
          results/{study}/plan.csv
 """
 
-REPORT_TEMPLATES = LIBRARY / "cinorms" / "report" / "templates"
-
 
 rule write_card:
     input:
         unpack(of(VALUES.card_inputs)),
-        template=str(REPORT_TEMPLATES / "card.md"),
+        template=str(LIBRARY / "cinorms" / "report" / "templates" / "card.md"),
     output:
         text=report(
             "results/{study}/cards/{model}.md",
@@ -44,7 +42,7 @@ rule write_report:
             arm=STUDY.arms_from("model", "responses"),
         ),
         planted=VALUES.planted_facts(),
-        templates=sorted(map(str, REPORT_TEMPLATES.glob("report*"))),
+        templates=get_page_templates("report", "report*"),
     output:
         page=report(
             "results/{study}/report/index.html",
@@ -139,7 +137,7 @@ rule plan:
 rule write_people_page:
     input:
         unpack(of(VALUES.people_inputs)),
-        template=str(REPORT_TEMPLATES / "people.html"),
+        templates=get_page_templates("report", "people.*"),
     output:
         page=report(
             "results/{study}/people/index.html",

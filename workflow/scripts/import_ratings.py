@@ -11,13 +11,16 @@ from cinorms.vignettes.source_files import get
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     survey, asked = load_survey(snakemake.input.survey[0]), snakemake.params.asked
+    mirror = os.environ.get("CINORMS_MIRROR")
+    file, *questions = (get(source, ".cache/data", mirror) for source in survey.sources)
     ratings = read_ratings(
         survey,
         asked["question"],
-        get(survey.file, ".cache/data", os.environ.get("CINORMS_MIRROR")),
+        file,
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         levels=asked["levels"],
         select=asked["select"],
+        questions=questions[0] if questions else None,
     )
     tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS)
     print(*ratings.notes, sep="\n")

@@ -63,6 +63,10 @@ def test_every_level_and_every_status_is_counted() -> None:
     assert counts["count"].sum() == len(MIXED)
     assert counts["share"].sum() == pytest.approx(1)
     assert counted(answers([1, None], ["ok", "invalid"])).loc["invalid", "share"] == 0.5  # published answers
+    codes = answers([1, None, None, None], ["ok", *["not_a_rating"] * 3])
+    codes = codes.assign(rule=["rating", "ambiguous", "don't know", "don't know"])
+    assert counted(codes).loc["not_a_rating: don't know", ["status", "count"]].tolist() == ["not_a_rating", 2]
+    assert counted(codes)["count"].sum() == 4
     none = counted(MIXED.head(0))
     assert (none["count"] == 0).all()
     assert none["share"].isna().all()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
+from pathlib import Path
 from typing import Any
 
 DATASET: dict[str, Any] = {
@@ -82,3 +84,62 @@ def as_csv(changed: list[dict[str, object]] | None = None) -> str:
     writer.writeheader()
     writer.writerows(rows() if changed is None else changed)
     return text.getvalue()
+
+
+#: The survey of the same doors with a row per person, in two files of an archive, next to one with the questions.
+WIDE: dict[str, Any] = {
+    **{key: SURVEY[key] for key in ("dataset", "scale", "origin")},
+    "rater": {"column": "V1"},
+    "title": "A wide survey on doors",
+    "people": "nine neighbours",
+    "file": {"url": "wide.zip"},
+    "layout": "wide",
+    "files": ["a.csv", "b.csv"],
+    "questions_file": {"url": "asked.csv", "column": "Num", "prefix": "X"},
+    "skip_rows": 1,
+    "factors": {
+        "sender": {"column": "Sender", "levels": {"D": "a door", "W": "a window"}},
+        "recipient": {"column": "Recipient"},
+    },
+    "questions": {
+        "people": {
+            "text": "Would people agree?",
+            "column": "answer",
+            "values": [1, 2, 3, 4, 5],
+            "not_ratings": {"8": "the window is not there", "9": "don't know"},
+        }
+    },
+    "raters": 8,
+}
+ASKED = "Num,Sender,Recipient\n" + "".join(
+    f"{flow},{'DW'[flow // 3]},{('its owner', 'a passer-by', 'the police')[flow % 3]}\n" for flow in range(6)
+)
+
+
+def wide_csv(flows: range, people: range) -> str:
+    """Return one file of the wide survey: person ``p`` gives flow ``f`` the level (f + p) modulo 5.
+
+    Persons 3 and 7 say that they do not know where that would be 4; 1 leaves the first flow unanswered, and the last
+    person everything.
+    """
+    lines = [
+        "V1," + ",".join(f"X{flow}" for flow in flows),
+        '"the id",' + ",".join('"two\nlines"' for _ in flows),
+    ]
+    for person in people:
+        cells = [str((flow + person) % 5 + 1) for flow in flows]
+        if person in (3, 7):
+            cells = [cell.replace("5", "9") for cell in cells]
+        if person == 1:
+            cells[0] = ""
+        lines.append(",".join([IDS[person], *(cells if person != people[-1] else [""] * len(cells))]))
+    return "\n".join(lines) + "\n"
+
+
+def write_wide(folder: Path, **changed: str) -> None:
+    """Write the archive and the file of the questions; ``changed`` is the text of a file, by its name without csv."""
+    texts = {"a": wide_csv(range(3), range(5)), "b": wide_csv(range(2, 6), range(4, 9)), **changed}
+    with zipfile.ZipFile(folder / "wide.zip", "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(f"{name}.csv", text)
+    (folder / "asked.csv").write_text(ASKED, encoding="utf-8")

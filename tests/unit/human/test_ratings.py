@@ -134,14 +134,15 @@ def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeated
         read(with_rows(folder_of_survey, [*rows(), *rows()]), ratings=None)
     message = str(caught.value)
     assert (
-        "doors.csv: row 55 repeats an earlier one: the same person, flow and answer (54 such rows)" in message
+        "doors.csv: line 56 repeats an earlier one: the same person, flow and answer (54 such rows)"
+        in message
     )
     assert "repeated: true" in message
     assert not any(name in message for name in IDS)
     assert len(read(folder_of_survey, ratings=None, repeated=True).answers) == 108
     # By row number, where no two rows have the same cell.
     numbered = [{**row, "WorkerId": number} for number, row in enumerate([*rows(), *rows()])]
-    with pytest.raises(DataError, match="row 55 repeats"):
+    with pytest.raises(DataError, match="line 56 repeats"):
         read(with_rows(folder_of_survey, numbered), ratings=None, rater={"column": "WorkerId", "modulo": 9})
     other = {**rows()[0], "Answer.people": 100}  # another answer is another rating
     assert len(read(with_rows(folder_of_survey, [*rows(), other]), ratings=55).answers) == 55
@@ -184,7 +185,7 @@ def test_what_is_refused(
     first, *others = rows()
     with pytest.raises(DataError, match=message) as caught:
         read(with_rows(folder_of_survey, [{**first, **cells}, *others]), **changes)
-    assert "the column" not in message or "doors.csv: row 1: " in str(caught.value)
+    assert "the column" not in message or "doors.csv: line 2: " in str(caught.value)
     assert not any(name in str(caught.value) for name in IDS)
 
 

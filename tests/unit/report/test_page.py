@@ -19,13 +19,14 @@ from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
+from cinorms.core.templates import policy
 from cinorms.report import method
 from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
-from cinorms.report.page import embedded, policy, render
+from cinorms.report.page import embedded, render
 from cinorms.report.results import (
     StudyResults,
     card_inputs_of,

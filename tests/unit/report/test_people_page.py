@@ -66,7 +66,7 @@ def page(made) -> str:
         ("accept", 0),
         ("Of 2 models, 1 is farther from people than another group of as many people would be", 1),
         (": farther than other people</text>", 1),
-        ('<p class="mark">planted</p>', 1),
+        ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
         ("another group of people:", 1),  # a band for people, none for expected values
         ("no sample of anybody's answers", 1),

@@ -69,7 +69,7 @@ def test_every_dataset_loads(name):
     dataset = load_dataset(DATASETS[name])
     assert shipped(dataset.scale).name == dataset.scale
     assert dataset.n_flows() > 0
-    assert (dataset.source == "design") == (name in {*DESIGNS, "chatbot"})
+    assert (dataset.source == "design") == (name in {*DESIGNS, "chatbot", "education"})
 
 
 @pytest.mark.parametrize("name", DESIGNS)

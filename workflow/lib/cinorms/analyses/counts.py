@@ -28,7 +28,8 @@ from cinorms.stats import survivorship
 #: Columns of `answer_counts`.
 ANSWER_COUNTS = {
     **WHO,
-    "outcome": "The words of the option, or the status of an answer without a level.",
+    "outcome": "The words of the option, or the status of an answer without a level; not_a_rating with what the answer "
+    "says.",
     "level": "Level of the option; missing for a status.",
     "status": "ok for a level, else why the answers have none.",
     "count": "Number of answers.",
@@ -59,7 +60,10 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
         rows.append((label, level, "ok", int(levels.get(level, 0))))
     for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
         count = int(statuses.get(status, 0))
-        if count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
+        if status == "not_a_rating" and count:
+            said = answers.loc[answers["status"] == status, "rule"].astype(str).value_counts().sort_index()
+            rows += [(f"{status}: {says}", pd.NA, status, int(n)) for says, n in said.items()]
+        elif count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
             rows.append((status, pd.NA, status, count))
     table = pd.DataFrame(rows, columns=["outcome", "level", "status", "count"]).astype({"level": "Int8"})
     return table.assign(share=_shares(table["count"], len(answers)))

@@ -23,6 +23,7 @@ from cinorms.analyses.shared import (
 )
 from cinorms.core import tails
 from cinorms.core.errors import DataError
+from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
@@ -43,6 +44,11 @@ class LinearOptions(Baselines, Factors, OfFlows):
         "both",
         description="both: allows answers in the same template (of people: of the same rater) and answers to the same "
         "flow to be correlated; raters: the same for templates or raters only.",
+    )
+    outcome: Literal["level", *ANSWER_STATUSES[1:]] = Field(  # type: ignore[valid-type]
+        "level",
+        description="level: the level of every valid answer. A status: 1 for an answer with it, 0 for any other; so "
+        "coefficients are differences of shares.",
     )
 
     @property
@@ -101,6 +107,9 @@ def _fit(
 
     factors = factors_of(entry, one.arm, vignettes)
     raters, values = templates_of(one.frame, prompts), valid_levels(one.frame)
+    outcome = entry.options.outcome
+    if outcome != "level":
+        values = (one.frame["status"] == outcome).astype(np.float64)
     rows = pd.DataFrame({"flow": one.frame["flow"], "rater": raters, "value": values})
     used = add_factors(rows[rows["value"].notna()], vignettes, factors)
     baselines = {f: level for f, level in entry.options.stated_baselines().items() if f in factors}

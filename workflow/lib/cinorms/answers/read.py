@@ -13,7 +13,7 @@ from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.answers.reading.rules import Reading, read_text
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES, REPEATS, USUAL_STATUSES, stack
+from cinorms.core.tables import ANSWER_STATUSES, MODEL_STATUSES, REPEATS, USUAL_STATUSES, stack
 
 #: Level of a text without a level, where levels are whole numbers.
 NO_LEVEL = -128
@@ -45,7 +45,7 @@ def read_responses(
     ``p_options`` (the probability of each option, lowest option first) gets the most probable option.
     """
     units, readings = _read_distinct(responses, scale, overrides, prompts)
-    statuses = list(ANSWER_STATUSES if "trace_status" in responses else USUAL_STATUSES)
+    statuses = list(MODEL_STATUSES if "trace_status" in responses else USUAL_STATUSES)
     rules = sorted(
         {r.rule for r in readings} | {"options"} | ({_TRACE_CUT} if "trace_status" in responses else set())
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +88,14 @@ def check_header(path: str | Path) -> None:
             header = next(csv.reader(file), [])
     except (OSError, UnicodeDecodeError, csv.Error):
         return
-    for name in header:
-        if header.count(name) > 1:
-            raise DataError(
-                f"{path}: line 1: column {name!r} appears {header.count(name)} times; keep one of them"
-            )
+    check_columns(path, header)
+
+
+def check_columns(path: str | Path, header: Sequence[str]) -> None:
+    """Raise ``DataError`` for a column of ``header``, the first line of ``path``, that appears twice."""
+    for name, n in Counter(header).items():
+        if n > 1:
+            raise DataError(f"{path}: line 1: column {name!r} appears {n} times; keep one of them")
 
 
 def _texts_of(frame: pd.DataFrame) -> list[int]:

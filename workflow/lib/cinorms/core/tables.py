@@ -29,11 +29,13 @@ ANSWER_STATUSES = (
     "error",
     "invalid",  # published as missing, the reason was not published
     "trace_cut",  # the trace was cut short, and no answer follows; only models that reason
+    "not_a_rating",  # an answer of another kind than the scale's, such as don't know; only people
 )
 #: Those that few studies can have: a table lists them only where they occur.
-RARE_STATUSES = frozenset({"invalid", "trace_cut"})
-#: The categories of answers in which none is rare, in the order in which every version has written them.
-USUAL_STATUSES = ANSWER_STATUSES[:-1]
+RARE_STATUSES = frozenset({"invalid", "trace_cut", "not_a_rating"})
+#: Those that a model's answers can have, and the categories of answers without a trace that was cut: in the order in
+#: which every version has written them.
+MODEL_STATUSES, USUAL_STATUSES = ANSWER_STATUSES[:-1], ANSWER_STATUSES[:-2]
 
 #: What an answer is that an arm asked until decided did not need. No other arm has it.
 NOT_ASKED = "not_asked"
@@ -219,7 +221,8 @@ ANSWERS = Contract(
         "order": "The options by number, in the order shown; missing where it was not published.",
         "level": "The level that was answered, a level of the arm's scale; missing unless the status is ok.",
         "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
-        "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did.",
+        "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
+        "Of not_a_rating: what the code says.",
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",

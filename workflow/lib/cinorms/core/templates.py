@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +16,7 @@ def environment(package: str, **options: Any) -> Environment:
 
     Values are escaped for HTML; an unknown name is an error.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     usual: dict[str, Any] = {
         "autoescape": True,
@@ -21,4 +24,29 @@ def environment(package: str, **options: Any) -> Environment:
         "trim_blocks": True,
         "lstrip_blocks": True,
     }
-    return Environment(loader=PackageLoader(f"cinorms.{package}", "templates"), **usual | options)
+    loader = ChoiceLoader([PackageLoader(f"cinorms.{name}", "templates") for name in (package, "core")])
+    return Environment(loader=loader, **usual | options)
+
+
+def render_page(package: str, name: str, *, style: str = "", script: str = "", **values: Any) -> str:
+    """Return the page ``{name}.html`` of ``cinorms.{package}`` as one text that needs no network.
+
+    Its look is that of every page (``page.css``), then ``{name}.css`` of its package, then ``style``.
+    """
+    own = files(f"cinorms.{package}") / "templates" / f"{name}.css"
+    sheets = [(files("cinorms.core") / "templates" / "page.css"), own]
+    style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets) + style
+    template = environment(package).get_template(f"{name}.html")
+    return template.render(style=style, script=script, content_policy=policy(style, script), **values)
+
+
+def policy(style: str, script: str) -> str:
+    """Return a page's content security policy: this one script, if any, this one style, images inside the page."""
+    of_script, of_style = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)
+    )
+    scripts = f"script-src 'sha256-{of_script}'; " if script else ""
+    return (
+        f"default-src 'none'; {scripts}style-src 'sha256-{of_style}'; img-src data: 'self'; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -48,11 +48,13 @@ STATUS_COLOURS = {
     "error": "#000000",
     "invalid": "#8c8c8c",
     "trace_cut": "#3f5c50",
+    "not_a_rating": "#2f4a41",
 }
 STATUS_LABELS = {
     "needs_context": "asks for context",
     "invalid": "invalid (reason not published)",
     "trace_cut": "reasoning cut short",
+    "not_a_rating": "no rating",
 }
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}

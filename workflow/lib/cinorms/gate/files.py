@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from cinorms.core.files import replacing
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side
@@ -182,27 +182,25 @@ WIDTH, FREE = 280.0, 12.0
 def render(gate: Gate) -> str:
     """Return the page as one HTML text. Everything that comes from data is escaped."""
     matched, policy = gate.matched, gate.policy
-    return (
-        environment("gate")
-        .get_template("gate.html")
-        .render(
-            gate=gate,
-            policy=policy,
-            base=matched.base,
-            new=matched.new,
-            sides=[
-                ("Base", matched.base, len(matched.of_base.units)),
-                ("New", matched.new, len(matched.of_new.units)),
-            ],
-            n_flows=len(matched.flows),
-            paired=_paired(gate),
-            left_out=[f"{n:,} {what}" for what, n in matched.left_out.items()],
-            counts=[(v, sum(c.verdict == v for c in gate.claims)) for v in ("pass", "fail", "undecided")],
-            claims=[_shown(claim, gate) for claim in gate.claims],
-            alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
-            confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
-            version=__version__,
-        )
+    return render_page(
+        "gate",
+        "gate",
+        gate=gate,
+        policy=policy,
+        base=matched.base,
+        new=matched.new,
+        sides=[
+            ("Base", matched.base, len(matched.of_base.units)),
+            ("New", matched.new, len(matched.of_new.units)),
+        ],
+        n_flows=len(matched.flows),
+        paired=_paired(gate),
+        left_out=[f"{n:,} {what}" for what, n in matched.left_out.items()],
+        counts=[(v, sum(c.verdict == v for c in gate.claims)) for v in ("pass", "fail", "undecided")],
+        claims=[_shown(claim, gate) for claim in gate.claims],
+        alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
+        confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
+        version=__version__,
     )
 
 

@@ -17,13 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.csv_files import check_header
-from cinorms.core.errors import DataError, nearest
+from cinorms.core.errors import DataError
+from cinorms.human.files import Rows, read_rows
 from cinorms.human.survey import Question, Survey
 from cinorms.prompts.variants import select_flows
 
-#: The rule that read an answer, in the table of answers.
+#: The rule that read an answer, in the table of answers; of a code that is no rating, what the code says is.
 RULE = "rating"
+#: Ratings that a person must have given for one answer throughout to be noted.
+MANY = 10
 
 
 class Ratings(NamedTuple):
@@ -40,49 +42,84 @@ def read_ratings(
     vignettes: pd.DataFrame,
     levels: Sequence[int],
     select: Mapping[str, Sequence[str]],
+    questions: Path | None = None,
 ) -> Ratings:
     """Return the answers (`tables.ANSWERS`) of the people in the file at ``path`` to one of the survey's questions.
 
     ``vignettes`` are the dataset's flows, ``levels`` those of the answer scale, lowest first. Ratings of flows without
-    the levels that ``select`` names are left out.
+    the levels that ``select`` names are left out. ``questions`` is where the ``questions_file`` of a wide survey is.
 
     Raises ``DataError`` where the file is not as the survey declares it; no message repeats who rated.
     """
     asked = survey.question(question)
-    rows = _read(survey, asked, path)
-    rater, flow, level = rows.raters(), rows.flows(vignettes), rows.levels(asked, levels)
-    rows.check_amounts(rater)
+    rows = _read(survey, asked, path, questions)
+    rater, flow = rows.raters(), rows.flows(vignettes)
+    level, said = rows.levels(asked, levels)
+    rows.check_amounts(rater, asked)
     if not survey.repeated:
         rows.check_once(rater, flow)
-    status = np.where(np.isnan(level), "empty", "ok")
-    keep, notes = np.isin(flow, select_flows(vignettes, select)["flow"]), []
+    status = np.where(said != "", "not_a_rating", np.where(np.isnan(level), "empty", "ok"))
+    keep = np.isin(flow, select_flows(vignettes, select)["flow"])
+    status, keep, notes = _checked(survey, rows.cells, rater, status, keep)
+    same = _one_answer(rater, level)
+    if survey.one_answer == "leave_out":
+        keep &= ~same
+    if same.any():
+        notes.append(f"one answer throughout: {len(np.unique(rater[same])):,} people, {survey.one_answer}")
+    if not keep.any():
+        raise DataError(f"{survey.path}: checks: no rating is left; correct the values, or the arm's select")
+    ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status, "said": said})
+    ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
+    ratings = ratings[keep].sort_values(["flow", "rater", "again"])
+    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.left_out), *notes])
+
+
+def _checked(
+    survey: Survey,
+    cells: pd.DataFrame,
+    rater: npt.NDArray[np.intp],
+    status: npt.NDArray[np.str_],
+    keep: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.bool_], list[str]]:
+    """Return the statuses, which rows are kept, and in words what each check did."""
+    notes = []
     for check in survey.checks:
-        hit = _is_any(rows.cells[check.column], check.values)
+        hit = _is_any(cells[check.column], check.values)
         if check.then == "no_answer":
             status = np.where(hit, "nonsense", status)
         elif check.then == "leave_out":
-            keep &= ~hit
+            keep = keep & ~hit
         elif check.then == "leave_out_rater":
             hit = np.isin(rater, np.unique(rater[hit]))
-            keep &= ~hit
+            keep = keep & ~hit
         notes.append(
             f"{check.column} {' or '.join(map(str, check.values))}: {hit.sum():,} ratings, {check.then}"
         )
-    if not keep.any():
-        raise DataError(f"{survey.path}: checks: no rating is left; correct the values, or the arm's select")
-    ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status})
-    ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
-    ratings = ratings[keep].sort_values(["flow", "rater", "again"])
-    counts = [
+    return status, keep, notes
+
+
+def _one_answer(rater: npt.NDArray[np.intp], level: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which rows are of people who gave one rating throughout, to ``MANY`` flows or more."""
+    by = pd.Series(level).groupby(rater)
+    alike = (by.max() == by.min()) & (by.count() >= MANY)
+    return np.isin(rater, alike.index[alike])
+
+
+def _counted(ratings: pd.DataFrame, left_out: int) -> list[str]:
+    """Return in words how many ratings there are, and how many answers are none."""
+    per = [
         f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
         for n in (ratings["flow"].value_counts(), ratings["rater"].value_counts())
     ]
-    notes.insert(
-        0,
+    notes = [
         f"{len(ratings):,} ratings of {ratings['flow'].nunique():,} flows by {ratings['rater'].nunique():,} people; "
-        f"per flow {counts[0]}, per person {counts[1]}",
-    )
-    return Ratings(_as_answers(ratings), notes)
+        f"per flow {per[0]}, per person {per[1]}"
+    ]
+    codes = ratings.loc[ratings["said"] != "", "said"].value_counts(sort=False)
+    notes += [f"no rating ({said}): {n:,}" for said, n in codes.items()]
+    empty = int((ratings["status"] == "empty").sum())
+    notes += [f"left unanswered: {empty:,}"] if empty else []
+    return notes + ([f"people who answered nothing, left out: {left_out:,}"] if left_out else [])
 
 
 def _as_answers(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +135,7 @@ def _as_answers(ratings: pd.DataFrame) -> pd.DataFrame:
             "order": pd.Categorical.from_codes(np.full(len(ratings), -1), pd.Index([], dtype=str)),
             "level": pd.arrays.IntegerArray(level, without),
             "status": pd.Categorical(status),
-            "rule": pd.Categorical([RULE] * len(ratings)),
+            "rule": pd.Categorical(ratings["said"].replace("", RULE)),
             "p_options": None,
         }
     )
@@ -121,30 +158,17 @@ def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFra
     )
 
 
-def _read(survey: Survey, question: Question, path: Path) -> _Rows:
+def _read(survey: Survey, question: Question, path: Path, questions: Path | None) -> _Rows:
     """Return the rows of the survey; no column that it does not declare is ever read."""
-    check_header(path)
-    try:
-        header = list(map(str, pd.read_csv(path, nrows=0, dtype=str, encoding="utf-8-sig")))
-        wanted = survey.columns(question)
-        for name in wanted:
-            if name not in header:
-                raise DataError(
-                    f"{path}: has no column {name!r}, which {survey.path} names{nearest(name, header)}; "
-                    "correct the name there"
-                )
-        cells = pd.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, ValueError):  # its own words could repeat a line of the file
-        raise DataError(f"{path}: cannot be read as a CSV file with a header, in UTF-8") from None
-    for name in wanted:
-        cells[name] = cells[name].str.strip()
+    rows = read_rows(survey, survey.columns(question), path, questions)
+    cells = rows.cells
     for column, value in survey.where.items():
         cells = cells[cells[column] == value]
         if cells.empty:
             raise DataError(
                 f"{survey.path}: where.{column}: no row of {path} has {value!r}; correct the value"
             )
-    return _Rows(survey, path, cells)
+    return _Rows(survey, path, cells, rows)
 
 
 @dataclass(frozen=True)
@@ -154,12 +178,18 @@ class _Rows:
     survey: Survey
     path: Path
     cells: pd.DataFrame
+    all: Rows
+
+    @property
+    def left_out(self) -> int:
+        """People of a wide file who answered nothing."""
+        return self.all.left_out
 
     def refuse(self, wrong: Any, what: str) -> None:
-        """Raise ``DataError`` where a row is wrong; rows are counted from 1 after the header."""
+        """Raise ``DataError`` with the line of the first row that is wrong."""
         at = np.asarray(wrong)
         if at.any():
-            raise DataError(f"{self.path}: row {int(self.cells.index.to_numpy()[at][0]) + 1}{what}")
+            raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[at][0]))}{what}")
 
     def raters(self) -> npt.NDArray[np.intp]:
         """Return the running number of each row's rater, from 0, in the order of first appearance."""
@@ -209,25 +239,32 @@ class _Rows:
         )
         return flow.to_numpy(dtype=np.int32)
 
-    def levels(self, question: Question, levels: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Return the level of each rating, NaN where the question was left unanswered."""
+    def levels(
+        self, question: Question, levels: Sequence[int]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
+        """Return the level of each rating, NaN without one, and what a code says that is no rating, else nothing."""
         given, values = self.cells[question.column], question.values or tuple(levels)
-        level = np.full(len(given), np.nan)
+        level, said = np.full(len(given), np.nan), np.full(len(given), "", dtype=object)
         for value, at in zip(values, levels, strict=True):
             level[_is_any(given, (value,))] = at
+        for code, says in question.not_ratings.items():
+            said[(given == code).to_numpy()] = says
+        level[said != ""] = np.nan
         allowed = ", ".join(map(str, values)) if len(values) <= 11 else f"{values[0]} to {values[-1]}"
+        if question.not_ratings:
+            allowed += f"; no rating, but known: {', '.join(question.not_ratings)}"
         self.refuse(
-            np.isnan(level) & (given != "").to_numpy(),
+            np.isnan(level) & (said == "") & (given != "").to_numpy(),
             f": the column {question.column!r} has no rating; allowed: {allowed}",
         )
-        return np.where(given == "", np.nan, level)
+        return level, said
 
-    def check_amounts(self, rater: npt.NDArray[np.intp]) -> None:
+    def check_amounts(self, rater: npt.NDArray[np.intp], question: Question) -> None:
         """Compare the numbers of people and of rows with those that the survey states."""
-        survey = self.survey
+        survey, given = self.survey, self.cells[question.column] != ""
         for key, stated, n in (
             ("raters", survey.raters, len(np.unique(rater))),
-            ("ratings", survey.ratings, len(self.cells)),
+            ("ratings", survey.ratings, int(given.sum()) if survey.layout == "wide" else len(given)),
         ):
             if stated is not None and stated != n:
                 raise DataError(

@@ -16,6 +16,9 @@ from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_s
 #: Between the name of a survey and that of one of its questions.
 SEPARATOR = "/"
 
+#: The column that the answers of a wide file get.
+ANSWER = "answer"
+
 Amount = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
@@ -54,6 +57,14 @@ class Question(Value):
         description="The value that the file has for each option of the scale, lowest option first. Leave it out for a "
         "number line, whose numbers are taken as they are.",
     )
+    not_ratings: Mapping[
+        str, Annotated[SomeText, Field(description="What the code says, in a few words.")]
+    ] = Field(
+        {},
+        min_length=1,
+        description="Codes in the column that are answers but no ratings, such as don't know, and what each says. They "
+        "get the status not_a_rating and no level.",
+    )
 
 
 class RowCheck(Value):
@@ -70,8 +81,15 @@ class RowCheck(Value):
     )
 
 
+class QuestionsFile(SourceFile):
+    """The CSV file that says which column of a wide file is which question, a row per question."""
+
+    column: SomeText = Field(description="Its column that names a question.")
+    prefix: str = Field("", description="What stands before that name in the header of the wide file.")
+
+
 class SurveyFile(Value):
-    """A survey in which people rated the flows of a dataset, one rating per row of a CSV file."""
+    """A survey in which people rated the flows of a dataset."""
 
     title: SomeText = Field(description="Name for people, used in tables, figures and the report.")
     people: SomeText = Field(description="Who rated, in a few words, e.g. 300 US users of ChatGPT.")
@@ -81,6 +99,29 @@ class SurveyFile(Value):
     file: SourceFile = Field(
         description="The CSV file with a header, in UTF-8. It is downloaded once, checked, and never becomes part of "
         "the project or of results."
+    )
+    layout: Literal["long", "wide"] = Field(
+        "long",
+        description="long: a row per rating. wide: a row per person and a column per flow; the answers are then the "
+        f"column {ANSWER!r}, and columns of questions_file can be named like those of the file itself.",
+    )
+    files: Distinct[SomeText] = Field(
+        (), min_length=1, description="The CSV files inside `file`, if that is a zip archive, in their order."
+    )
+    questions_file: LeftOut[QuestionsFile] = Field(
+        None,
+        description=f"For layout wide: {str(QuestionsFile.__doc__)[0].lower()}{str(QuestionsFile.__doc__)[1:]}",
+    )
+    skip_rows: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="For layout wide: rows after the header that are no person's, such as the questions' texts.",
+    )
+    one_answer: Literal["keep", "leave_out"] = Field(
+        "keep",
+        description="What is done with people who gave one and the same rating throughout (to ten flows or more). "
+        "Either way the log says how many they are.",
     )
     rater: Rater = Field(description=str(Rater.__doc__))
     repeated: bool = Field(
@@ -116,7 +157,9 @@ class SurveyFile(Value):
         "reading."
     )
     ratings: LeftOut[int] = Field(
-        None, ge=1, description="Number of rows in the file (after `where`), checked on reading if given."
+        None,
+        ge=1,
+        description="Number of rows in the file (after `where`), or of answers in a wide file; checked if given.",
     )
 
 
@@ -126,13 +169,24 @@ class Survey(SurveyFile):
     path: Path
 
     @property
+    def sources(self) -> list[SourceFile]:
+        """The files to fetch: that with the ratings, and of a wide one that with its questions."""
+        return [self.file, *([self.questions_file] if self.questions_file else [])]
+
+    @property
+    def asked_in(self) -> QuestionsFile:
+        """The file with the questions of a wide file."""
+        assert self.questions_file is not None
+        return self.questions_file
+
+    @property
     def name(self) -> str:
         """The name of the file that declares it, without ``.yaml``."""
         return self.path.stem
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the ratings must name: the survey's file, and the user's ``own`` CSV file."""
-        return {"survey": [str(self.path)], "own": own_files([self.file])}
+        return {"survey": [str(self.path)], "own": own_files(self.sources)}
 
     def question(self, name: str) -> Question:
         """Return the question ``name``, or the first for an empty name."""
@@ -164,5 +218,26 @@ def load_survey(path: str | Path) -> Survey:
             f"{path}: flow: {given}; name the column with the numbers of the flows under 'flow', or the "
             "columns of the factors under 'factors', not both"
         )
-    file = read_source(path, "file", stated.file)
-    return Survey.model_construct(**{**dict(stated), "file": file, "path": path})
+    _check_layout(path, stated)
+    read = {"file": read_source(path, "file", stated.file), "path": path}
+    if stated.questions_file:
+        read["questions_file"] = read_source(path, "questions_file", stated.questions_file)
+    return Survey.model_construct(**{**dict(stated), **read})
+
+
+def _check_layout(path: Path, stated: SurveyFile) -> None:
+    """Refuse keys of a wide file in a long one, a wide file without them, and codes that are ratings too."""
+    wide = stated.layout == "wide"
+    if wide == (stated.questions_file is None):
+        what = "is missing; layout: wide needs it" if wide else "is only for layout: wide; leave it out"
+        raise ConfigError(f"{path}: questions_file: {what}")
+    for name, question in stated.questions.items():
+        if wide and question.column != ANSWER:
+            raise ConfigError(
+                f"{path}: questions.{name}.column: is {question.column!r}; allowed with layout: wide: {ANSWER!r}"
+            )
+        both = sorted(set(question.not_ratings) & {str(value) for value in question.values})
+        if both:
+            raise ConfigError(
+                f"{path}: questions.{name}.not_ratings: {both[0]!r} is among the values too; keep it in one of them"
+            )

@@ -19,7 +19,7 @@ import pandas as pd
 from cinorms.core.csv_tables import COMPARISON
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.rounding import rounded, rounded_once, scientific
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.published.releases import Release
 from cinorms.stats import pvalues
@@ -214,37 +214,35 @@ def render(
     """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
-    return (
-        environment("replication")
-        .get_template("replication.html")
-        .render(
-            release=release,
-            mark=mark,
-            models=[(name, release.models[name]) for name in models if name in release.models],
-            summary=counted.to_dict("records"),
-            matched=int(counted["matched"].sum()),
-            total=int(counted["total"].sum()),
-            missed=mismatches(comparison).to_dict("records"),
-            twice=rounded_twice(comparison).to_dict("records"),
-            reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
-            # How many printed numbers would differ with the values of an item that is a column of another.
-            besides=[
-                {
-                    "name": name.removesuffix(BESIDE),
-                    "differ": int((group["computed"] != group["printed"]).sum()),
-                    "total": len(group),
-                }
-                for name, group in items
-                if name.endswith(BESIDE)
-            ],
-            items=[_item(name, group, comparison) for name, group in items if not name.endswith(BESIDE)],
-            sentences=[
-                (section, says, rows.to_dict("records"))
-                for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
-            ],
-            cells=sentences[sentences["holds"].isin(["yes", "no"])],
-            version=__version__,
-        )
+    return render_page(
+        "replication",
+        "replication",
+        release=release,
+        mark=mark,
+        models=[(name, release.models[name]) for name in models if name in release.models],
+        summary=counted.to_dict("records"),
+        matched=int(counted["matched"].sum()),
+        total=int(counted["total"].sum()),
+        missed=mismatches(comparison).to_dict("records"),
+        twice=rounded_twice(comparison).to_dict("records"),
+        reached=comparison[comparison["match"] == "within reach"].to_dict("records"),
+        # How many printed numbers would differ with the values of an item that is a column of another.
+        besides=[
+            {
+                "name": name.removesuffix(BESIDE),
+                "differ": int((group["computed"] != group["printed"]).sum()),
+                "total": len(group),
+            }
+            for name, group in items
+            if name.endswith(BESIDE)
+        ],
+        items=[_item(name, group, comparison) for name, group in items if not name.endswith(BESIDE)],
+        sentences=[
+            (section, says, rows.to_dict("records"))
+            for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
+        ],
+        cells=sentences[sentences["holds"].isin(["yes", "no"])],
+        version=__version__,
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from importlib.resources import files
 from typing import Any
 
 from cinorms.core.scales import measures_of
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
@@ -29,39 +28,35 @@ def render(results: StudyResults, command: str) -> str:
     ``command`` makes the file again that is put after it.
     """
     templates = files("cinorms.report") / "templates"
-    style = (templates / "report.css").read_text(encoding="utf-8") + _colours(results)
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    return (
-        environment("report")
-        .get_template("report.html")
-        .render(
-            study=results.study,
-            mark=results.study.mark,
-            measures=measures_of(arm.scale for arm in results.study.arms.values()),
-            style=style,
-            script=script,
-            policy=policy(style, script),
-            data=embedded(explorer_data(results)),
-            summary=method.summary(results),
-            findings=findings(results),
-            discarded=discarded(results),
-            sections=sections(results, command),
-            printed=printed(results),
-            texts=[
-                {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
-                for (arm, model), texts in results.reviews.items()
-                for row in texts.to_dict("records")
-            ],
-            readers=method.readers(results),
-            models=method.models(results),
-            software=method.software(),
-            hashes=method.hashes(results),
-            citations=method.citations(results),
-            settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
-            cards=_cards(results),
-            version=__version__,
-        )
+    return render_page(
+        "report",
+        "report",
+        study=results.study,
+        mark=results.study.mark,
+        measures=measures_of(arm.scale for arm in results.study.arms.values()),
+        style=_colours(results),
+        script=script,
+        data=embedded(explorer_data(results)),
+        summary=method.summary(results),
+        findings=findings(results),
+        discarded=discarded(results),
+        sections=sections(results, command),
+        printed=printed(results),
+        texts=[
+            {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
+            for (arm, model), texts in results.reviews.items()
+            for row in texts.to_dict("records")
+        ],
+        readers=method.readers(results),
+        models=method.models(results),
+        software=method.software(),
+        hashes=method.hashes(results),
+        citations=method.citations(results),
+        settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
+        cards=_cards(results),
+        version=__version__,
     )
 
 
@@ -71,17 +66,6 @@ def embedded(data: Any) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
-
-
-def policy(style: str, script: str) -> str:
-    """Return the page's content security policy: this one script, this one style, images inside the page."""
-    of_script, of_style = (
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)
-    )
-    return (
-        f"default-src 'none'; script-src 'sha256-{of_script}'; style-src 'sha256-{of_style}'; img-src data: 'self'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _colours(results: StudyResults) -> str:

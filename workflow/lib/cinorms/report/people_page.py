@@ -12,7 +12,7 @@ import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.labels import model_labels
-from cinorms.core.templates import environment
+from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
@@ -85,25 +85,22 @@ def render(
     charted = [name for name in rated if not alone[name]["most"]]
     signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] <= 3)]
     nearest = {name: signed[signed["baseline"] == name].sort_values("nearest") for name in ordered}
-    return (
-        environment("report")
-        .get_template("people.html")
-        .render(
-            facts=facts,
-            scale=scale,
-            baselines=[
-                _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)}
-                for name in ordered
-            ],
-            titles={name: people[name]["title"] for name in rated}
-            | {EXPECTED: "the expected values of the dataset"},
-            charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
-            people=[people[name] for name in rated],
-            has_expected=EXPECTED in names,
-            # The three models whose mean answer is nearest to people's.
-            nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},
-            version=__version__,
-        )
+    return render_page(
+        "report",
+        "people",
+        facts=facts,
+        scale=scale,
+        baselines=[
+            _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)} for name in ordered
+        ],
+        titles={name: people[name]["title"] for name in rated}
+        | {EXPECTED: "the expected values of the dataset"},
+        charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
+        people=[people[name] for name in rated],
+        has_expected=EXPECTED in names,
+        # The three models whose mean answer is nearest to people's.
+        nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},
+        version=__version__,
     )
 
 

@@ -18,6 +18,7 @@ STATUSES = {
     "error": "endpoint error",
     "invalid": "invalid (reason not published)",
     "trace_cut": "reasoning cut short, no answer",
+    "not_a_rating": "an answer, but no rating",
 }
 NORM_STATUSES = {
     "kept": "norm held",

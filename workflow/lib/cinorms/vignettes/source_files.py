@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -61,7 +62,10 @@ class SourceFile(Value):
         return None if "://" in self.url else Path(self.url)
 
 
-def read_source(path: Path, key: str, given: SourceFile) -> SourceFile:
+Source = TypeVar("Source", bound=SourceFile)
+
+
+def read_source(path: Path, key: str, given: Source) -> Source:
     """Return the file that the YAML file at ``path`` names under ``key``; a local path starts from its folder.
 
     Raises ``ConfigError`` for another address than http, one without a SHA-256, and a file that is not there.
