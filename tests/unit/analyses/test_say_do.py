@@ -12,6 +12,7 @@ from cinorms.analyses.say_do import done_matrix, needless, say_do, say_do_flows
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.registry import kinds
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -66,6 +67,7 @@ def test_refusals_share_nothing_and_what_is_unreadable_is_missing() -> None:
 
 def test_rates_by_hand() -> None:
     table = say_do(tables(), entry_of("say_do", by=["sender"]), FRAMES, {"say": PROMPTS, "act": PROMPTS})
+    assert list(table) == list(kinds("analyses")["say_do"].columns)
     whole = table.iloc[0]
     assert (whole["flows"], whole["n_no"], whole["n_yes"]) == (5, 3, 2)
     assert whole["shares_given_no"] == pytest.approx(1 / 3)
@@ -84,6 +86,7 @@ def test_another_model_says_nothing_for_it_but_people_do() -> None:
 
 def test_flows_with_the_largest_gap_come_first() -> None:
     table = say_do_flows(tables(), entry_of("say_do_flows"), FRAMES, {"say": PROMPTS, "act": PROMPTS})
+    assert set(table) - {"sender"} == set(kinds("analyses")["say_do_flows"].columns) - {"<factor>"}
     assert table["flow"].tolist()[:2] == [0, 4]
     assert table["which"].tolist()[:2] == ["says no, shares", "says yes, withholds"]
     assert table["gap"].tolist()[:2] == [1.0, -0.75]
@@ -98,7 +101,9 @@ def test_both_errors_in_one_table() -> None:
         needed=[[2], [0], [0], None],
     )
     acts["rule"] = ["call", "call", "refused", "unreadable"]
-    row = needless([Selected("act", "m", acts)], entry_of("needless")).iloc[0]
+    table = needless([Selected("act", "m", acts)], entry_of("needless"))
+    assert list(table) == list(kinds("analyses")["needless"].columns)
+    row = table.iloc[0]
     assert (row["actions"], row["refused"], row["unreadable"], row["not_read"]) == (4, 1, 1, 1)
     assert (row["sensitive_items"], row["leaked"], row["needed_items"], row["needless"]) == (6, 1, 3, 2)
     assert row["actions_leaked"] == pytest.approx(1 / 3)
