@@ -36,6 +36,7 @@ def answers(shares: dict[int | str, int]) -> pd.DataFrame:
                 ["ok" if isinstance(k, int) else k for k in keys],
                 categories=list(dict.fromkeys([*ANSWER_STATUSES, *(k for k in keys if isinstance(k, str))])),
             ),
+            "rule": pd.Categorical(["label" if isinstance(k, int) else "none" for k in keys]),
         }
     )
 
@@ -148,6 +149,7 @@ def test_unusual_answers_can_be_drawn(frames: list[pd.DataFrame]) -> None:
         [Selected("main", model, frame) for model, frame in zip("ab", frames, strict=False)], entry()
     )
     layers(drawn)
+    assert drawn.data.empty or drawn.data["segment"].notna().all()
     assert "nan" not in drawn.caption
 
 

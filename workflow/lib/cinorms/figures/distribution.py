@@ -90,7 +90,11 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
     order += [STATUS_LABELS.get(status, status) for status in STATUS_COLOURS if status in set(present)]
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
-    names = [STATUS_LABELS.get(name, name) for name in counts["outcome"]]
+    # What answers without a rating say is told apart in the data only.
+    names = [
+        outcome if status == "ok" else STATUS_LABELS.get(status, status)
+        for outcome, status in zip(counts["outcome"], counts["status"], strict=True)
+    ]
     by_arm = {arm: theme.level_colours(scale.binned) for arm, scale in entry.scales.items()}
     frame = counts.assign(
         arm=theme.in_order(counts["arm"]),
