@@ -89,9 +89,9 @@ export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool
 publish: $(VENV)/run.done ## make a folder of CONFIG for an archive: results/{study}/published
 	@$(SNAKEMAKE) $(ARGS) -- publish
 
-replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones
-	@$(DATA) config/replication.yaml && $(RUN) $(HERE) --configfile config/replication.yaml \
-	  --prioritize results/replication/comparison.csv -- replicate
+replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
+	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) \
+	  --prioritize results/$(basename $(notdir $(or $(STUDY),replication.yaml)))/comparison.csv -- replicate
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
 	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml); do \

@@ -1,4 +1,4 @@
-"""Wilson's interval of a share: the one function for all of them."""
+"""Wilson's interval of a share, also with an effective number of observations."""
 
 from __future__ import annotations
 
