@@ -24,7 +24,8 @@ if __name__ == "__main__":
     answers = read_replies(responses, scale, vignettes, variants, overrides)
     if snakemake.input.codes:
         codes = tables.read(snakemake.input.codes[0], tables.CODES)
-        answers = apply_codes(answers, responses, vignettes, scale.name, codes)
+        model = snakemake.wildcards.model
+        answers = apply_codes(answers, responses, vignettes, scale.name, codes, model)
     write_review(review_table(responses, answers), snakemake.output.review)
     if snakemake.params.asked:
         answers = add_not_asked(answers, snakemake.params.asked, vignettes, variants)

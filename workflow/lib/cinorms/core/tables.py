@@ -235,17 +235,34 @@ ANSWERS = Contract(
 )
 CODES = Contract(
     "codes",
-    1,
-    ("item",),
-    {"item": TEXT, "level": pa.int8(), "status": CATEGORY, "rule": CATEGORY},
+    2,
+    ("model", "item"),
+    {"model": CATEGORY, "item": TEXT, "level": pa.int8(), "status": CATEGORY, "rule": CATEGORY},
     nullable=frozenset({"level"}),
     file="results/{study}/coding/codes.parquet",
-    holds="Codes that a coder and a person gave to replies in which no rule finds a level; only codes that count.",
+    holds="Codes that a coder and a person gave to replies that no exact rule read; only codes that count.",
     about={
-        "item": "Name (as in to_code.csv) of a distinct reply to a flow that the rules could not read.",
+        "model": "The model that gave the reply.",
+        "item": "Name (as in to_code.csv) of a distinct reply to a flow that no exact rule read.",
         "level": "The level that the reply gives, a level of the scale; missing unless the status is ok.",
         "status": "ok, or why the reply has no level.",
         "rule": "Who gave the code; override: a person; coder NAME: the model of that name.",
+    },
+)
+READINGS = Contract(
+    "readings",
+    1,
+    ("model", "item", "level", "rule"),
+    {"model": CATEGORY, "item": TEXT, "level": pa.int8(), "rule": CATEGORY, "n": pa.int32()},
+    nullable=frozenset({"level"}),
+    file="results/{study}/coding/{scale}/readings.parquet",
+    holds="How often each model gave a reply that no exact rule read, and what the rules made of it.",
+    about={
+        "model": "The model that gave the reply.",
+        "item": "Name (as in to_code.csv) of a distinct reply to a flow; empty for all other replies.",
+        "level": "The level that the rules read; missing without one.",
+        "rule": "The rule that decided.",
+        "n": "Number of such answers.",
     },
 )
 NORMS = Contract(
@@ -322,7 +339,7 @@ REPEATS = Contract(
     },
 )
 #: The tables of the stages, in the order of the stages.
-STAGES = (VIGNETTES, PROMPTS, RESPONSES, CODES, ANSWERS, REPEATS, NORMS, PLANTED)
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, REPEATS, NORMS, PLANTED)
 
 
 def write(

@@ -15,6 +15,7 @@ from cinorms.core.version import __version__
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
+from cinorms.report.method import own_error_sentence
 from cinorms.report.results import StudyResults
 
 #: Flows that a card names as most accepted, and as least accepted.
@@ -57,8 +58,18 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "identity": dict(study.models[model].identity),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
+        # How well the replies are read, by scale, where a person codes a sample.
+        "reading": _reading(results, model),
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
     }
+
+
+def _reading(results: StudyResults, model: str) -> dict[str, str]:
+    table = results.own_error
+    if table is None:
+        return {}
+    alone = table[(table["model"] == model) & table["against"].isna()]
+    return {str(scale): own_error_sentence(part) for scale, part in alone.groupby("scale", sort=False)}
 
 
 def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:

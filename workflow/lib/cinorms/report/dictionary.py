@@ -14,12 +14,13 @@ from cinorms.core.csv_tables import (
     CSV_TABLES,
     DICTIONARY,
     OVERRIDES,
+    OWN_ERROR,
     SENTENCES,
     TO_CODE,
 )
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
-from cinorms.core.tables import CODES, REPEATS, STAGES
+from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
@@ -53,9 +54,9 @@ def described_files(study: StudyFacts) -> list[str]:
 
 def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
-    coded, repeated = bool(study.coder), any(arm.repeat > 1 for arm in study.arms.values())
+    coded, repeated = bool(study.hand_sample), any(arm.repeat > 1 for arm in study.arms.values())
     for contract in STAGES:
-        if (contract is CODES and not coded) or (contract is REPEATS and not repeated):
+        if (contract in (READINGS, CODES) and not coded) or (contract is REPEATS and not repeated):
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."
@@ -77,6 +78,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         CONTROL.name: study.name == "control",
         TO_CODE.name: coded,
         AGREEMENT.name: coded,
+        OWN_ERROR.name: coded,
     }
     for table in CSV_TABLES:
         holds = f"{table.holds} One row per {listed(table.key)}."

@@ -41,7 +41,9 @@ class StudyResults:
     provenance: dict[str, Any]
     files: Files
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
-    #: How well the coder agrees with a person, and how many answers each rule read; None without a coder.
+    #: How well replies are read, how well a coder agrees with a person, and how many answers each rule read; None
+    #: where no person codes a sample.
+    own_error: pd.DataFrame | None = None
     agreement: pd.DataFrame | None = None
     readers: pd.Series[int] | None = None
 
@@ -123,6 +125,7 @@ def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "prompts": {arm: f"prompts/{arm}.parquet" for arm in arms},
         "tables": {name: f"tables/{name}.csv" for name in study.analyses},
         "provenance": {"": "provenance.json"},
+        "own_error": {"": "coding/own_error.csv"} if study.hand_sample else {},
     }
 
 
@@ -137,7 +140,7 @@ def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
         "printed": of_each("printed", study.printed, "html", "csv"),
         "cards": of_each("cards", study.models, "md", "json"),
-        "agreement": {"": "coding/agreement.csv"} if study.coder else {},
+        "agreement": {"": "coding/agreement.csv"} if study.hand_sample else {},
     }
 
 
@@ -164,6 +167,7 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Study
         prompts=variants,
         provenance=json.loads(files["provenance"][""].read_text(encoding="utf-8")),
         files=files,
+        own_error=read_csv(files["own_error"][""]) if study.hand_sample else None,
     )
 
 
@@ -175,7 +179,7 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         texts = read_csv(path, as_text=True)
         reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
     readers = None
-    if study.coder:
+    if study.hand_sample:
         rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
         counts = pd.concat([rule.value_counts().rename(index=str) for rule in rules])
         readers = counts.groupby(level=0).sum()
@@ -183,6 +187,6 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         read_results(study, paths),
         files=files,
         reviews=reviews,
-        agreement=read_csv(files["agreement"][""]) if study.coder else None,
+        agreement=read_csv(files["agreement"][""]) if study.hand_sample else None,
         readers=readers,
     )

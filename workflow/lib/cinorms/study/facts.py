@@ -123,6 +123,7 @@ class StudyFacts(_Facts):
     mark: str
     compared: str | None = None
     coder: str | None = None
+    hand_sample: int | None = None
     consensus: Consensus
     t_maj: Majority
     t_val: Mapping[str, int]
