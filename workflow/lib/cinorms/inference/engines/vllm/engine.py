@@ -1,7 +1,7 @@
 """The declaration of checkpoints that vLLM loads: their settings, what a job needs, and whether that is here.
 
 Requests for memory and time are small, because short jobs start sooner: a retry requests more, and a job that reaches
-its time limit loses at most the last 20 seconds, as earlier replies are in the journal.
+its time limit loses at most the last 5 seconds, as earlier replies are in the journal.
 """
 
 from __future__ import annotations
