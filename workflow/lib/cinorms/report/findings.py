@@ -340,11 +340,11 @@ def _acts(results: StudyResults) -> Finding | None:
         if table.empty:
             continue
         sentences = [
-            f"{row.model} shares a sensitive item in {share(row.shares_given_no, 1)} of its actions in the "
-            f"{count(int(row.n_no))} flows that {'it calls' if row.said_by == row.model else 'people call'} "
-            "unacceptable "
-            f"(95% interval: {share(row.shares_given_no_low, 1)} to {share(row.shares_given_no_high, 1)})."
-            for row in table.itertuples()
+            f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
+            f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
+            f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
+            f"{share(row['shares_given_no_high'], 1)})."
+            for row in table.to_dict("records")
         ]
         most = share(table["shares_given_no"].max(), 1)
         return Finding(
