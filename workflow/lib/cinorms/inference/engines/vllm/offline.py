@@ -60,7 +60,7 @@ _LAST_REPEAT = {"repeat": 1}
 
 
 class VllmEngine:
-    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response.
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len, batching) changes no response.
 
     May be asked again and again: the checkpoint stays loaded, also for other engines of this process that need it.
     """
@@ -69,6 +69,7 @@ class VllmEngine:
         self.spec = spec
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
+        self._batching: dict[str, Any] = tuning.get("batching", {})
         self._chunk = chunk
         self._reasoning = ToldReasoning.of(spec)
         self._tokeniser: Tokeniser | None = None
@@ -258,7 +259,7 @@ class VllmEngine:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
             _use_one_core_if_small(folder)
-        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
+        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu) | self._batching
         self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
         key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:
