@@ -53,7 +53,7 @@ def main() -> None:
     measured = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
     for name in sys.argv[1:]:
         measured |= figures_in(Path(name))
-    MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
 
 
