@@ -58,6 +58,7 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "mark": "",
         "compared": None,
         "coder": None,
+        "hand_sample": None,
         "consensus": "strict",
         "t_maj": "plurality",
         "t_val": {},

@@ -1,18 +1,20 @@
-"""Answers: the level of the scale is read out of every response; a model may code the replies that no rule can read.
+"""Answers: the level of the scale is read out of every response; a person codes a sample, a model may code the rest.
 
 Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one; the
         sheet of codes that a person filled in, where the study names it
-Outputs: results/{study}/coding/{scale}/unread.parquet, prompts.parquet (what the coder is asked),
+Outputs: results/{study}/coding/{scale}/unread.parquet, prompts.parquet (what no exact rule reads; what the coder is asked),
+         results/{study}/coding/{scale}/readings.parquet (how often each model gave it, and what the rules made of it),
          results/{study}/coding/{scale}/1-of-1.parquet (what it replied),
          results/{study}/coding/agreement.csv, codes.parquet (how well it agrees with the person, and what counts),
+         results/{study}/coding/own_error.csv (precision and recall of the reading, and numbers without its errors),
          results/{study}/answers/{arm}/{model}.parquet,
          results/{study}/repeats/{arm}/{model}.parquet (of arms that are asked again: what the further askings gave),
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
          results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
 
 to_code.csv, the sheet for the person, is declared by no rule: Snakemake would remove a person's work before it runs a
-job again. A person checks a sample of the coder's codes before they count. Only a study with `answers: {coder: ...}` has
-these files.
+job again. A person checks a sample of the coder's codes before they count. Only a study with `answers: {coder: ...}` or
+`answers: {sample: ...}` has these files.
 """
 
 
@@ -23,6 +25,7 @@ rule list_unread:
     output:
         unread="results/{study}/coding/{scale}/unread.parquet",
         prompts="results/{study}/coding/{scale}/prompts.parquet",
+        readings="results/{study}/coding/{scale}/readings.parquet",
     log:
         "logs/{study}/list_unread/{scale}.log",
     wildcard_constraints:
@@ -77,11 +80,15 @@ rule judge_coder:
         prompts=collect(
             f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
         ),
+        readings=collect(
+            f"{VALUES.coding}/{{scale}}/readings.parquet", scale=VALUES.coded_scales
+        ),
         replies=VALUES.coder_replies(),
         coded=CODED,
     output:
         codes="results/{study}/coding/codes.parquet",
         agreement="results/{study}/coding/agreement.csv",
+        own_error="results/{study}/coding/own_error.csv",
     log:
         "logs/{study}/judge_coder.log",
     localrule: True
@@ -90,7 +97,9 @@ rule judge_coder:
     params:
         specs=of(VALUES.coder_specs),
         coder=STUDY.coder,
-        sample=STUDY.settings.answers.sample,
+        scales=VALUES.scales_to_code(),
+        sample=STUDY.hand_sample,
+        tried=STUDY.settings.answers.tried,
         needed=STUDY.settings.answers.agreement,
         seed=STUDY.seed,
         sheet=INSIDE.placed(f"{VALUES.coding}/to_code.csv"),

@@ -88,7 +88,6 @@ FIGURES = VALUES.made_of("figures", "png")
 OVERRIDES = [local(STUDY.settings.overrides)] if STUDY.settings.overrides else []
 CODED = [local(STUDY.settings.answers.coded)] if STUDY.settings.answers.coded else []
 CODES = [f"{VALUES.coding}/codes.parquet"] if VALUES.coded_scales else []
-AGREEMENT = [f"{VALUES.coding}/agreement.csv"] if VALUES.coded_scales else []
 ASKED_ARMS = pattern(STUDY.arms_from("model"))
 # Arms whose variants are templates; those of the others are people.
 WORDED_ARMS = pattern(STUDY.worded_arms())

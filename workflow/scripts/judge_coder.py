@@ -1,10 +1,11 @@
-"""Compare the coder with a person on a sample, and keep the codes that count."""
+"""Draw the sample that a person codes, compare coder and rules with it, and keep the codes that count."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from cinorms.coding.codes import codes_that_count, read_replies
+from cinorms.coding.codes import codes_that_count, read_replies, with_codes
+from cinorms.coding.own_error import own_error
 from cinorms.coding.sample import as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
@@ -14,23 +15,26 @@ from cinorms.inference.collected_replies import check_complete
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     given, asked = snakemake.input, snakemake.params
-    scales = {name: Scale.of(spec["scale"]) for name, spec in asked.specs.items()}
-    items, coded = [], []
-    for (name, spec), *paths in zip(
-        asked.specs.items(), given.unread, given.prompts, given.replies, strict=True
-    ):
-        questions = tables.read(paths[0], tables.VIGNETTES)
-        replies = tables.read(paths[2], tables.RESPONSES)
-        check_complete(paths[2], replies, spec, questions, tables.read(paths[1], tables.PROMPTS))
-        items.append(questions.assign(scale=name))
-        coded.append(read_replies(questions, replies, scales[name]))
-    items, coded = pd.concat(items, ignore_index=True), pd.concat(coded, ignore_index=True)
+    scales = {name: Scale.of(known) for name, known in asked.scales.items()}
+    questions = [tables.read(path, tables.VIGNETTES) for path in given.unread]
+    readings = dict(zip(scales, (tables.read(path, tables.READINGS) for path in given.readings), strict=True))
+    replies = [None] * len(scales)
+    for at, (path, spec) in enumerate(zip(given.replies, asked.specs.values(), strict=True)):
+        replies[at] = tables.read(path, tables.RESPONSES)
+        check_complete(path, replies[at], spec, questions[at], tables.read(given.prompts[at], tables.PROMPTS))
+    parts = zip(scales, questions, replies, strict=True)
+    coded = {n: with_codes(readings[n], read_replies(items, reply, scales[n])) for n, items, reply in parts}
+    every, shown = (pd.concat(parts, ignore_index=True) for parts in (coded.values(), questions))
+    shown["scale"] = [name for name, items in zip(scales, questions, strict=True) for _ in range(len(items))]
     written = load_codes(given.coded[0], scales.values()) if given.coded else {}
-    by_hand = as_levels(written, items, scales)
-    sample = draw_sample(coded, asked.sample, asked.seed)
-    agreement = compare(coded, sample, by_hand, asked.needed)
-    write_sheet(make_sheet(sample, items, written, scales), Path(asked.sheet))
+    by_hand = as_levels(written, shown, scales)
+    sample = draw_sample(every, asked.sample, asked.seed)
+    agreement = compare(every, sample, by_hand, asked.needed, asked.tried)
+    write_sheet(make_sheet(sample, shown, written, scales), Path(asked.sheet))
     csv_tables.write(agreement, snakemake.output.agreement, csv_tables.AGREEMENT)
-    codes = codes_that_count(coded, by_hand, agreement, asked.coder)
+    codes = codes_that_count(every, by_hand, agreement, asked.coder)
     tables.write(codes, snakemake.output.codes, tables.CODES)
-    print(agreement.to_string(index=False))
+    errors = [
+        own_error(readings[name], coded[name], sample, by_hand, agreement, scales[name]) for name in scales
+    ]
+    csv_tables.write(pd.concat(errors), snakemake.output.own_error, csv_tables.OWN_ERROR)

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
     variants = tables.read(snakemake.input.variants, tables.PROMPTS)
-    scale = Scale.of(snakemake.params.scale)
+    scale, model = Scale.of(snakemake.params.scale), snakemake.wildcards.model
     given, levels = snakemake.input.overrides, snakemake.params.levels
     overrides = load_overrides(given[0], levels) if given else None
     codes = tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None
@@ -32,7 +32,7 @@ if __name__ == "__main__":
     for repeat, again in replies.items():
         answers[repeat] = read_replies(again, scale, vignettes, variants, overrides)
         if codes is not None:
-            answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes)
+            answers[repeat] = apply_codes(answers[repeat], again, vignettes, scale.name, codes, model)
     table = repeated_answers(first, replies, answers)
     tables.write(table, snakemake.output.repeats, REPEATS)
     same = table.groupby("repeat")["same_reply"].mean()

@@ -21,11 +21,13 @@ OTHERS = {name: load_scale(FOLDER / f"{name}.yaml") for name in NAMES}
 LINE = OTHERS["appropriateness_0_100"]
 
 
-def coded(n_levels: int, n_without: int, n_unreadable: int = 0) -> pd.DataFrame:
+def coded(n_levels: int, n_without: int, n_unreadable: int = 0, model: str = "m") -> pd.DataFrame:
     n = n_levels + n_without + n_unreadable
     level = pd.array([1] * n_levels + [None] * (n_without + n_unreadable), dtype="Int8")
     status = ["ok"] * n_levels + ["refusal"] * n_without + [None] * n_unreadable
-    return pd.DataFrame({"item": [f"{i:020x}" for i in range(n)], "level": level, "status": status})
+    items = [f"{i:020x}" for i in range(n)]
+    read = pd.array([None] * n, dtype="Int8")
+    return pd.DataFrame({"model": model, "item": items, "read": read, "level": level, "status": status})
 
 
 def items_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -44,14 +46,27 @@ def n_levels(frame: pd.DataFrame) -> int:
     return int(frame["level"].notna().sum())
 
 
-def test_half_of_the_sample_has_a_level_and_what_is_no_code_is_not_in_it() -> None:
+def test_half_of_the_sample_has_a_level() -> None:
     frame = coded(400, 300, 50)
     sample = draw_sample(frame, 100, seed=1)
     assert len(sample) == 100
     assert n_levels(sample) == 50
-    assert sample["status"].notna().all()
     # Its order tells nothing of the codes.
     assert 10 < n_levels(sample[:50]) < 40
+
+
+def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_replies() -> None:
+    frame = coded(90, 90)
+    frame.loc[:59, "read"] = 1  # by a loose rule; the coder agrees
+    frame.loc[60:79, "read"] = 2  # and contradicts
+    frame.loc[90:99, "read"] = -1  # the coder finds no level
+    both = pd.concat([frame, frame.assign(model="other")], ignore_index=True)
+    sample = draw_sample(both, 50, seed=1)
+    drawn = sample.groupby(["model", "stratum"]).size()
+    names = ["coder: no level", "coder: other level", "rules: level", "rules: no level", "rules: other level"]
+    assert drawn["m"].to_dict() == dict.fromkeys(names, 10)
+    assert set(sample.loc[sample["model"] == "m", "item"]) == set(sample.loc[sample["model"] != "m", "item"])
+    assert len(make_sheet(sample, items_of(frame), {}, SCALES)) == 50
 
 
 @pytest.mark.parametrize(
@@ -82,25 +97,62 @@ def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed
     by_hand = pd.concat(
         [hand(with_level, [1] * 97 + [0, 2, None]), hand(without, [None] * 80 + [1] * 20)], ignore_index=True
     )
+    by_hand.loc[by_hand["level"].isna(), "status"] = "refusal"
     found = compare(frame, sample, by_hand, 0.9).set_index("kind")
     low, high = proportion_confint(97, 100, method="wilson")
-    assert found.loc["level", ["agreed", "share", "low", "high"]].tolist() == [97, 0.97, low, high]
+    assert found.loc["level", ["agreed", "share", "low", "high"]].tolist() == pytest.approx(
+        [97, 0.97, low, high]
+    )
     assert found.loc["level", "status"] == "counts"
-    assert found.loc["no level", "agreed"] == 80
-    assert found.loc["no level", "status"] == "agreement_too_low"
-    # Another reason for no level is no disagreement; a code missing from the sheet is.
+    assert found.loc["refusal", "agreed"] == 80
+    assert found.loc["refusal", "status"] == "agreement_too_low"
     part = compare(frame, sample, by_hand[1:], 0.9).set_index("kind")
-    assert part["status"].tolist() == ["sample_incomplete", "agreement_too_low"]
+    assert part["status"].to_dict() == {"level": "sample_incomplete", "refusal": "agreement_too_low"}
     nothing = compare(frame, sample, by_hand[:0], 0.9)
     assert nothing["status"].tolist() == ["sample_incomplete"] * 2
     assert nothing[["share", "low", "high"]].isna().all(axis=None)
+
+
+def test_the_best_of_several_coders_needs_more() -> None:
+    frame = coded(100, 0)
+    sample = draw_sample(frame, 100, seed=1)
+    by_hand = hand(sample["item"], [1] * 96 + [2] * 4)
+    assert compare(frame, sample, by_hand, 0.9)["status"].tolist() == ["counts"]
+    best_of_five = compare(frame, sample, by_hand, 0.9, tried=5)
+    assert best_of_five["status"].tolist() == ["agreement_too_low"]
+    assert best_of_five["low"].tolist() == [proportion_confint(96, 100, 0.01, method="wilson")[0]]
+
+
+def test_a_status_counts_only_if_the_person_gives_it_too() -> None:
+    frame = coded(0, 60)
+    sample = draw_sample(frame, 40, seed=1)
+    found = compare(frame, sample, hand(sample["item"], [None] * 40), 0.9)  # ambiguous, the coder: refusal
+    assert found[["kind", "agreed", "status"]].values.tolist() == [["refusal", 0, "agreement_too_low"]]
+
+
+def test_each_model_is_judged_on_its_own_replies() -> None:
+    frame = pd.concat([coded(100, 0), coded(100, 0, model="other")], ignore_index=True)
+    frame.loc[frame["model"] == "other", "item"] += "b"
+    sample = draw_sample(frame, 100, seed=1)
+    mistakes = (sample["model"] == "other") & (sample.groupby("model").cumcount() % 5 == 0)
+    by_hand = hand(sample["item"], [2 if wrong else 1 for wrong in mistakes])
+    found = compare(frame, sample, by_hand, 0.9).set_index("model")["status"]
+    assert found.to_dict() == {"m": "counts", "other": "agreement_too_low"}
+
+
+def test_a_contested_level_of_a_loose_rule_is_a_kind_of_its_own() -> None:
+    frame = coded(60, 0)
+    frame["read"] = frame["level"].mask(frame.index < 40, 2)
+    sample = draw_sample(frame, 60, seed=1)
+    found = compare(frame, sample, hand(sample["item"], [1] * 60), 0.9)
+    assert found[["kind", "codes", "agreed", "status"]].values.tolist() == [["contested", 40, 40, "counts"]]
 
 
 def test_too_few_items_never_reach_what_is_needed() -> None:
     frame = coded(8, 0)
     sample = draw_sample(frame, 100, seed=1)
     found = compare(frame, sample, hand(sample["item"], [1] * 8), 0.9).set_index("kind")
-    assert found["status"].tolist() == ["agreement_too_low", "no_codes"]
+    assert found["status"].tolist() == ["agreement_too_low"]
 
 
 def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_path: Path) -> None:

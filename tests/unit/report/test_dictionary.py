@@ -41,10 +41,11 @@ def test_every_file_of_the_study_is_there(study: StudyFacts, headers: dict[str, 
     assert {"norms.csv", *(f"tables/{name}.csv" for name in study.analyses)} <= files
     assert {f"figures/{name}.csv" for name in study.figures} <= files
     stages = {contract.file.removeprefix("results/{study}/") for contract in STAGES}
-    assert stages - files == {"coding/codes.parquet", "repeats/{arm}/{model}.parquet"}
+    unmade = {"coding/codes.parquet", "coding/{scale}/readings.parquet", "repeats/{arm}/{model}.parquet"}
+    assert stages - files == unmade
     # This study makes none of these.
     absent = {"comparison.csv", "sentences.csv", "answers/overrides.csv", "control.csv"}
-    absent |= {"coding/to_code.csv", "coding/agreement.csv"}
+    absent |= {"coding/to_code.csv", "coding/agreement.csv", "coding/own_error.csv"}
     assert {one.file for one in CSV_TABLES} - files == absent
     assert table.loc[table["column"] != "", "description"].str.endswith(".").all()
     regression = table[table["file"] == "tables/regression.csv"].set_index("column")["description"]

@@ -1,4 +1,4 @@
-"""Which replies go to the coder, each once per flow; and from its replies to the codes that count, and to answers."""
+"""Which replies are checked, each once per flow; from a coder's replies to the codes that count, and to answers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import categories
+from cinorms.answers.reading.rules import LOOSE_RULES
 from cinorms.coding.prompt import read_code
-from cinorms.coding.sample import COUNTS
+from cinorms.coding.sample import COUNTS, kinds_of
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES
 
@@ -30,7 +31,7 @@ BY_HAND = "override"
 
 @dataclass(frozen=True)
 class Unread:
-    """Distinct unread replies of one model in one arm, and the rows of its answers that each one is in.
+    """Distinct replies of one model in one arm that no rule, or a loose one, read, and the rows that each one is in.
 
     ``items`` has the columns item, scenario, reply, cut; row ``i`` of it is what ``rows[j]`` holds where
     ``places[j]`` is ``i``.
@@ -44,11 +45,13 @@ class Unread:
 def find_unread(
     responses: pd.DataFrame, answers: pd.DataFrame, vignettes: pd.DataFrame, scale: str
 ) -> Unread:
-    """Return what the rules could not read; ``answers`` are those of ``responses``, row for row."""
+    """Return what no exact rule read; ``answers`` are those of ``responses``, row for row."""
     text, rule = categories(responses["text"]), categories(answers["rule"])
     settled = np.isin(np.asarray(rule.categories), list(SETTLED_RULES))
     short = np.array([len(t) <= MOST_CHARACTERS for t in text.categories] + [False])
-    unread = answers["level"].isna().to_numpy() & ~settled[rule.codes] & short[text.codes]
+    loose = np.isin(np.asarray(rule.categories), list(LOOSE_RULES))[rule.codes]
+    without = answers["level"].isna().to_numpy() & ~settled[rule.codes]
+    unread = (without | loose) & short[text.codes]
     rows = np.flatnonzero(unread)
     cut = (responses["finish_reason"] == "length").to_numpy()[rows]
     keys = pd.DataFrame({"flow": responses["flow"].to_numpy()[rows], "text": text.codes[rows], "cut": cut})
@@ -99,9 +102,10 @@ def rule_of(coder: str) -> str:
     return f"coder {coder}"
 
 
-def read_replies(items: pd.DataFrame, replies: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """Return item, level and status of each reply of the coder; both are missing where it is no code."""
-    texts = replies.set_index("flow")["text"].reindex(items["flow"])
+def read_replies(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale) -> pd.DataFrame:
+    """Return item, level and status of each reply of the coder; both are missing where it is no code, or no coder."""
+    known = pd.Series(dtype=object) if replies is None else replies.set_index("flow")["text"]
+    texts = known.reindex(items["flow"])
     codes = [read_code(None if pd.isna(text) else str(text), scale) for text in texts]
     read = [code or (None, None) for code in codes]
     frame = pd.DataFrame(read, columns=["level", "status"], index=items.index)
@@ -114,26 +118,63 @@ def read_replies(items: pd.DataFrame, replies: pd.DataFrame, scale: Scale) -> pd
     )
 
 
-def codes_that_count(
-    coded: pd.DataFrame, by_hand: pd.DataFrame, agreement: pd.DataFrame, coder: str
-) -> pd.DataFrame:
-    """Return item, level, status and rule of every code that counts: a person's, and the coder's where shown good.
+def list_readings(model: str, answers: pd.DataFrame, unread: Unread) -> pd.DataFrame:
+    """Return how often ``model`` gave each item, or another reply, and what the rules read there."""
+    item = np.full(len(answers), "", dtype=object)
+    item[unread.rows] = unread.items["item"].to_numpy(dtype=object)[unread.places]
+    level = answers["level"].reset_index(drop=True)
+    read = pd.DataFrame({"item": item, "level": level, "rule": answers["rule"].astype(object).to_numpy()})
+    counted = read.groupby(list(read), dropna=False, sort=True).size().rename("n").reset_index()
+    return counted.assign(model=model)
 
-    A person's code overrides the coder's.
+
+def merge_readings(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the readings of several arms as one table of each model's."""
+    keys = ["model", "item", "level", "rule"]
+    return pd.concat(parts).groupby(keys, dropna=False)["n"].sum().reset_index()
+
+
+def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
+    """Return each model's items: what the rules read (``read``), and the coder's level and status."""
+    items = (
+        readings[readings["item"] != ""].drop_duplicates(["model", "item"]).rename(columns={"level": "read"})
+    )
+    found = items[["model", "item", "read"]].merge(coded, on="item", how="left")
+    return found.astype({"level": "Int8", "status": object})
+
+
+def is_good(coded: pd.DataFrame, agreement: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which of the coder's codes are of a kind that counts for their model."""
+    good = pd.MultiIndex.from_frame(agreement.loc[agreement["status"] == COUNTS, ["model", "kind"]])
+    found: npt.NDArray[np.bool_] = pd.MultiIndex.from_arrays([coded["model"], kinds_of(coded)]).isin(good)
+    return found
+
+
+def codes_that_count(
+    coded: pd.DataFrame, by_hand: pd.DataFrame, agreement: pd.DataFrame, coder: str | None
+) -> pd.DataFrame:
+    """Return model, item, level, status and rule of every code that counts: a person's, and the coder's shown good.
+
+    A person's code overrides the coder's and the rules'; a level of a loose rule that the coder gives too stays.
     """
-    status = agreement.set_index("kind")["status"]
-    has_level = coded["level"].notna()
-    good = np.where(has_level, status["level"] == COUNTS, status["no level"] == COUNTS)
-    usable = coded["status"].notna() & good & ~coded["item"].isin(by_hand["item"])
-    found: pd.DataFrame = pd.concat([by_hand.assign(rule=BY_HAND), coded[usable].assign(rule=rule_of(coder))])
-    return found.sort_values("item", ignore_index=True)
+    usable = coded[is_good(coded, agreement) & ~coded["item"].isin(by_hand["item"])]
+    checked = coded[["model", "item"]].merge(by_hand, on="item").assign(rule=BY_HAND)
+    found = pd.concat([checked, usable.drop(columns="read").assign(rule=rule_of(str(coder)))])
+    names = ["model", "item", "level", "status", "rule"]
+    return found[names].astype({"level": "Int8"}).sort_values(["model", "item"], ignore_index=True)
 
 
 def apply_codes(
-    answers: pd.DataFrame, responses: pd.DataFrame, vignettes: pd.DataFrame, scale: str, codes: pd.DataFrame
+    answers: pd.DataFrame,
+    responses: pd.DataFrame,
+    vignettes: pd.DataFrame,
+    scale: str,
+    codes: pd.DataFrame,
+    model: str,
 ) -> pd.DataFrame:
-    """Return ``answers`` with the codes of replies that the rules could not read."""
+    """Return the ``answers`` of ``model`` with the codes that count of replies that no exact rule read."""
     unread = find_unread(responses, answers, vignettes, scale)
+    codes = codes[codes["model"] == model]
     at = pd.Index(codes["item"]).get_indexer(unread.items["item"])[unread.places]
     rows, at = unread.rows[at >= 0], at[at >= 0]
     rules = pd.Index([*answers["rule"].cat.categories, *codes["rule"]]).unique()

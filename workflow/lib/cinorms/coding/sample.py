@@ -1,4 +1,4 @@
-"""The sample of the coder's work that a person codes too: drawn, shown, read back and compared."""
+"""The sample of each model's replies that a person codes too: drawn, shown, read back, compared with the coder."""
 
 from __future__ import annotations
 
@@ -6,48 +6,76 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import NO_LEVEL
 from cinorms.coding.prompt import NO_OPTION, as_code, level_of_code, options_to_choose
 from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
-from cinorms.core.csv_tables import TO_CODE
+from cinorms.core.csv_tables import AGREEMENT, TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale
 
 SHEET = tuple(TO_CODE.about)
-#: The two kinds of codes, each judged on its own: a wrong level and a missed one are different mistakes.
-KINDS = ("level", "no level")
+#: What a coder's code does: gives a level where no rule found one; contradicts the level of a loose rule; names why
+#: there is no level. Each is judged on its own, as each is another mistake.
+KINDS = {
+    "level": "a level that no rule found",
+    "contested": "another code than the level of a loose rule",
+} | {code: f"no level: {code}" for code in NO_OPTION}
 #: Why the codes of one kind count or not.
-COUNTS, INCOMPLETE, TOO_LOW, NONE = "counts", "sample_incomplete", "agreement_too_low", "no_codes"
+COUNTS, INCOMPLETE, TOO_LOW = "counts", "sample_incomplete", "agreement_too_low"
+
+
+def kinds_of(coded: pd.DataFrame) -> npt.NDArray[np.object_]:
+    """Return the kind of each of the coder's codes; empty where it gave none or the same level as the rules."""
+    given, read = coded["level"].fillna(NO_LEVEL), coded["read"].fillna(NO_LEVEL)
+    none = coded["status"].isna() | (coded["read"].notna() & (given == read))
+    kinds = np.where(coded["level"].notna(), "level", coded["status"].to_numpy(dtype=object))
+    found: npt.NDArray[np.object_] = np.where(none, "", np.where(coded["read"].notna(), "contested", kinds))
+    return found
+
+
+def strata_of(coded: pd.DataFrame) -> pd.Series[str]:
+    """Return the stratum of each item: what a loose rule found, and what the coder says: a level, none, the same."""
+    kinds, by_rule = kinds_of(coded), coded["read"].notna()
+    other = np.where(coded["level"].notna(), "other level", "no level")
+    loose = np.where(kinds == "contested", other, "level")
+    names = [
+        f"{'rules' if rule else 'coder'}: {loose[at] if rule else other[at]}"
+        for at, rule in enumerate(by_rule)
+    ]
+    return pd.Series(names, index=coded.index, dtype=object)
 
 
 def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """Return which of the coder's items a person should code too, in an order that tells nothing.
+    """Return which items of each model a person should code too, in an order that tells nothing.
 
-    ``coded`` has the columns item, level, status (missing where the coder's reply is no code). Half of the sample
-    are items with a level, half are without, so that both kinds of mistake are seen; where one half has fewer
-    items, the other has more. An item is drawn by a number that follows from its name: a study that grows keeps
-    most of its sample.
+    ``coded`` has the columns model, item, read (the level of a loose rule), and the coder's level and status. Each
+    stratum has the same share of a model's ``size``; where one has fewer items, the others have more. An item is drawn
+    by a number that follows from its name: a study that grows keeps most of its sample, and models share items.
     """
-    usable = coded[coded["status"].notna()]
-    chance = usable["item"].map(lambda name: hashlib.blake2b(f"{seed}:{name}".encode()).hexdigest())
-    ordered = usable.assign(chance=chance).sort_values("chance")
-    with_level = ordered[ordered["level"].notna()]
-    without = ordered[ordered["level"].isna()]
-    n_with = min(len(with_level), max(size // 2, size - len(without)))
-    drawn = pd.concat([with_level[:n_with], without[: size - n_with]])
-    return drawn.sort_values("chance")[list(coded.columns)].reset_index(drop=True)
+    chance = coded["item"].map(lambda name: hashlib.blake2b(f"{seed}:{name}".encode()).hexdigest())
+    ordered = coded.assign(chance=chance, stratum=strata_of(coded)).sort_values(["chance", "model"])
+    drawn = [ordered[:0]]
+    for _, of_model in ordered.groupby("model", sort=True):
+        parts = sorted((part for _, part in of_model.groupby("stratum", sort=True)), key=len)
+        left = size
+        for at, part in enumerate(parts):
+            drawn.append(part[: left // (len(parts) - at)])
+            left -= len(drawn[-1])
+    return pd.concat(drawn).sort_values(["chance", "model"]).drop(columns="chance").reset_index(drop=True)
 
 
 def make_sheet(
     sample: pd.DataFrame, items: pd.DataFrame, by_hand: Mapping[str, str], scales: Mapping[str, Scale]
 ) -> pd.DataFrame:
-    """Return a sample as a person sees it, without the coder's codes.
+    """Return a sample as a person sees it, each reply once, without the codes of rules and coder.
 
     ``by_hand`` are a person's codes by item; ``scales`` are the study's, by the names in ``items``.
     """
-    shown = sample[["item"]].merge(items, on="item", validate="one_to_one").astype(object)
+    shown = sample[["item"]].drop_duplicates().merge(items, on="item", validate="one_to_one").astype(object)
     return pd.DataFrame(
         {
             "item": shown["item"],
@@ -129,43 +157,33 @@ def as_levels(codes: Mapping[str, str], items: pd.DataFrame, scales: Mapping[str
     return frame.astype({"item": object, "level": "Int8", "status": object})
 
 
-def compare(coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, needed: float) -> pd.DataFrame:
-    """Return one row per kind of code: how many the coder gave, and how many of the sample a person confirms.
+def compare(
+    coded: pd.DataFrame, sample: pd.DataFrame, by_hand: pd.DataFrame, needed: float, tried: int = 1
+) -> pd.DataFrame:
+    """Return one row per model and kind of code: how many the coder gave, and how many a person confirms.
 
-    A level is confirmed where the person gives the same level, a code without a level where the person gives
-    none either. The interval is Wilson's, 95%; its unit is a distinct reply to a flow. The codes of a kind count
-    (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
+    A level is confirmed by the same level, no level by the same reason. The interval is Wilson's, 95%; its unit is a
+    distinct reply to a flow. It is wider where the best of ``tried`` coders is used (Bonferroni). The codes of a kind
+    count (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
+    given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
+    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand")).assign(
+        kind=kinds_of(sample)
+    )
     rows = []
-    for kind in KINDS:
-        is_kind = pairs["level"].notna() if kind == "level" else pairs["level"].isna()
-        given = coded["level"].notna() if kind == "level" else coded["level"].isna() & coded["status"].notna()
-        part = pairs[is_kind]
+    for model, kind, n_given in given[given["kind"] != ""].itertuples(index=False):
+        part = pairs[(pairs["model"] == model) & (pairs["kind"] == kind)]
         done = part[part["status_by_hand"].notna()]
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
+        same &= (done["status"] == done["status_by_hand"]).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
-        low, high = proportion_confint(agreed, n, method="wilson") if n else (None, None)
-        if not given.any():
-            status = NONE
-        elif n < len(part):
-            status = INCOMPLETE
-        else:
-            status = COUNTS if low is not None and low >= needed else TOO_LOW
-        rows.append(
-            {
-                "kind": kind,
-                "codes": int(given.sum()),
-                "sample": len(part),
-                "coded_by_hand": n,
-                "agreed": agreed,
-                "share": agreed / n if n else None,
-                "low": low,
-                "high": high,
-                "needed": needed,
-                "status": status,
-            }
-        )
-    return pd.DataFrame(rows).astype({"share": "float64", "low": "float64", "high": "float64"})
+        alpha = 0.05 / tried
+        low, high = proportion_confint(agreed, n, alpha, method="wilson") if n else (None, None)
+        good = COUNTS if low is not None and low >= needed else TOO_LOW
+        row = {"model": model, "kind": kind, "codes": n_given, "sample": len(part), "coded_by_hand": n}
+        row |= {"agreed": agreed, "share": agreed / n if n else None, "low": low, "high": high}
+        rows.append(row | {"needed": needed, "status": INCOMPLETE if n < len(part) else good})
+    found = pd.DataFrame(rows, columns=list(AGREEMENT.about))
+    return found.astype({"share": "float64", "low": "float64", "high": "float64"})

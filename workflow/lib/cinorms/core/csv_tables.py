@@ -128,7 +128,7 @@ OVERRIDES = CsvTable(
 TO_CODE = CsvTable(
     "to_code",
     "coding/to_code.csv",
-    "A sample of the replies that the coder coded, for a person to code too.",
+    "A sample of the replies that no exact rule read, for a person to code.",
     ("item",),
     {
         "item": "Name of a distinct reply to a flow.",
@@ -143,18 +143,40 @@ AGREEMENT = CsvTable(
     "agreement",
     "coding/agreement.csv",
     "How well the coder agrees with a person.",
-    ("kind",),
+    ("model", "kind"),
     {
-        "kind": "Codes with a level, or codes without one.",
+        "model": "The model whose replies were coded.",
+        "kind": "level: codes with a level where the rules found none; contested: other codes than the level of a "
+        "loose rule; refusal, needs_context, ambiguous, truncated, nonsense: why there is no level, where the rules "
+        "found none either.",
         "codes": "Codes of this kind that the coder gave.",
         "sample": "How many of them are in the sample.",
         "coded_by_hand": "How many replies of the sample a person has coded.",
-        "agreed": "How many of those codes the person confirms: the same level, or no level either.",
+        "agreed": "How many of those codes the person confirms: the same level, or the same reason for none.",
         "share": "agreed divided by coded_by_hand; missing without any.",
-        "low": "Lower end of Wilson's 95% interval of the share, over replies.",
+        "low": "Lower end of Wilson's 95% interval of the share, over replies; lower if answers.tried is over 1.",
         "high": "Its upper end.",
         "needed": "The setting answers.agreement: the lower end must be at least this.",
-        "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low, no_codes.",
+        "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low.",
+    },
+)
+OWN_ERROR = CsvTable(
+    "own_error",
+    "coding/own_error.csv",
+    "How well replies are read, by a person's codes of a sample, and numbers of models without the errors of reading.",
+    ("scale", "model", "against", "measure"),
+    {
+        "scale": "Name of the answer scale.",
+        "model": "The model whose replies were read.",
+        "against": "The model that it is compared with: the numbers are differences; empty for the model alone.",
+        "measure": "precision (levels out of running text that are right), recall (replies with a level that are read "
+        "rightly), valid_share (answers with a level), accepted_share (of those, above the middle), mean_level.",
+        "as_read": "The number as the study reads the replies; missing for precision and recall.",
+        "estimate": "The number without the errors of reading.",
+        "low": "Lower end of its 95% interval, which covers the errors of reading alone: for exactly these replies.",
+        "high": "Its upper end.",
+        "coded_by_hand": "How many distinct replies to a flow a person has coded.",
+        "status": "complete, or sample_incomplete: no estimate until the whole sample is coded by hand.",
     },
 )
 COMPARISON = CsvTable(
@@ -224,6 +246,7 @@ CSV_TABLES = (
     OVERRIDES,
     TO_CODE,
     AGREEMENT,
+    OWN_ERROR,
     CONTROL,
     COMPARISON,
     SENTENCES,

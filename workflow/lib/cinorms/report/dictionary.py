@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -14,12 +15,13 @@ from cinorms.core.csv_tables import (
     CSV_TABLES,
     DICTIONARY,
     OVERRIDES,
+    OWN_ERROR,
     SENTENCES,
     TO_CODE,
 )
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
-from cinorms.core.tables import CODES, REPEATS, STAGES
+from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES, VIGNETTES
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
@@ -53,15 +55,16 @@ def described_files(study: StudyFacts) -> list[str]:
 
 def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
-    coded, repeated = bool(study.coder), any(arm.repeat > 1 for arm in study.arms.values())
+    coded, repeated = bool(study.hand_sample), any(arm.repeat > 1 for arm in study.arms.values())
     for contract in STAGES:
-        if (contract is CODES and not coded) or (contract is REPEATS and not repeated):
+        if (contract in (READINGS, CODES) and not coded) or (contract is REPEATS and not repeated):
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."
         factors = {"<factor>": _FACTOR} if contract.extra is not None else {}
-        for name, about in {**contract.described(levels), **factors}.items():
-            yield file, holds, name, about
+        files = (file, file.replace(".parquet", ".csv")) if contract is VIGNETTES else (file,)
+        for path, (name, about) in product(files, {**contract.described(levels), **factors}.items()):
+            yield path, holds, name, about
     every = kinds("analyses")["flow_norms"]
     yield from _described("norms.csv", every.sentence, headers, every.columns)
     for folder, section, ending in _SECTIONS:
@@ -77,6 +80,7 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         CONTROL.name: study.name == "control",
         TO_CODE.name: coded,
         AGREEMENT.name: coded,
+        OWN_ERROR.name: coded,
     }
     for table in CSV_TABLES:
         holds = f"{table.holds} One row per {listed(table.key)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,18 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import StudyResults
-from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share
+from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
-from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
+from cinorms.stats.wordings import (
+    CONFIDENCE,
+    FEWEST,
+    FEWEST_HALVED,
+    ShareBetween,
+    Units,
+    interval,
+    own_disagreement,
+    spread,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,6 +48,8 @@ class Finding:
     text: str
     link: str = ""
     see: str = ""
+    #: What the number counts.
+    unit: str = ""
 
 
 def findings(results: StudyResults) -> list[Finding]:
@@ -82,7 +93,7 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
         )
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = link(arm, list(map(str, table["model"][:4])))
-    return Finding("dependence", title, number, text, shown, "these models in the explorer")
+    return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
 
 
 # --- What is accepted
@@ -101,14 +112,14 @@ class LevelShare:
         return f"{plain(self.factor)} ‘{self.level}’"
 
 
-def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
+def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return which levels are accepted most and least; None where no two have enough answers."""
     scale, people = results.scale(arm), results.is_people(arm)
     says = scale.spoken
     title = f"What is {says.accepted}"
     levels = levels_of(results, arm, models)
     if len(levels) < 2:
-        text = f"No two levels of a factor have {ENOUGH} valid answers to compare."
-        return Finding("acceptance", title, "none", text)
+        return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
     whose = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
     upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
@@ -130,9 +141,8 @@ def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Findi
         f"They {says.accept} flows with {least} least often: {_accepted(least, len(levels))}. {why}"
     )
     shown = link(arm, list(models)[:4], rows=most.factor)
-    return Finding(
-        "acceptance", title, share(most.share, 1), text, shown, f"the norms by {plain(most.factor)}"
-    )
+    see = f"the norms by {plain(most.factor)}"
+    return Finding("acceptance", title, share(most.share, 1), text, shown, see, "of answers")
 
 
 def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
@@ -189,7 +199,7 @@ def share_interval(level: LevelShare, n_levels: int) -> tuple[float, float] | No
 
 
 def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return on how many flows models differ; None for a single model, about which there is nothing to say."""
+    """Return on how many flows models differ; None where no flow has norms of two models."""
     title = "Where the models disagree"
     held = {model: results.held(arm, model) for model in models}
     if len(held) < 2:
@@ -197,8 +207,7 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
     if both.empty:
-        text = "No flow has norms of two models, so nothing can be compared."
-        return Finding("disagreement", title, "none", text)
+        return None
     highest, lowest, scale = both.max(axis=1), both.min(axis=1), results.scale(arm)
     differ = int((highest > lowest).sum())
     opposed = int(((highest > scale.middle) & (lowest < scale.middle)).sum())
@@ -209,6 +218,7 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
         f"({share(opposed, len(both))}), what is {scale.spoken.accepted} by one model is {scale.spoken.rejected} by "
         "another."
     )
+    text += _own_disagreement(results, arm, models)
     pairs = []
     for a, b in itertools.combinations(values.columns, 2):
         gap = (values[a] - values[b]).abs().dropna()
@@ -221,21 +231,39 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
             f"hold a norm ({share(n_differ, n)}). Their mean distance over these {count(n)} flows is {mean:.2f} levels."
         )
     see = f"the flows on which {a} and {b} differ"
-    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see)
+    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, "flows")
+
+
+def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> str:
+    """Return a sentence on how much one model differs from itself, where it was asked in enough templates."""
+    every = [results.counts(arm, model) for model in models]
+    parts = [
+        own_disagreement(counts, results.study.thresholds(model), len(models), results.scale(arm).sides)
+        for model, counts in zip(models, every, strict=True)
+        if counts is not None and counts.shape[2] >= FEWEST_HALVED
+    ]
+    found = [part for part in parts if not np.isnan(part).any()]
+    if not found:
+        return ""
+    differ, opposed = np.mean(found, axis=0)
+    n = "two" if len(models) == 2 else len(models)
+    return (
+        f" One model differs from itself too. Take {n} random halves of its own templates (wordings) in place of {n} "
+        f"models: their norms differ on {share(differ, 1)} of the flows and are on opposite sides on "
+        f"{share(opposed, 1)} (mean of {counted(len(found), 'model')})."
+    )
 
 
 # --- How consistent the norms are
 
 
-def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
+def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return how many answers agree with the norms; None without a norm, which `discarded` tells."""
     title = "How consistent the norms are"
-    sure = {}
-    for model in models:
-        kept = (results.status(arm, model) == "kept").to_numpy()
-        if kept.any():
-            sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
+    held = {model: results.held_share(arm, model) for model in models}
+    sure = {model: agree.value for model, (_, agree) in held.items() if agree.value > 0}
     if not sure:
-        return Finding("certainty", title, "none", "No norm is held under this study's thresholds.")
+        return None
     first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
     number, others = share(sure[last], 1), share(1 - sure[last], 1)
     n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
@@ -255,8 +283,20 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of these "
         "answers would differ from its norm."
     )
+    every = results.norms[arm, last]["share"].mean()
+    text += f" Over all flows, with a norm or without, {share(1 - every, 1)} would differ from the most frequent one."
+    text += _held({model: part for model, (part, _) in held.items()}, people)
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
-    return Finding("certainty", title, number, text, shown, see)
+    return Finding("certainty", title, number, text, shown, see, "of answers agree")
+
+
+def _held(held: Mapping[str, ShareBetween], people: bool) -> str:
+    """Return a sentence on the smallest and the largest share of flows with a norm."""
+    of = {model: share_between(part.value, part.low, part.high, people) for model, part in held.items()}
+    few, many = min(held, key=lambda model: held[model].value), max(held, key=lambda model: held[model].value)
+    if few == many:
+        return f" {'People hold' if people else f'{few} holds'} a norm on {of[few]} of the flows."
+    return f" {few} holds a norm on the fewest flows, {of[few]}, and {many} on the most, {of[many]}."
 
 
 # --- Distance from expected values
@@ -280,7 +320,9 @@ def _delta(results: StudyResults) -> Finding | None:
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
         text += f" A positive number: {arm.scale.spoken.more} than expected."
         title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
-        return Finding("delta", title, _signed(far), text, shown, "the flows with an expected value")
+        return Finding(
+            "delta", title, _signed(far), text, shown, "the flows with an expected value", "on the scale"
+        )
     return None
 
 
@@ -380,7 +422,8 @@ def discarded(results: StudyResults) -> Finding:
     text = " ".join([text, *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
-    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see)
+    unit = "without a norm"
+    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see, unit)
 
 
 def _association(results: StudyResults, arm: str) -> Iterator[str]:

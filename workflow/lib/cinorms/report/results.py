@@ -14,8 +14,9 @@ from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds
-from cinorms.report.answer_codes import AnswerCodes, encode
+from cinorms.report.answer_codes import AnswerCodes, counts_by_template, encode
+from cinorms.stats.arrays import Floats
+from cinorms.stats.wordings import ShareBetween, held_share
 from cinorms.study.facts import StudyFacts
 
 Pair = tuple[str, str]
@@ -41,7 +42,9 @@ class StudyResults:
     provenance: dict[str, Any]
     files: Files
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
-    #: How well the coder agrees with a person, and how many answers each rule read; None without a coder.
+    #: How well replies are read, how well a coder agrees with a person, and how many answers each rule read; None
+    #: where no person codes a sample.
+    own_error: pd.DataFrame | None = None
     agreement: pd.DataFrame | None = None
     readers: pd.Series[int] | None = None
 
@@ -56,9 +59,19 @@ class StudyResults:
 
     def status(self, arm: str, model: str) -> pd.Series[str]:
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
-        study = self.study
-        needed = Thresholds(study.t_val[model], study.t_maj, study.consensus)
-        return assessment.status(self.norms[arm, model], needed).astype(str)
+        return assessment.status(self.norms[arm, model], self.study.thresholds(model)).astype(str)
+
+    def counts(self, arm: str, model: str) -> Floats | None:
+        """Return how often each level was answered, by flow and template; None for an incomplete design."""
+        return counts_by_template(self.codes[arm, model], self.prompts[arm])
+
+    def held_share(self, arm: str, model: str) -> tuple[ShareBetween, ShareBetween]:
+        """Return `wordings.held_share`: how many flows hold a norm, and how many answers agree with them."""
+        counts = self.counts(arm, model)
+        if counts is not None:
+            return held_share(counts, self.study.thresholds(model))
+        norms, kept = self.norms[arm, model], (self.status(arm, model) == "kept").to_numpy()
+        return ShareBetween(float(kept.mean())), ShareBetween(float(norms.loc[kept, "share"].mean()))
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""
@@ -123,6 +136,7 @@ def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "prompts": {arm: f"prompts/{arm}.parquet" for arm in arms},
         "tables": {name: f"tables/{name}.csv" for name in study.analyses},
         "provenance": {"": "provenance.json"},
+        "own_error": {"": "coding/own_error.csv"} if study.hand_sample else {},
     }
 
 
@@ -137,7 +151,7 @@ def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
         "printed": of_each("printed", study.printed, "html", "csv"),
         "cards": of_each("cards", study.models, "md", "json"),
-        "agreement": {"": "coding/agreement.csv"} if study.coder else {},
+        "agreement": {"": "coding/agreement.csv"} if study.hand_sample else {},
     }
 
 
@@ -164,6 +178,7 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Study
         prompts=variants,
         provenance=json.loads(files["provenance"][""].read_text(encoding="utf-8")),
         files=files,
+        own_error=read_csv(files["own_error"][""]) if study.hand_sample else None,
     )
 
 
@@ -175,7 +190,7 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         texts = read_csv(path, as_text=True)
         reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
     readers = None
-    if study.coder:
+    if study.hand_sample:
         rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
         counts = pd.concat([rule.value_counts().rename(index=str) for rule in rules])
         readers = counts.groupby(level=0).sum()
@@ -183,6 +198,6 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         read_results(study, paths),
         files=files,
         reviews=reviews,
-        agreement=read_csv(files["agreement"][""]) if study.coder else None,
+        agreement=read_csv(files["agreement"][""]) if study.hand_sample else None,
         readers=readers,
     )

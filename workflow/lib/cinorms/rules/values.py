@@ -25,7 +25,7 @@ from cinorms.inference.engine_kind import EngineKind
 from cinorms.planted.respondents import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import facts_for_card, facts_of, people_page_facts, tables_of
+from cinorms.report.description import facts_for_card, facts_of, people_page_facts, standing_of, tables_of
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
@@ -343,15 +343,15 @@ class StudyValues:
 
     @cached_property
     def coded_scales(self) -> list[str]:
-        """The scales whose replies the coder may see; none without a coder."""
-        return list(self.study.coded_scales()) if self.study.coder else []
+        """The scales of whose replies a person codes a sample."""
+        return list(self.study.coded_scales())
 
     def coder_replies(self) -> list[str]:
         """Return the coder's files of responses, one for each scale."""
-        return [f"{self.coding}/{scale}/1-of-1.parquet" for scale in self.coded_scales]
+        return [f"{self.coding}/{scale}/1-of-1.parquet" for scale in self.coded_scales if self.study.coder]
 
     def coded_files(self, scale: str) -> list[list[str]]:
-        """Return the files of each model whose replies on a scale the coder may see: vignettes, prompts, responses."""
+        """Return the files of each arm and model whose replies on a scale are coded: vignettes, prompts, responses."""
         return [
             [self.vignettes(arm), self.prompts(arm), *self.shards(arm, model)]
             for arm, model in self.study.coded_scales()[scale]
@@ -367,12 +367,17 @@ class StudyValues:
         return self.study.registry_entry(self.study.coder).kind if self.study.coder else None
 
     def coded_places(self, scale: str) -> list[list[str]]:
-        """Return `coded_files`, for a parameter."""
-        return list(map(self._placed, self.coded_files(scale)))
+        """Return `coded_files` with the name of each model before them, for a parameter."""
+        models = [model for _, model in self.study.coded_scales()[scale]]
+        return [[m, *self._placed(paths)] for m, paths in zip(models, self.coded_files(scale), strict=True)]
 
     def coded_scale(self, scale: str) -> Any:
         """Return what a job is told of a scale."""
-        return make_coder_spec(self.study, scale).as_plain()["scale"]
+        return self.study.named_scale(scale).known
+
+    def scales_to_code(self) -> dict[str, Any]:
+        """Return what a job is told of each scale whose replies are coded."""
+        return {scale: self.coded_scale(scale) for scale in self.coded_scales}
 
     def coder_spec(self, scale: str) -> str:
         """Return everything that can change a reply of the coder, as one value."""
@@ -380,7 +385,8 @@ class StudyValues:
 
     def coder_specs(self) -> dict[str, dict[str, Any]]:
         """Return the coder's spec for each scale, as plain data."""
-        return {scale: make_coder_spec(self.study, scale).as_plain() for scale in self.coded_scales}
+        scales = self.coded_scales if self.study.coder else []
+        return {scale: make_coder_spec(self.study, scale).as_plain() for scale in scales}
 
     def coder_tuning(self, scale: str) -> str:
         """Return how the coder is reached and paid."""
@@ -398,7 +404,7 @@ class StudyValues:
                 "responses": [self.placed(path)],
                 "journal": coder_journal(self.study, scale, self.placed_responses) if journalled else None,
             }
-            for scale, path in zip(self.coded_scales, self.coder_replies(), strict=True)
+            for scale, path in zip(self.coded_scales, self.coder_replies(), strict=False)
         ]
 
     # --- The control model
@@ -478,6 +484,9 @@ class StudyValues:
         tables = tables_of(self.study.settings.analyses)
         return {
             "tables": [f"{self.results}/tables/{name}.parquet" for name in tables],
+            "standing": [
+                f"{self.results}/tables/{name}.parquet" for name in standing_of(self.study.settings.analyses)
+            ],
             "vignettes": [
                 f"{self.results}/vignettes/{name}.parquet" for name in self.people_facts()["datasets"]
             ],

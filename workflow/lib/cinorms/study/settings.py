@@ -245,7 +245,7 @@ class AnswerSettings(Settings):
     """How replies are read that no rule can read."""
 
     coder: str | None = Field(
-        description="A model of config/models.yaml that codes the replies in which the rules find no level; null for "
+        description="A model of config/models.yaml that codes the replies that no exact rule reads; null for "
         "none. Its codes count once it agrees with a sample coded by hand."
     )
     max_tokens: int = Field(
@@ -253,10 +253,15 @@ class AnswerSettings(Settings):
         le=1_000_000,
         description="Longest reply of the coder, in tokens; raise it for one that reasons.",
     )
-    sample: int = Field(
-        ge=20,
-        le=100_000,
-        description="Number of replies that a person codes too; to half of them the coder gave a level.",
+    sample: Annotated[int, Field(ge=20, le=100_000)] | None = Field(
+        description="Number of replies of each model that a person codes (to_code.csv); null for 200 with a coder and "
+        "none without. They measure how well replies are read, and decide whether the coder's codes count.",
+    )
+    tried: int = Field(
+        ge=1,
+        le=1_000,
+        description="Number of coders that were compared with the same codes of a person; the more, the wider the "
+        "interval that the best of them needs.",
     )
     coded: str | None = Field(
         description="The sheet with a person's codes (results/{study}/coding/to_code.csv, or a copy of it); null "
@@ -266,7 +271,7 @@ class AnswerSettings(Settings):
         gt=0.5,
         lt=1,
         description="Agreement that the coder needs before its codes count: the lower end of the 95% interval, "
-        "separately for codes with a level and without one.",
+        "separately for each model and kind of code.",
     )
 
 

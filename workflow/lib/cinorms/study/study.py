@@ -33,6 +33,8 @@ PEOPLE = "people"
 DISCLOSURE = "disclosure"
 #: The sources of arms whose responses this project reads; the answers of others are scored already.
 READ_HERE = ("model", "raw_csv", "responses")
+#: Replies of each model that a person codes where a study has a coder and states no number.
+DEFAULT_SAMPLE = 200
 
 # Many rules and checks ask for the same files.
 _dataset, _prompt_set, _scale = cache(load_dataset), cache(load_prompt_set), cache(load_scale)
@@ -230,7 +232,8 @@ class Study:
         """Return what a table of the models shows of each of ``models``, or of all where that is None."""
         entries = {model: self.registry_entry(model) for model in models or self.all_models()}
         return {
-            model: {name: entry.get(name) for name in DESCRIBED} | {"origin": entry.kind.origin(entry.stated)}
+            model: {name: entry.get(name) for name in (*DESCRIBED, "speculated_capacity")}
+            | {"origin": entry.kind.origin(entry.stated)}
             for model, entry in entries.items()
         }
 
@@ -287,10 +290,16 @@ class Study:
         """The model that codes what the rules cannot read; none under ``engine: planted``, where no model is asked."""
         return None if self.settings.engine == "planted" else self.settings.answers.coder
 
+    @property
+    def hand_sample(self) -> int | None:
+        """How many replies of each model a person codes; none under ``engine: planted``, whose replies are known."""
+        default = None if self.coder is None else DEFAULT_SAMPLE
+        return None if self.settings.engine == "planted" else self.settings.answers.sample or default
+
     def coded_scales(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the (arm, model) whose replies the coder may see, by the scale that they answer on."""
+        """Return the (arm, model) whose replies a person codes a sample of, by the scale that they answer on."""
         pairs: dict[str, list[tuple[str, str]]] = {}
-        for arm in self.arms_from(*READ_HERE):
+        for arm in self.arms_from(*READ_HERE) if self.hand_sample else ():
             pairs.setdefault(self.scale_name(arm), []).extend((arm, model) for model in self.models(arm))
         return pairs
 

@@ -429,6 +429,10 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error", "call"})
 
 
+#: Rules that look inside running text: their levels are checked by a person or a coder, as is what no rule reads.
+LOOSE_RULES = frozenset({"final_answer", "leading_answer", "stated_answer", "second_reader", "verbose"})
+
+
 @dataclass(frozen=True)
 class Reading:
     """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
