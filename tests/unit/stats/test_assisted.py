@@ -76,6 +76,33 @@ def test_a_level_that_nobody_rated_has_no_numbers():
     assert some.loc["z", ["plain", "estimate", "conf_low", "weight"]].isna().all()
 
 
+def same_flows(rng, norms, raters, flows):
+    """Return ratings of which every rater has the same flows, drawn at random."""
+    flow, rater = (
+        np.tile(rng.choice(len(norms), flows, replace=False), raters),
+        np.repeat(np.arange(raters), flows),
+    )
+    rating = norms[flow] + rng.normal(0, 0.3, raters)[rater] + rng.normal(0, 0.7, len(flow))
+    return pd.DataFrame({"flow": flow, "rater": rater, "rating": rating})
+
+
+def test_intervals_hold_where_all_raters_rate_the_same_drawn_flows():
+    flows, norms = design(7, 0.0)
+    rng, hits = np.random.default_rng(7), []
+    for _ in range(60):
+        row = slices(flows, same_flows(rng, norms, 60, 30)).iloc[0]
+        hits.append(row["conf_low"] <= norms.mean() <= row["conf_high"])
+    assert np.mean(hits) >= 0.88  # over raters alone: 0.42
+
+
+def test_where_all_flows_are_rated_only_the_raters_are_a_sample():
+    flows, norms = design(8, 0.0)
+    ratings = same_flows(np.random.default_rng(8), norms[:40], 25, 40)
+    row = slices(flows[:40], ratings).iloc[0]
+    by_rater = ratings.groupby("rater")["rating"].mean()
+    assert row["std_err"] == pytest.approx(by_rater.std() / np.sqrt(25))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("agreement", [0.9, 0.0, -0.5])
 @pytest.mark.parametrize(("raters", "per_rater"), [(15, 10), (60, 20)])
