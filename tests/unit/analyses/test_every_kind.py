@@ -12,7 +12,8 @@ from cinorms.entries.registry import kinds
 from . import made
 from .made import ANSWERS, REFUSED, SMALL
 
-KINDS = kinds("analyses")
+#: Those on actions need other answers: tests/unit/analyses/test_say_do.py has their columns.
+KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
 TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers", "discarded_levels"}
@@ -31,8 +32,8 @@ FURTHER: dict[str, dict[str, Any]] = {
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}}
-#: Kinds that compare what this study has one of (a scale); their own tests have the columns.
-ELSEWHERE_ALONE = {"scale_effects"}
+#: Kinds that compare what this study has one of (a scale), or describe people; their own tests have the numbers.
+ELSEWHERE_ALONE = {"scale_effects", "people_structure", "model_among_people"}
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
