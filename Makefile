@@ -146,7 +146,7 @@ test-vllm: .venv-vllm/done ## test the engine vllm, with its build for CPUs and 
 test-slurm: $(VENV)/dev.done .venv-vllm/done ## test on a real SLURM of one node (apt-get install slurm-wlm munge; as root, in a container)
 	@$(BIN)/pytest -n 3 --dist loadfile tests/slurm
 
-test-browser: $(VENV)/dev.done ## test the report in a real browser (Debian's packages chromium and chromium-driver)
+test-browser: $(VENV)/dev.done $(VENV)/browser.done ## test the report in a real browser (Debian's packages chromium and chromium-driver)
 	@command -v chromedriver >/dev/null || { echo "chromedriver is missing: apt-get install chromium chromium-driver"; exit 1; }
 	@$(BIN)/pytest tests/browser $(ARGS)
 
@@ -185,7 +185,7 @@ docs: .venv-docs/done ## build the documentation site in build/docs
 
 lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in uv run dev paraphrase docs inspect lm-eval publish; do \
+	@for name in uv run dev browser paraphrase docs inspect lm-eval publish; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done

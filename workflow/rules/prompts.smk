@@ -2,7 +2,7 @@
 
 Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: the user's own as they are,
         those with an address fetched once; the file of each prompt set
-Outputs: results/{study}/vignettes/{dataset}.parquet,
+Outputs: results/{study}/vignettes/{dataset}.parquet, results/{study}/vignettes/{dataset}.csv (the same for people),
          results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
          results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases do not exist yet)
 """
@@ -13,6 +13,7 @@ rule expand_vignettes:
         unpack(of(VALUES.dataset_files)),
     output:
         vignettes="results/{study}/vignettes/{dataset}.parquet",
+        csv="results/{study}/vignettes/{dataset}.csv",
     log:
         "logs/{study}/expand_vignettes/{dataset}.log",
     localrule: True

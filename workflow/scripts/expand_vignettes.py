@@ -3,6 +3,7 @@
 import os
 
 from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.logs import start_logging
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
@@ -16,4 +17,5 @@ if __name__ == "__main__":
         null_principle=snakemake.params.null_principle,
     )
     tables.write(flows, snakemake.output.vignettes, tables.VIGNETTES)
+    write_csv(flows, snakemake.output.csv)
     print(f"{len(flows):,} flows, e.g. {flows['vignette'].iloc[0]!r}")

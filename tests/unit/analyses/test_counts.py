@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.counts import answer_counts, discarded_levels, lost, norm_counts
+from cinorms.analyses.counts import answer_counts, discarded_levels, invalid_answers, lost, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
@@ -50,6 +50,19 @@ MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
 def counted(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the counts of one model's answers by outcome."""
     return answer_counts([Selected("main", "a", frame)], ENTRY).set_index("outcome")
+
+
+def test_invalid_answers_are_one_share_over_all_models() -> None:
+    spared = answers([1, None], ["ok", tables.NOT_ASKED])
+    selected = [
+        Selected("main", "a", MIXED),
+        Selected("main", "b", spared),
+        Selected("other", "b", MIXED[2:]),
+    ]
+    entry = replace(ENTRY, options=ENTRY.options.model_copy(update={"arms": ("main", "other")}))
+    table = invalid_answers(selected, entry).set_index("arm")
+    assert table.loc["main", ["models", "answers", "invalid"]].tolist() == [2, 6, 2]
+    assert table.loc["all"].tolist() == [2, 9, 4, 4 / 9]  # what decided flows were spared is no answer
 
 
 def test_every_level_and_every_status_is_counted() -> None:

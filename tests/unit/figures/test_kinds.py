@@ -24,7 +24,7 @@ FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_p
 #: Options without which a kind cannot be made.
 NEEDED = {"coefficients": {"table": "regression"}, "people_cloud": {"table": "positions"}}
 #: Options under which a kind has nothing to show, other than a selection of no flow.
-NOTHING = {"coefficients": {"factors": ["nobody"]}, "people_cloud": {"levels": ["nobody", "never"]}}
+NOTHING = {"coefficients": {"factors": ["nobody"]}, "people_cloud": {"weights": ["nobody", "never"]}}
 
 
 def regression(models: list[str], estimate: float) -> Selected:
@@ -45,7 +45,11 @@ def positions(models: list[str]) -> Selected:
     ]
     rows += [("main", model, pd.NA, "mean", None, 0.5, 0.4, 0.6, "ok", "") for model in models]
     names = ["arm", "model", "person", "what", "level", "value", "conf_low", "conf_high", "status", "reason"]
-    return Selected("", "positions", pd.DataFrame(rows, columns=names).astype({"person": "Int64"}))
+    return Selected(
+        "",
+        "positions",
+        pd.DataFrame(rows, columns=names).astype({"person": "Int64"}).assign(any_planted=True),
+    )
 
 
 #: Labels that matplotlib would set as mathematics, or fail on.

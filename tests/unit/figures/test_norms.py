@@ -16,7 +16,7 @@ from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.figures import theme
 from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, corners, lay_out
-from cinorms.figures.norms import NO_NORM, NormsOptions, cells, draw
+from cinorms.figures.norms import EMPTY, NO_NORM, NormsOptions, cells, draw
 from cinorms.figures.theme import LINE, widest, width_of, wrap
 
 from ...scales import ACCEPTABILITY
@@ -43,6 +43,25 @@ def polygons(layer: pd.DataFrame) -> pd.DataFrame:
 
 
 # --- What is shown
+
+
+def test_a_cell_is_empty_where_one_of_the_models_has_no_norm(
+    norms_of, figure_entry, small_vignettes, built
+) -> None:
+    selected = [norms_of("a", LEVELS), norms_of("b", OTHER)]
+    entry = figure_entry("norms", ["a", "b"], missing="cell")
+    frame = cells(selected, entry, {"main": small_vignettes})
+    # Flows 5 to 7 have no norm of the first model; the norm of the second is not shown there either.
+    assert set(frame.loc[frame["shown"] == EMPTY, "flow"]) == {5, 6, 7}
+    assert frame.loc[frame["shown"] == EMPTY, "part"].tolist() == [0] * 3 + [1] * 3
+    assert not frame["shown"].eq(NO_NORM).any()
+    drawn = draw(selected, entry, {"main": small_vignettes})
+    layers = built(drawn.plot)
+    assert len(polygons(layers[0])) == 2 * (24 - 3)
+    assert "Empty (3 cells): at least one of the models has no norm" in drawn.caption
+    assert drawn.data.loc[drawn.data["flow"] == 5, "level"].tolist()[1] == -2  # its data still has that norm
+    nothing = [norms_of("a", LEVELS[7:8] * 24), norms_of("b", OTHER)]
+    assert "Empty (24 cells)" in draw(nothing, entry, {"main": small_vignettes}).caption
 
 
 def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vignettes) -> None:

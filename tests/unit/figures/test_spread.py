@@ -10,6 +10,7 @@ import pytest
 from cinorms.core.errors import DataError
 from cinorms.figures import spread
 from cinorms.figures.spread import (
+    asked_text,
     deviations,
     draw_minority,
     draw_variance,
@@ -110,3 +111,18 @@ def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built) -> None:
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
     assert rectangles.groupby("PANEL").size().tolist() == [2, 2]
     assert "b 22 of 23, a 22 of 23" in drawn.caption
+
+
+def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_entry, small_prompts) -> None:
+    three = [[1, 2, 1]] * 4
+    selected = [answers_of(name, three) for name in "abc"]
+    prompts = {"main": small_prompts}
+    assert asked_text(selected, prompts).startswith("All boxes can be compared: a, b, c (4 flows in")
+    fewer = selected[2]._replace(frame=selected[2].frame.query("flow < 3"))
+    text = asked_text([*selected[:2], fewer], prompts)
+    assert "can be compared: a, b (4 flows in" in text
+    assert "; c (3 flows in" in text
+    # As many flows, but others.
+    other = selected[1]._replace(frame=selected[1].frame.query("flow > 0"))
+    assert "c (3 flows in" in asked_text([selected[0], other, fewer], prompts)
+    assert "b (3 flows in" in asked_text([selected[0], other, fewer], prompts)

@@ -22,7 +22,7 @@ from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Printed, RowGroup, heading, p_starred, p_times, share
 from cinorms.printed.filtering import discarded, lost
-from cinorms.printed.models import coefficients, models, pairs
+from cinorms.printed.models import SPECULATED, coefficients, models, pairs
 from cinorms.printed.write import to_csv, to_html, to_latex
 from cinorms.study.entries import make_entry as study_entry
 
@@ -263,11 +263,21 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
         ["awq", "f", "7B", "AWQ", "elsewhere"],
         ["silent", "unknown", "NA", "unknown", "elsewhere"],
     ]
+    assert SPECULATED not in table.notes
     assert PLANTED_MARK not in table.notes
     planted = models([], make_entry("printed", "models", {}, registry=known, mark=PLANTED_MARK))
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
+    guessed = {
+        "api": known["api"] | {"speculated_capacity": 8},
+        "base": known["base"] | {"speculated_capacity": 8},
+    }
+    plain = models([], make_entry("printed", "models", {}, registry=guessed))
+    assert [row[2] for row in cells(plain)[1:]] == ["NA", "7B"]  # as in PETS
+    table = models([], make_entry("printed", "models", {"speculated": True}, registry=guessed))
+    assert [row[2] for row in cells(table)[1:]] == ["8B*", "7B"]
+    assert SPECULATED in table.notes
 
 
 @pytest.mark.parametrize("kind", [coefficients, pairs])
@@ -370,4 +380,8 @@ def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
     registry = study_entry(study, "printed", "m").registry
     assert list(registry) == study.all_models()
     facts = {"family": "planted-tulu-2", "capacity": 7, "alignment": "dpo", "quantisation": "none"}
-    assert registry["planted-tulu-2-dpo-7b"] == {**facts, "origin": "planted respondent"}
+    assert registry["planted-tulu-2-dpo-7b"] == {
+        **facts,
+        "speculated_capacity": None,
+        "origin": "planted respondent",
+    }

@@ -124,9 +124,7 @@ def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(
     )
     apart = fit_people(twice)
     assert apart.effect[:60] == pytest.approx(apart.effect[60:], abs=1e-9)
-    monkeypatch.setattr(
-        persons, "connected_components", lambda graph, directed: (1, np.zeros(graph.shape[0]))
-    )
+    monkeypatch.setattr(persons, "_connected", lambda flow, person, n_flows, n_people: np.zeros(n_flows, int))
     assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
 
 

@@ -50,7 +50,7 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: F
 
     @for_each_model
     def make(one: Selected, entry: Entry[OfFlows], vignettes: pd.DataFrame) -> pd.DataFrame:
-        bias, points = _bias(one, distances.mean_values(one.frame), entry, vignettes)
+        bias, points = bias_and_points(one, distances.mean_values(one.frame), entry, vignettes)
         table = distances.delta_table(bias, entry.scales[one.arm].levels, points).set_index("metric")
         row = table.loc[["mean_signed"], ["n", "n_missing", "status", "reason"]].reset_index(drop=True)
         metrics = ("mean_signed", "std_signed", "mean_absolute")
@@ -64,16 +64,16 @@ def mean_delta(selected: Sequence[Selected], entry: Entry[OfFlows], vignettes: F
 def _stated(
     one: Selected, entry: Entry[Expects], vignettes: pd.DataFrame, expected: Path | None
 ) -> tuple[pd.DataFrame, Sequence[float]]:
-    """Return `_bias` of one model with what the entry's options make of value and expected value."""
+    """Return `bias_and_points` of one model with what the entry's options make of value and expected value."""
     needed, options = entry.thresholds[one.model], entry.options
     if options.of == "means":
         values = distances.mean_values(one.frame, needed.t_val)
     else:
         values = distances.norm_values(one.frame, needed)
-    return _bias(one, values, entry, vignettes, expected, options.embedding)
+    return bias_and_points(one, values, entry, vignettes, expected, options.embedding)
 
 
-def _bias(
+def bias_and_points(
     one: Selected,
     values: pd.DataFrame,
     entry: Entry[Any],

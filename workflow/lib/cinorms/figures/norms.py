@@ -44,6 +44,8 @@ TIE = "tie"
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
 #: Least width of the figure in inches, so that title and legend have room.
 LEAST_WIDTH = 7.5
+#: What a cell shows where ``missing: cell`` empties it.
+EMPTY = "empty cell"
 #: Default places of the parameters of contextual integrity, outer factor first.
 ROWS = ("sender", "transmission_principle")
 COLUMNS = ("recipient", "information_type")
@@ -77,6 +79,16 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         None,
         description="A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first).",
     )
+    missing: Literal["part", "cell"] = Field(
+        "part",
+        description="part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty "
+        "where one of the models has none, as in PETS Figures 9 and 10; its data say so.",
+    )
+
+    @property
+    def without(self) -> str:
+        """What a cell, or a part of it, shows where there is no norm."""
+        return NO_NORM if self.missing == "part" else EMPTY
 
     def placed(self, factors: Sequence[str]) -> dict[str, list[str]]:
         """Return the factors in ``rows``, ``columns`` and ``pages``, as stated or by default."""
@@ -131,18 +143,18 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
     """Return one row per flow and model: what is shown there and why.
 
     Columns: part (place in the key), arm, model, flow, value (missing where there is no norm), status (of
-    `assessment.status`), tie (the most frequent levels were tied), shown (the level's words or "no norm"), the
-    factors placed. Raises `ConfigError` where two flows of a model fall into one cell.
+    `assessment.status`), tie (the most frequent levels were tied), shown (the level's words, "no norm" or "empty
+    cell"), the factors placed. Raises `ConfigError` where two flows of a model fall into one cell.
     """
     named = entry.factors_of[selected[0].arm].factors
     factors = [factor for side in entry.options.placed(named).values() for factor in side]
-    parts = []
+    parts, without = [], entry.options.without
     for number, (arm, model, norms) in enumerate(selected):
         scale = entry.scales[arm].binned
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         value = norms["value"].where(status == "kept")
         codes = scale.places(value.to_numpy(np.float64, na_value=np.nan), missing=len(scale.levels))
-        options = pd.Index([*scale.options, NO_NORM])
+        options = pd.Index([*scale.options, without])
         frame = pd.DataFrame({"part": number, "arm": arm, "model": model, "flow": norms["flow"]}).assign(
             value=value,
             status=status,
@@ -158,10 +170,13 @@ def cells(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: F
                 "under rows, columns or pages, or choose one level of each under select"
             )
     whole = stack(parts)
+    if without == EMPTY:
+        held = whole["value"].notna().groupby(whole["flow"]).transform("sum")
+        whole["shown"] = whole["shown"].where(held == len(selected), EMPTY)
     levels = {}
     for factor in factors:
-        known, held = parts[0][factor].cat.categories, set(whole[factor].astype(str))
-        levels[factor] = pd.CategoricalDtype([level for level in known if str(level) in held])
+        known, there = parts[0][factor].cat.categories, set(whole[factor].astype(str))
+        levels[factor] = pd.CategoricalDtype([level for level in known if str(level) in there])
     return whole.astype(levels)
 
 
@@ -182,12 +197,12 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     across = max(1, min(len(names), int((right - left) / key_width)))
     key_lines = -(-len(names) // across)
     low, high = -layout.bottom, layout.inside[1] + layout.top + KEY_LINE * key_lines
-    options = [*scale.options, NO_NORM]
+    options = [*scale.options, *([NO_NORM] if entry.options.missing == "part" else [])]
     # The mark of ties is next to the levels and "no norm".
     widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
     most = max(1, int((right - left - 0.9) / max(widths)))
     legend_rows = 1 if sum(widths) + 0.9 <= right - left else -(-len(options) // most)
-    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=True))
+    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
     if placed["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]
@@ -196,7 +211,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         "PNG and SVG show the first page."
         if placed["pages"]
         else "",
-        f"Each cell is one flow. {_reasons(frame)} Grey: no norm; x: a tie between the most frequent levels.",
+        f"Each cell is one flow. {_reasons(frame)} {_gaps(frame)} x: a tie between the most frequent levels.",
         theme.thresholds_text(entry),
     )
     size = (right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + 0.22 * (legend_rows - 1))
@@ -232,8 +247,10 @@ def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
 def _cells(
     frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], n: int, colours: Mapping[str, str]
 ) -> ggplot:
-    """Return the parts of the cells, of ``n`` models, and the marks of ties."""
+    """Return the parts of the cells, of ``n`` models, and the marks of ties; nothing in empty cells."""
     import plotnine as p9
+
+    frame = frame[frame["shown"] != EMPTY]
 
     places: list[Any] = []
     for factors in (placed["rows"], placed["columns"]):
@@ -368,6 +385,14 @@ def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     held = frame["value"].notna().groupby(frame["part"]).sum()
     norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {norms}."
+
+
+def _gaps(frame: pd.DataFrame) -> str:
+    """Return what the cells show where there is no norm."""
+    empty = frame.loc[frame["shown"] == EMPTY, "flow"].nunique()
+    if not empty:
+        return "Grey: no norm;"
+    return f"Empty ({empty:,} cells): at least one of the models has no norm;"
 
 
 def _reasons(frame: pd.DataFrame) -> str:

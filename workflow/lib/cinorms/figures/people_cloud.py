@@ -33,7 +33,7 @@ class CloudOptions(FigureOptions, OfArms):
     """Options of the cloud of people."""
 
     table: str = Field(description=f"Name of an analysis of kind {TABLE}.")
-    levels: LeftOut[Distinct[str]] = Field(
+    weights: LeftOut[Distinct[str]] = Field(
         None,
         min_length=2,
         max_length=2,
@@ -53,10 +53,10 @@ class CloudOptions(FigureOptions, OfArms):
 
 def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Drawn:
     """Return the people of the table as a cloud or a distribution, and each model as a mark with its intervals."""
-    table, levels = selected[0].frame, entry.options.levels
+    table, levels = selected[0].frame, entry.options.weights
     table = table[(table["status"] == "ok") & table["arm"].isin(entry.arms)]
     what = table["what"] == "mean" if levels is None else table["level"].isin(levels)
-    shown = table[what].drop(columns=["status", "reason"])
+    shown = table.loc[what, ["arm", "model", "person", "what", "level", "value", "conf_low", "conf_high"]]
     people = shown[shown["person"].notna()]
     if levels and set(levels) - set(people["level"]):
         return theme.empty(

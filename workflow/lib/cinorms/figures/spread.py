@@ -57,6 +57,8 @@ PANELS = {
     "deviation": "mean distance from the norm (levels)",
     "variance": "variance of the minority (levels squared)",
 }
+#: Share of flows in common from which two models count as asked the same flows.
+ALIKE = 0.95
 #: Over what the answers vary, and the column of the prompts table that is held fixed.
 FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
 NAMES = {
@@ -260,30 +262,43 @@ def draw_variance(
         entry,
         frame.rename(columns={"row": "model"}),
         (8.5, 1.7 + height(len(rows), len(groups))),
-        " ".join([under, *asked_text(selected, prompts, entry.people)]),
+        f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, divided by their number. Invalid answers are left out.",
         f"Means: {', '.join(means)}.",
     )
 
 
-def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> list[str]:
-    """Return what each model was asked, if models were asked different flows or different numbers of templates."""
-    asked: dict[tuple[int, int, str], list[str]] = {}
+def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:
+    """Return which boxes can be compared: those of models that were asked the same flows in as many templates."""
+    asked: dict[str, tuple[set[int], int, str]] = {}
     for arm, model, answers in selected:
-        used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()]
+        used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()].nunique()
+        flows, most, _ = asked.get(model, (set(), 0, ""))
         words = variant_words((arm, model) in people).many
-        models = asked.setdefault((answers["flow"].nunique(), used.nunique(), words), [])
-        if model not in models:
-            models.append(model)
-    if len(asked) < 2:
-        return []
-    most = max(asked, key=lambda key: len(asked[key]))
-    parts = [
-        f"{', '.join(models) if key != most else 'the others'} {key[0]:,} flows in {key[1]} {key[2]}"
-        for key, models in sorted(asked.items(), key=lambda item: item[0] == most)
-    ]
-    text = "; ".join(parts)
-    return [f"Models were asked different flows and templates: {text}. Only compare boxes of the same model."]
+        asked[model] = (flows | set(answers["flow"].unique().tolist()), max(most, used), words)
+    groups: list[list[str]] = []
+    for model in asked:
+        alike = (group for group in groups if _asked_alike(asked[group[0]], asked[model]))
+        group: list[str] = next(alike, [])
+        if not group:
+            groups.append(group)
+        group.append(model)
+    texts = []
+    for group in sorted(groups, key=len, reverse=True):
+        _, used, words = asked[group[0]]
+        flows_of = theme.span(pd.Series([len(asked[model][0]) for model in group]))
+        texts.append(f"{', '.join(group)} ({flows_of} flows in {used} {words})")
+    if len(texts) == 1:
+        return f"All boxes can be compared: {texts[0]}."
+    return (
+        f"Models asked the same can be compared: {'; '.join(texts)}. Between these groups compare with care: "
+        "their flows or templates differ, and of fewer templates the variance is smaller."
+    )
+
+
+def _asked_alike(a: tuple[set[int], int, str], b: tuple[set[int], int, str]) -> bool:
+    """Tell whether two models were asked (nearly) the same; published answers lack some flows without a valid one."""
+    return a[1:] == b[1:] and len(a[0] & b[0]) >= ALIKE * len(a[0] | b[0])
 
 
 def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames) -> pd.DataFrame:

@@ -58,6 +58,8 @@ class EntrySettings(Described):
     """Models of one family share their training data (tulu-2, llama-3.1, ...)."""
     capacity: Number | None = Field(default=None, gt=0, le=1_000_000)
     """Parameters in billions; null where it is not published."""
+    speculated_capacity: LeftOut[Number] = Field(default=None, gt=0, le=1_000_000)
+    """Parameters in billions that a paper supposes where none are published; for a printed table of models alone."""
     alignment: LeftOut[Literal["none", "dpo", "rlhf"]] = None
     """How the model was aligned with preferences."""
     quantisation: LeftOut[Literal["none", "awq", "gptq", "gguf", "fp8", "bitsandbytes"]] = None

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _NOT_STATED = "unknown"
 NOTE = "Capacity: parameters in billions; NA: not published. unknown: config/models.yaml does not state it."
+SPECULATED = "*: speculated, not published; no analysis uses it."
 _TESTS = {"wilcoxon_pairs": "Wilcoxon's signed ranks", "paired_t": "paired t-test"}
 _CORRECTIONS = {
     "none": "not corrected",
@@ -60,20 +61,28 @@ class ModelsOptions(PrintedOptions):
     models: LeftOut[Names] = Field(
         None, description="Models, in this order; default: all models of the study."
     )
+    speculated: bool = Field(
+        False,
+        description="Show a capacity that is only speculated, with a mark, where none is published (LLM-CI Table 1).",
+    )
 
 
 def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed:
     """Return a row per model of ``entry.registry``."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
+    notes: tuple[str, ...] = (NOTE,)
     for name, stated in entry.registry.items():
-        capacity = "NA" if stated["capacity"] is None else f"{stated['capacity']:g}B"
+        published, speculated = (stated.get(key) for key in ("capacity", "speculated_capacity"))
+        capacity = "NA" if published is None else f"{published:g}B"
+        if published is None and speculated is not None and entry.options.speculated:
+            capacity, notes = f"{speculated:g}B*", (NOTE, SPECULATED)
         done = optimisation(stated["alignment"], stated["quantisation"])
         rows.append(heading(name, stated["family"] or _NOT_STATED, capacity, done, stated["origin"]))
     return Printed(
         title=entry.options.title,
         header=(heading("Model", "Family", "Capacity", "Optimisation", "Source"),),
         groups=(RowGroup("", tuple(rows)),),
-        notes=(NOTE, *marked(entry)),
+        notes=(*notes, *marked(entry)),
         texts=range(5),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from cinorms.core.csv_tables import (
 )
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
-from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES
+from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES, VIGNETTES
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
@@ -61,8 +62,9 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."
         factors = {"<factor>": _FACTOR} if contract.extra is not None else {}
-        for name, about in {**contract.described(levels), **factors}.items():
-            yield file, holds, name, about
+        files = (file, file.replace(".parquet", ".csv")) if contract is VIGNETTES else (file,)
+        for path, (name, about) in product(files, {**contract.described(levels), **factors}.items()):
+            yield path, holds, name, about
     every = kinds("analyses")["flow_norms"]
     yield from _described("norms.csv", every.sentence, headers, every.columns)
     for folder, section, ending in _SECTIONS:

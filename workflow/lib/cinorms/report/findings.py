@@ -39,6 +39,8 @@ class Finding:
     text: str
     link: str = ""
     see: str = ""
+    #: What the number counts.
+    unit: str = ""
 
 
 def findings(results: StudyResults) -> list[Finding]:
@@ -82,7 +84,7 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
         )
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = link(arm, list(map(str, table["model"][:4])))
-    return Finding("dependence", title, number, text, shown, "these models in the explorer")
+    return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
 
 
 # --- What is accepted
@@ -101,14 +103,14 @@ class LevelShare:
         return f"{plain(self.factor)} ‘{self.level}’"
 
 
-def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
+def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return which levels are accepted most and least; None where no two have enough answers."""
     scale, people = results.scale(arm), results.is_people(arm)
     says = scale.spoken
     title = f"What is {says.accepted}"
     levels = levels_of(results, arm, models)
     if len(levels) < 2:
-        text = f"No two levels of a factor have {ENOUGH} valid answers to compare."
-        return Finding("acceptance", title, "none", text)
+        return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
     whose = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
     upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
@@ -130,9 +132,8 @@ def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Findi
         f"They {says.accept} flows with {least} least often: {_accepted(least, len(levels))}. {why}"
     )
     shown = link(arm, list(models)[:4], rows=most.factor)
-    return Finding(
-        "acceptance", title, share(most.share, 1), text, shown, f"the norms by {plain(most.factor)}"
-    )
+    see = f"the norms by {plain(most.factor)}"
+    return Finding("acceptance", title, share(most.share, 1), text, shown, see, "of answers")
 
 
 def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
@@ -189,7 +190,7 @@ def share_interval(level: LevelShare, n_levels: int) -> tuple[float, float] | No
 
 
 def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return on how many flows models differ; None for a single model, about which there is nothing to say."""
+    """Return on how many flows models differ; None where no flow has norms of two models."""
     title = "Where the models disagree"
     held = {model: results.held(arm, model) for model in models}
     if len(held) < 2:
@@ -197,8 +198,7 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
     values = pd.DataFrame(held)
     both = values[values.notna().sum(axis=1) > 1]
     if both.empty:
-        text = "No flow has norms of two models, so nothing can be compared."
-        return Finding("disagreement", title, "none", text)
+        return None
     highest, lowest, scale = both.max(axis=1), both.min(axis=1), results.scale(arm)
     differ = int((highest > lowest).sum())
     opposed = int(((highest > scale.middle) & (lowest < scale.middle)).sum())
@@ -221,13 +221,14 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
             f"hold a norm ({share(n_differ, n)}). Their mean distance over these {count(n)} flows is {mean:.2f} levels."
         )
     see = f"the flows on which {a} and {b} differ"
-    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see)
+    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, "flows")
 
 
 # --- How consistent the norms are
 
 
-def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding:
+def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return how many answers agree with the norms; None without a norm, which `discarded` tells."""
     title = "How consistent the norms are"
     sure = {}
     for model in models:
@@ -235,7 +236,7 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         if kept.any():
             sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
     if not sure:
-        return Finding("certainty", title, "none", "No norm is held under this study's thresholds.")
+        return None
     first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
     number, others = share(sure[last], 1), share(1 - sure[last], 1)
     n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
@@ -256,7 +257,7 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         "answers would differ from its norm."
     )
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
-    return Finding("certainty", title, number, text, shown, see)
+    return Finding("certainty", title, number, text, shown, see, "of answers agree")
 
 
 # --- Distance from expected values
@@ -280,7 +281,9 @@ def _delta(results: StudyResults) -> Finding | None:
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
         text += f" A positive number: {arm.scale.spoken.more} than expected."
         title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
-        return Finding("delta", title, _signed(far), text, shown, "the flows with an expected value")
+        return Finding(
+            "delta", title, _signed(far), text, shown, "the flows with an expected value", "on the scale"
+        )
     return None
 
 
@@ -380,7 +383,8 @@ def discarded(results: StudyResults) -> Finding:
     text = " ".join([text, *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
-    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see)
+    unit = "without a norm"
+    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see, unit)
 
 
 def _association(results: StudyResults, arm: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings
+from cinorms.report.reliance import IN_PART, MOSTLY, is_asked_again, reliance
 from cinorms.report.results import StudyResults
 from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
@@ -40,6 +41,9 @@ def render(results: StudyResults, command: str) -> str:
         script=script,
         data=embedded(explorer_data(results)),
         summary=method.summary(results),
+        reliance=reliance(results),
+        asked_again=is_asked_again(results),
+        limits=[f"{limit:.0%}" for limit in (MOSTLY, IN_PART)],
         findings=findings(results),
         discarded=discarded(results),
         sections=sections(results, command),

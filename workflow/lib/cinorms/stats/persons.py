@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from cinorms.core.errors import DataError
 from cinorms.stats.arrays import Floats, Ints
@@ -98,9 +96,7 @@ class _Block:
 def _blocks(
     flow: Ints, person: Ints, level: Ints, n_people: int, n_flows: int, n_levels: int
 ) -> list[_Block]:
-    size = n_flows + n_people
-    graph = coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
-    label = connected_components(graph, directed=False)[1]
+    label = _connected(flow, person, n_flows, n_people)
     blocks = []
     for number in np.unique(label):
         rows = np.flatnonzero(label[flow] == number)
@@ -111,6 +107,16 @@ def _blocks(
         np.add.at(counts, (of_flow, of_effect), 1.0)
         blocks.append(_Block(rows, flows, people, counts, of_flow, of_effect))
     return blocks
+
+
+def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
+    """Return for each flow which group of flows it is in that are connected by people."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = n_flows + n_people
+    graph = coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)[:n_flows]
 
 
 def _expect(

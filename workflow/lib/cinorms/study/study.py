@@ -232,7 +232,8 @@ class Study:
         """Return what a table of the models shows of each of ``models``, or of all where that is None."""
         entries = {model: self.registry_entry(model) for model in models or self.all_models()}
         return {
-            model: {name: entry.get(name) for name in DESCRIBED} | {"origin": entry.kind.origin(entry.stated)}
+            model: {name: entry.get(name) for name in (*DESCRIBED, "speculated_capacity")}
+            | {"origin": entry.kind.origin(entry.stated)}
             for model, entry in entries.items()
         }
 

@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from cinorms.inference.engines.vllm.conversations import (
     talk,
 )
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU, check_quantisation, explain
-from cinorms.inference.engines.vllm.tokenise import Tokeniser
+from cinorms.inference.engines.vllm.tokenise import BLOCK, Ahead, Ids, Tokeniser
 from cinorms.inference.processes import process_output, stop_between_steps
 from cinorms.inference.questions import Questions, as_numbers
 from cinorms.inference.spec import Spec
@@ -38,6 +39,8 @@ PromptTalk = TextTalk | OptionTalk
 
 #: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
+#: Prompts, spread over all templates, whose length is checked before the weights load.
+SAMPLE = 1_000
 #: Bytes of the key-value cache on a machine without GPU.
 CPU_CACHE = 2**30
 #: Bytes of weights below which one core computes faster than several, which would wait for each other longer than work.
@@ -75,9 +78,8 @@ class VllmEngine:
         model, identity = self.spec.model, self.spec.identity
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
-        # Tokens first: they take seconds, loading the weights takes minutes, and a prompt may be too long.
         job_state.current().note(doing="preparing the prompts")
-        talks = self._talks(questions, todo, folder)
+        blocks, talks = self._talks(questions, todo, folder)
         with process_output() as last_lines:
             try:
                 llm = self._load(folder)
@@ -91,42 +93,57 @@ class VllmEngine:
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
                 _LOADED.clear()
                 raise explain(error, model, last_lines()) from error
+            finally:
+                blocks.stop()
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
         return {**self._facts, **self._counts}
 
-    def _talks(self, questions: Questions, todo: npt.NDArray[np.int64], folder: Path) -> Iterator[PromptTalk]:
-        """Return what is asked about each prompt, in the order of ``todo``."""
+    def _talks(
+        self, questions: Questions, todo: npt.NDArray[np.int64], folder: Path
+    ) -> tuple[Ahead[list[PromptTalk]], Iterator[PromptTalk]]:
+        """Return what is asked about each prompt, in the order of ``todo``; prepared while the weights load."""
         spec, identity, reasoning = self.spec, self.spec.identity, self._reasoning
         if self._tokeniser is None:
             trusted = bool(identity.get("trust_remote_code"))
             variables = reasoning.variables() if reasoning else None
             self._tokeniser = Tokeniser.load(folder, identity["wrap"], spec.model, trusted, variables)
         tokeniser = self._tokeniser
-        texts = tokeniser.texts(questions.chat(int(at)) for at in todo)
-        if reasoning:
-            texts = [reasoning.begun(text) for text in texts]
-        prompts = tokeniser.ids(texts)
-        longest = max(map(len, prompts))
-        if spec.readout == "options":
-            options = spec.answer_scale.options
-            # Each option as it can follow prompts that end like the first.
-            written = {o: [tokeniser.continuation(texts[0], how) for how in spellings(o)] for o in options}
-            trie = OptionTrie.of(written, spec.model)
-            self._check_length(longest, trie.depth, folder)
-            return (OptionTalk(at, ids, trie) for at, ids in zip(todo.tolist(), prompts, strict=True))
+
+        def texts_of(rows: npt.NDArray[np.int64]) -> list[str]:
+            texts = tokeniser.texts(questions.chat(int(at)) for at in rows)
+            return [reasoning.begun(text) for text in texts] if reasoning else texts
+
         closing = Closing.of(reasoning, tokeniser) if reasoning and not reasoning.off else None
+        # Of all templates some first: loading the weights takes minutes, and a prompt may be too long.
+        sample = texts_of(todo[:: max(1, len(todo) // SAMPLE)])
+        trie = None
         most = spec.max_tokens + (closing.budget + len(closing.written) if closing else 0)
-        self._check_length(longest, most, folder, traced=closing is not None)
-        seeds: Sequence[int | None] = [None] * len(prompts)
-        if spec.temperature:
-            # A seed for each prompt, a pure function of the study's seed and the prompt's key: the answer does not
-            # depend on what else is in the batch. 31 bits: some samplers take no more.
-            bits = draw_bits("sampling", spec.seed, *as_numbers(questions.prompts[todo]))
-            seeds = (bits >> np.uint64(33)).tolist()
-        asked = zip(todo.tolist(), prompts, seeds, strict=True)
-        return (TextTalk(at, ids, spec, seed, closing) for at, ids, seed in asked)
+        if spec.readout == "options":
+            # Each option as it can follow prompts that end like the first.
+            options = spec.answer_scale.options
+            written = {o: [tokeniser.continuation(sample[0], how) for how in spellings(o)] for o in options}
+            trie = OptionTrie.of(written, spec.model)
+            most = trie.depth
+
+        def checked(texts: Sequence[str]) -> list[Ids]:
+            prompts = tokeniser.ids(texts)
+            self._check_length(max(map(len, prompts)), most, folder, traced=closing is not None)
+            return prompts
+
+        def begun(rows: npt.NDArray[np.int64]) -> list[PromptTalk]:
+            prompts = zip(rows.tolist(), checked(texts_of(rows)), strict=True)
+            if trie is not None:
+                return [OptionTalk(at, ids, trie) for at, ids in prompts]
+            seeds = sampling_seeds(spec, questions, rows)
+            return [
+                TextTalk(*prompt, spec, seed, closing) for prompt, seed in zip(prompts, seeds, strict=True)
+            ]
+
+        checked(sample)
+        blocks = Ahead(begun, (todo[first : first + BLOCK] for first in range(0, len(todo), BLOCK)))
+        return blocks, chain.from_iterable(blocks)
 
     def _talk(
         self,
@@ -235,6 +252,21 @@ class VllmEngine:
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
         print(f"Loaded {folder} on {self._facts['device']} in {self._facts['load_seconds']} s.")
         return llm
+
+
+def sampling_seeds(
+    spec: Spec, questions: Questions, rows: npt.NDArray[np.int64]
+) -> Sequence[int] | Sequence[None]:
+    """Return a seed for each prompt of ``rows``; none at temperature 0.
+
+    It is a pure function of the study's seed and the prompt's key: the answer does not depend on what else is in the
+    batch. 31 bits: some samplers take no more.
+    """
+    if not spec.temperature:
+        return [None] * len(rows)
+    bits = draw_bits("sampling", spec.seed, *as_numbers(questions.prompts[rows]))
+    seeds: list[int] = (bits >> np.uint64(33)).tolist()
+    return seeds
 
 
 def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu: bool) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +24,32 @@ DAY = "26 Jul 2024"
 #: Placeholder for a message while the text around it is looked up; no template trims or alters it.
 _MARK = "[[message-{}]]"
 #: Texts per call of the tokenizer: bounds the memory that its intermediate objects take.
-_BLOCK = 8_192
+BLOCK = 8_192
+#: Blocks that are made ahead: a study of the papers' size whole while its weights load, of a larger one a part, so that
+#: memory does not grow with it.
+AHEAD = 32
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Ahead(Generic[R]):
+    """The results of ``work`` on ``items`` in order, made by one thread from now on, at most ``most`` ahead."""
+
+    def __init__(self, work: Callable[[T], R], items: Iterable[T], most: int = AHEAD) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._submitted = (self._pool.submit(work, item) for item in items)
+        self._waiting: deque[Future[R]] = deque(islice(self._submitted, most))
+
+    def __iter__(self) -> Iterator[R]:
+        while self._waiting:
+            result = self._waiting.popleft().result()
+            self._waiting.extend(islice(self._submitted, 1))
+            yield result
+
+    def stop(self) -> None:
+        """Give up what is not begun."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Tokeniser:
@@ -79,9 +107,9 @@ class Tokeniser:
         """Return the token ids of every text of ``texts``."""
         literal = self._wrapper != "chat_template"
         tokens: list[Ids] = []
-        for first in range(0, len(texts), _BLOCK):
+        for first in range(0, len(texts), BLOCK):
             block = self.tokenizer(
-                list(texts[first : first + _BLOCK]),
+                list(texts[first : first + BLOCK]),
                 add_special_tokens=literal,
                 return_attention_mask=False,
                 return_token_type_ids=False,

@@ -1,0 +1,93 @@
+"""No page has what axe-core calls a violation: at three widths, light, dark and printed; none scrolls sideways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cinorms.gate import files as gate_files
+from cinorms.gate.verdicts import Gate
+from cinorms.published.releases import load_release
+from cinorms.replication import comparison, sentences
+from cinorms.report import page as report_page
+from cinorms.report import people_page
+
+from ..study_folder import COMMAND, make_results
+from ..unit.gate.conftest import write_study
+from ..unit.gate.test_files import gate, places
+from ..unit.replication.test_comparison import release_file, three
+from ..unit.report.test_people_page import FACTS, made
+from .conftest import Window
+
+#: Fixtures of other tests, which make what the pages are made from.
+FIXTURES = (write_study, places, gate, made)
+SCRIPT = """const done = arguments[0];
+axe.run(document).then((found) => done(found.violations), (error) => done([{id: `${error}`}]));"""
+
+
+@pytest.fixture
+def pages(
+    tmp_path: Path, gate: Gate, made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
+) -> dict[str, Callable[[], str]]:
+    """Return what makes each page."""
+    cells = pd.DataFrame(
+        [["5", "It is.", "m", "x", "bad", "good", "no", ""]], columns=list(sentences.SENTENCES.about)
+    )
+    return {
+        "report": lambda: report_page.render(make_results(tmp_path), COMMAND),
+        "people": lambda: people_page.render(FACTS, *made),
+        "gate": lambda: gate_files.render(gate),
+        "replication": lambda: comparison.render(load_release(release_file(tmp_path)), three(), cells, ["m"]),
+    }
+
+
+@pytest.fixture
+def emulated(window: Window) -> Iterator[Callable[[int, str, str], None]]:
+    """Return a function that gives the window a width, a medium and a colour scheme; undone afterwards."""
+    command = window.driver.execute_cdp_cmd
+
+    def emulate(width: int, medium: str, scheme: str) -> None:
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        command("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        command("Emulation.setEmulatedMedia", {"media": medium, "features": features})
+
+    yield emulate
+    command("Emulation.clearDeviceMetricsOverride", {})
+    command("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+@pytest.mark.parametrize("name", ["report", "people", "gate", "replication"])
+def test_a_page_has_no_violation_and_does_not_scroll_sideways(
+    window: Window,
+    pages: dict[str, Callable[[], str]],
+    emulated: Callable[[int, str, str], None],
+    tmp_path: Path,
+    name: str,
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(pages[name](), encoding="utf-8")
+    if name == "report":
+        window.open(file)
+    else:
+        window.driver.get(file.as_uri())
+    for details in window.all("details"):
+        window.run("arguments[0].open = true", details)
+    window.run((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    window.driver.set_script_timeout(120)
+    for width in (1400, 800, 390):
+        for medium, scheme in (("screen", "light"), ("screen", "dark"), ("print", "light")):
+            emulated(width, medium, scheme)
+            found = [
+                f"{violation['id']}: {node['html'][:150]}: {node.get('failureSummary', '')}"
+                for violation in window.driver.execute_async_script(SCRIPT)
+                for node in violation.get("nodes", [{"html": ""}])
+            ]
+            assert not found, f"{width} px, {medium}, {scheme}:\n" + "\n".join(found[:8])
+            if medium == "screen":
+                wide = window.run("return document.documentElement.scrollWidth")
+                assert wide <= width, f"{width} px, {scheme}: the page is {wide} px wide"

@@ -1,0 +1,75 @@
+"""May I rely on it? The answer follows the tables, and what is not known is not passed over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from cinorms.report.reliance import is_asked_again, reliance
+from cinorms.report.results import StudyResults
+
+from ...study_facts import changed
+from ...study_folder import folder_of, make_results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    return make_results(tmp_path_factory.mktemp("study"), models=["model-a", "model-b"])
+
+
+def with_tables(results: StudyResults, **columns: dict[str, object]) -> StudyResults:
+    """Return the study with a table of each kind, with these columns for model-a."""
+    analyses, files = results.study.plain()["analyses"], dict(results.files["tables"])
+    for kind, values in columns.items():
+        files[kind] = folder_of(results) / f"tables/{kind}.csv"
+        pd.DataFrame({"arm": ["main"], "model": ["model-a"], **values}).to_csv(files[kind], index=False)
+        analyses[kind] = {**analyses["counts"], "kind": kind, "arms": list(results.study.arms)}
+    study = changed(results.study, analyses=analyses)
+    return replace(results, study=study, files={**results.files, "tables": files})
+
+
+def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
+    first, second = reliance(results)
+    assert (first.model, first.answer, second.answer) == ("model-a", "Not known", "Not known")
+    assert "was not computed (kind stability)" in first.text
+    assert not is_asked_again(results)
+
+
+@pytest.mark.parametrize(
+    ("stable", "answer", "words"),
+    [
+        (0.8, "Mostly", "80% of its norms (80 of 100) would be the same"),
+        (0.79, "In part", "79% of its norms (79 of 100)"),
+        (0.2, "In part", "20% of its norms (20 of 100)"),
+        (0.19, "Hardly", "19% of its norms (19 of 100)"),
+    ],
+)
+def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
+    results: StudyResults, stable: float, answer: str, words: str
+) -> None:
+    tables = with_tables(results, stability={"share_stable": stable, "norms": 100})
+    first, second = reliance(tables)
+    assert first.answer == answer
+    assert words in first.text
+    assert second.answer == "Not known"
+
+
+@pytest.mark.parametrize(("verdict", "answer"), [("one_answer", "No"), ("depends_few", "Mostly")])
+def test_answers_that_ignore_the_flow_are_no_norms_about_it(
+    results: StudyResults, verdict: str, answer: str
+) -> None:
+    tables = with_tables(
+        results, flow_dependence={"verdict": verdict}, stability={"share_stable": 1.0, "norms": 100}
+    )
+    first = reliance(tables)[0]
+    assert first.answer == answer
+    assert ("would be the same" in first.text) == (answer != "No")
+
+
+def test_what_a_second_asking_changes_is_said_if_there_was_one(results: StudyResults) -> None:
+    tables = with_tables(results, repeatability={"answers_differ": 0.021})
+    assert "Asked the same again, 2.1% of its answers were another level." in reliance(tables)[0].text
+    assert is_asked_again(tables)
+    assert not is_asked_again(with_tables(results, repeatability={"answers_differ": float("nan")}))
