@@ -12,6 +12,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import usual
 from cinorms.core.labels import model_labels
+from cinorms.core.scales import spoken_of
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
 #: The kind of table that is drawn, and the bins of the distribution of mean answers.
-TABLE, BINS = "people_positions", 25
+TABLE, BINS = "people_positions", 20
 PERSON = "#9db4c8"
 
 
@@ -67,34 +68,39 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     models = shown[shown["person"].isna()]
     models = models.assign(who=theme.in_order(model_labels(zip(models["arm"], models["model"], strict=True))))
     names = list(models["who"].cat.categories)
-    plot = _strictness(people, models) if levels is None else _cloud(people, models, levels)
+    says = spoken_of(entry.scales.values())
+    x = f"mean answer, from 0 (the lowest option: {says.less}) to 1 (the highest: {says.more})"
+    plot = _strictness(people, models, x) if levels is None else _cloud(people, models, levels)
     plot += _looks(names)
     n = people["person"].nunique()
+    weight = "Weight: the mean answer with the level, less that with the others; 0.5 is half of the scale."
     noise = "People are shown without the noise of single answers: each by one draw of what the answers say."
     return theme.finish(
         plot,
         entry,
         shown,
         (7.0, 4.6 if levels is None else 6.4),
-        f"n = {n:,} people. Lines: 95% intervals.",
+        f"n = {n:,} people. Lines: 95% intervals.{' ' + weight if levels else ''}",
         noise,
     )
 
 
-def _strictness(people: pd.DataFrame, models: pd.DataFrame) -> ggplot:
+def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> ggplot:
     """Return the distribution of people's mean answers, with a line for each model."""
     import plotnine as p9
 
-    top = float(np.histogram(people["value"], BINS)[0].max())
+    # A draw can be a little beyond the ends of the line.
+    people = people.assign(value=people["value"].clip(0, 1))
+    edges = np.linspace(0, 1, BINS + 1)
+    top = float(np.histogram(people["value"], edges)[0].max())
     rows = models.assign(y=-top * 0.06 * (1 + models["who"].cat.codes.to_numpy()))
     return (
         p9.ggplot()
-        + p9.geom_histogram(p9.aes("value"), people, bins=BINS, fill=PERSON, color="white")
+        + p9.geom_histogram(p9.aes("value"), people, breaks=list(edges), fill=PERSON, color="white")
         + p9.geom_segment(p9.aes("conf_low", "y", xend="conf_high", yend="y", color="who"), rows, size=1.2)
         + p9.geom_point(p9.aes("value", "y", color="who", shape="who"), rows, size=3.5)
-        + p9.labs(
-            x="mean answer: 0 the lowest option throughout (strict), 1 the highest (lenient)", y="people"
-        )
+        + p9.scale_x_continuous(breaks=[0, 0.25, 0.5, 0.75, 1])
+        + p9.labs(x=title, y="people")
     )
 
 
@@ -121,14 +127,12 @@ def _cloud(people: pd.DataFrame, models: pd.DataFrame, levels: Sequence[str]) ->
             p9.aes("value_x", "conf_low_y", xend="value_x", yend="conf_high_y", color="who"), marks, size=1
         )
         + p9.geom_point(p9.aes("value_x", "value_y", color="who", shape="who"), marks, size=4)
-        + p9.labs(x=_axis(x), y=_axis(y))
+        + p9.labs(x=_axis(x, 5.0), y=_axis(y, 3.5))
     )
 
 
-def _axis(level: str) -> str:
-    return theme.wrap(
-        f"weight of ‘{level}’ (mean answer with it, less that with the others)", 5.5, theme.TEXT_SIZE
-    )
+def _axis(level: str, inches: float) -> str:
+    return theme.wrap(f"weight of ‘{level}’", inches, theme.TEXT_SIZE)
 
 
 def _looks(names: Sequence[str]) -> list[Any]:
