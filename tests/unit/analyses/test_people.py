@@ -95,6 +95,18 @@ def test_people_s_norms_are_estimated_for_every_flow():
     assert (slices["n_effective"] > 0).all()
 
 
+def test_factors_predict_people_beside_the_model(monkeypatch):
+    rated = ratings(7)
+    dolls = rated["flow"].isin(VIGNETTES.loc[VIGNETTES["sender"] == "doll", "flow"]) & rated["level"].notna()
+    rated["level"] = rated["level"].mask(dolls & (rated["variant"] != "0_0"), -2)
+    monkeypatch.setattr(f"{__name__}.ratings", lambda seed: rated)
+    with_factors = compare("people_estimates", people=["people-arm"], factors=["sender", "recipient"])
+    alone = compare("people_estimates", people=["people-arm"])
+    assert set(with_factors["status"]) == {"ok"}
+    # That people mind dolls is in no answer of the models.
+    assert (with_factors["explained"] > alone["explained"] + 0.2).all()
+
+
 def test_a_plan_names_the_raters_needed_for_an_error():
     table = run("survey_plan", raters=[20, 40], per_rater=[10], error=0.1)
     assert set(table["target"]) == {"flow", "overall", "level", "group"}

@@ -66,6 +66,23 @@ class SliceOptions(Sliced, PeopleOptions):
     )
 
 
+class EstimateOptions(PeopleOptions):
+    """Options of people's mean for every flow."""
+
+    factors: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset that predict people's means beside the model's answers, each level for "
+        "itself. Default: none.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors."""
+        super().check(place)
+        for arm in self.arms:
+            known = place.study.factors_of(arm).factors
+            place.check_names("factors", self.factors or (), known, f"factor of arm {arm!r}")
+
+
 class SurveyOptions(OfArms):
     """Options of a plan of a survey, from the ratings of another one."""
 
@@ -197,12 +214,15 @@ def people_flows(
 
 
 def people_estimates(
-    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+    selected: Sequence[Selected], entry: Entry[EstimateOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return people's mean for every flow, rated or not; see `KINDS` for the columns."""
-    parts = []
+    parts, factors = [], list(entry.options.factors or ())
     for who, model, people in _with_people(selected, entry, vignettes, prompts):
-        table = estimate_flows(people.at(model.flows), model.sample.means[:, None]).assign(flow=model.flows)
+        stated = vignettes[model.arm].set_index("flow").loc[model.flows, factors].astype(str)
+        levels = pd.get_dummies(stated, drop_first=True, dtype=np.float64) if factors else stated
+        predictors = np.column_stack([model.sample.means, levels.to_numpy(dtype=np.float64)])
+        table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
 
