@@ -176,7 +176,7 @@ def positions(fit: Crowd, people: CrowdAnswers, model: CrowdAnswers | None, seed
         return pd.concat(parts, ignore_index=True).assign(conf_low=np.nan, conf_high=np.nan)
     value, drawn, _ = _model_values(fit, people, model, seed)
     low, high = np.quantile(drawn @ weigh.T, INTERVAL, axis=0)
-    return names.assign(person=pd.NA, value=weigh @ value, conf_low=low, conf_high=high)
+    return names.assign(person=np.full(len(names), np.nan), value=weigh @ value, conf_low=low, conf_high=high)
 
 
 def _nearest(
