@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.wordings import flow_intervals, template_numbers
+from cinorms.stats.wordings import flow_intervals, held_share, level_counts, template_numbers
 
 from ...scales import ACCEPTABILITY
 from .made import ANSWERS, PROMPTS, SMALL, USUAL, VIGNETTES, norms_of, run
@@ -32,3 +33,12 @@ def test_targets_and_orders_are_the_ones_that_the_entry_states() -> None:
     assert run("budget_needed", SMALL)["target_se"].unique().tolist() == [0.1, 0.2, 0.3]
     assert run("budget_needed", SMALL, target_se=[1])["target_se"].unique().tolist() == [1]
     assert run("budget_needed", SMALL, orders=[2])["orders"].unique().tolist() == [2]
+
+
+def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template() -> None:
+    row = run("stability", SMALL).iloc[0]
+    assert row["share_norms"] == row["norms"] / row["flows"]
+    counts = level_counts(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
+    whole = held_share(counts, USUAL)[0]
+    assert whole.value == row["share_norms"]
+    np.testing.assert_equal((row["norms_low"], row["norms_high"]), (whole.low, whole.high))

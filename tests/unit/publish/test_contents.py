@@ -12,12 +12,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cinorms.core.errors import DataError
+from cinorms.norms.assessment import level_matrix
 from cinorms.publish import contents
 from cinorms.publish.contents import Item, Member, insist_on_nothing_personal, join_tables, without_places
 from cinorms.publish.crate import crate
@@ -28,9 +30,11 @@ from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
 from cinorms.report.description import facts_of
 from cinorms.run.study_file import ROOT
+from cinorms.stats.wordings import held_share, level_counts, template_numbers
 from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
 from cinorms.study.load import load_study, read_layers
 
+from ...scales import ACCEPTABILITY
 from ...studies import PROJECT, Build
 from ...study_facts import facts
 
@@ -309,9 +313,37 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
     interval = results["mean_level"]["uncertainty"]["confidence_interval"]
     assert interval["lower"] < 0.5 < interval["upper"]
     assert results["norms_held"]["score"] == 0.5
+    assert results["norms_held"]["uncertainty"] == {"num_samples": 2}  # two templates have no halves
     assert results["valid_answers"]["score"] == 1.0
     assert made["model_info"]["id"] == "org/m"
     assert model_id("m", facts(ModelFacts, family="f", source="/data/m")) == "f/m"
+
+
+def test_shares_of_a_record_have_intervals_over_templates() -> None:
+    rng = np.random.default_rng(1)
+    rows = [(f, f"{t}_0", int(rng.integers(-1, 2)), "ok") for f in range(20) for t in range(5)]
+    answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
+    answers.loc[3, ["level", "status"]] = [pd.NA, "refusal"]
+    prompts = pd.DataFrame({"variant": [f"{t}_0" for t in range(5)], "template_no": range(5)})
+    study = facts(
+        StudyFacts, arms={"main": facts(ArmFacts)}, models={"m": facts(ModelFacts, family="f")}, t_maj=0.5
+    )
+
+    def shares(part: pd.DataFrame) -> dict[str, dict[str, Any]]:
+        status = np.where(np.arange(20) < 8, "kept", "tie")
+        norms = pd.DataFrame({"arm": "main", "model": "m", "status": status})
+        ((_, made),) = records_of(ABOUT, study, [("main", "m", part, prompts)], norms)
+        found = {one["evaluation_name"].rpartition("/")[2]: one for one in made["evaluation_results"]}
+        return {name: one["score_details"]["uncertainty"] for name, one in found.items()}
+
+    counts = level_counts(level_matrix(answers), template_numbers(prompts), ACCEPTABILITY)
+    held = held_share(counts, study.thresholds("m"))[0]
+    record = shares(answers)
+    assert record["norms_held"]["confidence_interval"]["lower"] == held.low
+    assert record["norms_held"]["standard_error"]["value"] == held.std_err > 0
+    assert record["valid_answers"]["confidence_interval"]["lower"] < 0.99
+    # A flow that was not asked in every template is no sample of the same ones.
+    assert set(shares(answers.iloc[1:])["norms_held"]) == {"num_samples"}
 
 
 def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_study: Build) -> None:

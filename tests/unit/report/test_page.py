@@ -20,8 +20,10 @@ from scipy.stats import norm
 from cinorms.core import tables
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.core.templates import policy
+from cinorms.norms.assessment import level_matrix
+from cinorms.report import findings as report_findings
 from cinorms.report import method
-from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, encode, tally
+from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, counts_by_template, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
@@ -196,6 +198,56 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path: Path) -> None:
     nothing = replace(one, norms=empty, codes=codes)
     assert not {"acceptance", "certainty"} & {finding.name for finding in findings(nothing)}
     assert "have no norm" in discarded(nothing).text
+
+
+def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
+    results: StudyResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "wordings:" not in " ".join(
+        finding.text for finding in findings(results)
+    )  # three templates: no halves
+    for module in (wordings, report_findings):
+        monkeypatch.setattr(module, "FEWEST_HALVED", 3)
+    said = {finding.name: finding.text for finding in findings(results)}
+    shares = {model: results.held_share("main", model)[0] for model in MODELS}
+    last = min(shares, key=lambda model: shares[model].value)
+    assert (
+        f"{last} holds a norm on the fewest flows, {share(shares[last].value, 1)} (95% interval over wordings: "
+        in said["certainty"]
+    )
+    counts = [results.counts("main", model) for model in MODELS]
+    own = np.mean(
+        [
+            wordings.own_disagreement(x, results.study.thresholds(model), 3, (-1, -1, 0, 1, 1))
+            for model, x in zip(MODELS, counts, strict=True)
+            if x is not None
+        ],
+        axis=0,
+    )
+    text = f"their norms differ on {share(own[0], 1)} of the flows and are on opposite sides on {share(own[1], 1)}"
+    assert text in said["disagreement"]
+    card = make_card(results, last)
+    assert card["arms"][0]["held_share_between"] == [round(x, 4) for x in shares[last][2:]]
+    assert (
+        f"The model holds a norm on {share(shares[last].value, 1)} (95% interval over wordings"
+        in card_markdown(card)
+    )
+
+
+def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
+    results: StudyResults,
+) -> None:
+    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
+    templates = wordings.template_numbers(results.prompts["main"])
+    counts = wordings.level_counts(level_matrix(answers), templates, ACCEPTABILITY)
+    np.testing.assert_array_equal(results.counts("main", "model-a"), counts)
+    codes = results.codes["main", "model-a"]
+    assert (
+        counts_by_template(
+            encode(answers.iloc[1:], results.prompts["main"], codes.scale), results.prompts["main"]
+        )
+        is None
+    )
 
 
 def test_the_delta_comes_from_the_table_of_the_study(results: StudyResults) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from cinorms.answers.read import read_responses
 from cinorms.core.errors import DataError
@@ -389,3 +390,33 @@ def test_planted_traces_have_lengths_under_the_budget_and_statuses() -> None:
     assert (long["status"] == "trace_cut").sum() == (long["trace_status"] == "cut").sum() > 0
     assert long.loc[long["status"] == "trace_cut", "level"].isna().all()
     assert (long.loc[long["status"] == "trace_cut", "rule"] == "trace_cut").all()
+
+
+def test_alpha_and_halves_have_the_interval_of_leaving_out_one_template() -> None:
+    x = np.clip(np.round(planted(np.random.default_rng(3), 30, 6, 2, 1, 0.2, 0.1, 0.3)), -2, 2)
+    levels, templates = matrix(x)
+    prompts = pd.DataFrame({"variant": levels.columns, "template_no": templates.to_numpy()})
+
+    def panel(part):
+        columns = levels.columns[templates.isin(part)]
+        answers = levels[columns].rename_axis("flow").reset_index().melt("flow", None, "variant", "level")
+        answers = answers.assign(status="ok", order="01234").astype({"level": "Int8"})
+        norms = assessment.assess(answers, "strict", ACCEPTABILITY)
+        return reliability.panel(answers, norms, prompts, ACCEPTABILITY, 1).set_index("measure")
+
+    whole = panel(range(6))
+    without = np.array([panel(set(range(6)) - {t}).loc["alpha", "estimate"] for t in range(6)])
+    error = np.sqrt(5 / 6 * ((without - without.mean()) ** 2).sum())
+    row = whole.loc["alpha"]
+    assert row["estimate"] - row["conf_low"] == pytest.approx(stats.t.ppf(0.975, 5) * error)
+    assert row["conf_high"] == pytest.approx(min(row["estimate"] + stats.t.ppf(0.975, 5) * error, 1))
+    half, all_six = whole.loc["split_half"], whole.loc["spearman_brown"]
+    assert half["conf_low"] < half["estimate"] < half["conf_high"] <= 1
+    assert all_six["conf_low"] == pytest.approx(2 * half["conf_low"] / (1 + half["conf_low"]))
+    assert np.isnan(whole.loc["valid", "conf_low"])
+
+
+def test_three_templates_give_halves_no_interval() -> None:
+    half = reliability.split_half(*matrix(planted(np.random.default_rng(1), 30, 3, 1, 1, 0, 0, 1)), seed=1)
+    assert half.estimate is not None
+    assert np.isnan([half.low, half.high]).all()

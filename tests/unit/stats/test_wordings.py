@@ -9,10 +9,11 @@ from scipy import stats
 
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
+from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import crossed, matrix
+from .made import crossed, matrix, norms_of
 
 
 def missing(rng, x, way):
@@ -204,3 +205,61 @@ def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the
             again += list((level[0] == level[1])[called])
     assert len(again) > 300
     assert np.mean(again) >= 0.95
+
+
+def counts_of(x):
+    return wordings.level_counts(*matrix(x), ACCEPTABILITY)
+
+
+def test_the_share_of_norms_has_the_interval_of_halves_of_the_templates() -> None:
+    """Done slowly: each half is assessed as a study of its own, with its part of t_val."""
+    rng = np.random.default_rng(1)
+    x = np.clip(np.round(crossed(rng, 40, 5, 3)), -2, 2)
+    x[rng.random(x.shape) < 0.3] = np.nan
+    needs = Thresholds(10, 0.6, "strict")
+
+    def shares(part: np.ndarray, t_val: float) -> tuple[float, float]:
+        norms = norms_of([[None if np.isnan(v) else int(v) for v in flow.ravel()] for flow in part])
+        held = (assessment.status(norms, needs._replace(t_val=t_val)) == "kept").to_numpy()
+        return held.mean(), norms.loc[held, "share"].mean()
+
+    draws = np.random.default_rng(5)
+    orders = [draws.permutation(5) for _ in range(wordings.HALVES // 2)]
+    halves = [half for order in orders for half in (order[:2], order[2:4])]
+    halved = np.array([shares(x[:, half], 4)[0] for half in halves])
+    without = np.array([shares(np.delete(x, t, axis=1), 8)[1] for t in range(5)])
+    errors = np.sqrt([2 / 3 * halved.var(), 4 * without.var()])
+    found = wordings.held_share(counts_of(x), needs)
+    for part, whole, error in zip(found, shares(x, 10), errors, strict=True):
+        assert part.value == pytest.approx(whole)
+        assert part.std_err == pytest.approx(error)
+        assert part.low == pytest.approx(max(whole - stats.t.ppf(0.975, 4) * part.std_err, 0))
+        assert part.high == pytest.approx(min(whole + stats.t.ppf(0.975, 4) * part.std_err, 1))
+
+
+def test_a_share_of_norms_in_few_templates_has_no_interval() -> None:
+    needs = Thresholds(1, 0.5, "strict")
+    one, agree = wordings.held_share(counts_of(np.ones((4, 3, 2))), needs)
+    assert (one.value, agree.value) == (1.0, 1.0)
+    assert np.isnan([one.low, one.high, agree.low, agree.high]).all()
+    none = wordings.held_share(np.zeros((5, 4, 6)), needs)
+    assert none[0].value == 0
+    assert np.isnan(none[1].value)
+
+
+def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordings, "CUTS", 200)
+    needs, sides = Thresholds(1, 0.5, "strict"), (-1, -1, 0, 1, 1)
+    same = np.repeat(np.array([-2.0, 0, 1])[:, None, None], 6, axis=1)
+    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [0, 0]
+    # Of six templates, one answers 2 to the first flow and five -1: a half has one level, except for the other one.
+    same[0, :, 0] = -1
+    same[0, 0, 0] = 2
+    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [0, 0]
+    same[0, :3, 0] = 2  # as many of both: two halves of three that share none are always apart
+    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [1 / 3, 1 / 3]
+    same[0, :2, 0] = 1
+    same[0, 2:, 0] = 2  # two of six: the halves differ where both are in one of them, which is 2 of 5 times
+    differ, opposed = wordings.own_disagreement(counts_of(same), needs, 2, sides)
+    assert differ == pytest.approx(1 / 3 * 2 / 5, abs=0.03)
+    assert opposed == 0

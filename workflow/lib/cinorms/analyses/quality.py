@@ -114,6 +114,8 @@ KINDS = (
             "and of a flow's mean), split_half, spearman_brown, valid (share of valid answers), the share of the "
             "variance from one source, or how often the orders of a template give different levels or signs.",
             **usual("estimate"),
+            "conf_low": "Lower end of the 95% interval over templates or raters (alpha, halves, icc).",
+            "conf_high": "Upper end of that interval.",
             "n": "Flows in the estimate; for the orders, flows times templates.",
             **usual("status"),
         },

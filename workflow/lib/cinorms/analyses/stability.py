@@ -16,7 +16,14 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import budget
-from cinorms.stats.wordings import flow_intervals, template_numbers
+from cinorms.stats.wordings import (
+    FEWEST_HALVED,
+    ShareBetween,
+    flow_intervals,
+    held_share,
+    level_counts,
+    template_numbers,
+)
 
 #: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
@@ -38,13 +45,21 @@ def stability(
     one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
     """Return, per model, how many of its norms would be the same in other wordings."""
-    flows = flow_intervals(level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm])
+    levels, templates = level_matrix(one.frame), template_numbers(prompts)
+    flows = flow_intervals(levels, templates, entry.scales[one.arm])
+    whole = ShareBetween(np.nan)
+    if len(one.frame) == levels.size and len(levels):  # else the flows are no sample of the same templates
+        counts = level_counts(levels, templates, entry.scales[one.arm])
+        whole = held_share(counts, entry.thresholds[one.model])[0]
     rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
     kept = rows[rows["value"].notna()]
     judged = kept["stability"].dropna()
     row = {
         "flows": len(rows),
         "norms": len(kept),
+        "share_norms": len(kept) / len(rows) if len(rows) else np.nan,
+        "norms_low": whole.low,
+        "norms_high": whole.high,
         "mean_stability": judged.mean(),
         "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
         "mean_width": (kept["high"] - kept["low"]).mean(),
@@ -74,6 +89,10 @@ KINDS = (
             **WHO,
             "flows": "Flows that were asked.",
             "norms": "Flows that hold a norm.",
+            "share_norms": "norms / flows.",
+            "norms_low": "Lower end of the 95% interval of that share over templates, for these flows; missing "
+            f"with fewer than {FEWEST_HALVED} templates, or where a flow was not asked in all of them.",
+            "norms_high": "Upper end of that interval.",
             "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
             "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}.",
             "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",

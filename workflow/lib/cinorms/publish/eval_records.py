@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.norms.assessment import level_matrix
-from cinorms.stats.wordings import CONFIDENCE, mean_interval, template_means, template_numbers
+from cinorms.norms.assessment import grid, level_matrix
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.wordings import (
+    CONFIDENCE,
+    ShareBetween,
+    held_share,
+    level_counts,
+    mean_interval,
+    template_means,
+    template_numbers,
+)
 from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
 SCHEMA = "0.3.0"
@@ -48,7 +57,9 @@ def records_of(
                     "developer": ident.partition("/")[0],
                     "additional_details": _details(study.models[model]),
                 },
-                "evaluation_results": list(_results(evaluation, study.arms[arm], answers, prompts, rows)),
+                "evaluation_results": list(
+                    _results(evaluation, study.arms[arm], answers, prompts, rows, study.thresholds(model))
+                ),
             },
         )
 
@@ -87,6 +98,7 @@ def _results(
     answers: pd.DataFrame,
     prompts: pd.DataFrame,
     norms: pd.DataFrame,
+    thresholds: Thresholds,
 ) -> Iterator[dict[str, Any]]:
     """Yield the aggregates; the interval of the mean is over templates like these, for these flows only."""
     n_flows = len(norms)
@@ -94,23 +106,44 @@ def _results(
     if np.isfinite(cells).any():
         mean, std_err, low, high = mean_interval(cells, fixed_flows=True)
         uncertainty: dict[str, Any] = {}
-        if np.isfinite(std_err):
-            uncertainty["standard_error"] = {"value": std_err, "method": "analytic, over templates"}
-            uncertainty["confidence_interval"] = {
-                "lower": low,
-                "upper": high,
-                "confidence_level": CONFIDENCE,
-                "method": "Student's t over templates, flows fixed",
-            }
+        uncertainty |= _over_templates(std_err, low, high, "analytic")
         uncertainty["num_samples"] = n_flows
         about = f"Mean {arm.scale.measured} of the flows, in levels"
         yield _result(evaluation, arm, "mean_level", about, "levels", mean, uncertainty)
     kept, valid = (norms["status"] == "kept").mean(), (answers["status"] == "ok").mean()
-    for name, about, score, n in (
-        ("norms_held", "Share of the flows for which the model holds a norm", kept, n_flows),
-        ("valid_answers", "Share of the answers with a level", valid, len(answers)),
+    held, asked = ShareBetween(float(kept)), grid(answers, answers["status"] == "ok")
+    if len(answers) == asked.size and n_flows == len(asked):
+        counts = level_counts(level_matrix(answers), template_numbers(prompts), arm.scale.binned)
+        held = held_share(counts, thresholds)[0]
+    shares = mean_interval(template_means(asked, template_numbers(prompts)), fixed_flows=True)[1:]
+    for name, about, score, n, found, method in (
+        (
+            "norms_held",
+            "Share of the flows for which the model holds a norm",
+            kept,
+            n_flows,
+            held[1:],
+            "jackknife",
+        ),
+        ("valid_answers", "Share of the answers with a level", valid, len(answers), shares, "analytic"),
     ):
-        yield _result(evaluation, arm, name, about, "proportion", float(score), {"num_samples": int(n)})
+        uncertainty = _over_templates(*found, method) | {"num_samples": int(n)}
+        yield _result(evaluation, arm, name, about, "proportion", float(score), uncertainty)
+
+
+def _over_templates(std_err: float, low: float, high: float, method: str) -> dict[str, Any]:
+    """Return what a record states of an interval over templates; nothing where there is none."""
+    if not np.isfinite(std_err):
+        return {}
+    return {
+        "standard_error": {"value": float(std_err), "method": f"{method}, over templates"},
+        "confidence_interval": {
+            "lower": float(low),
+            "upper": float(high),
+            "confidence_level": CONFIDENCE,
+            "method": "Student's t over templates, flows fixed",
+        },
+    }
 
 
 def _result(

@@ -15,6 +15,7 @@ from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
+from cinorms.stats.arrays import Floats
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -76,6 +77,18 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> Answer
     order = codes_of(answers["order"], scale.n_shown)
     shown[row, column] = np.where(order < 0, NO_ORDER, order)
     return AnswerCodes(flows, whole, shown, scale.binned)
+
+
+def counts_by_template(codes: AnswerCodes, prompts: pd.DataFrame) -> Floats | None:
+    """Return how often each level was answered (levels x flows x templates), as `stats.wordings.level_counts` does.
+
+    None where some flow was not asked in some variant: what the flows have then is no sample of the same templates.
+    """
+    if (codes.answers == NOTHING).any():
+        return None
+    member = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
+    member = member[:, member.any(axis=0)]
+    return np.stack([(codes.answers == level) @ member for level in range(codes.n_levels)])
 
 
 def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints]:

@@ -17,6 +17,7 @@ from cinorms.norms.thresholds import grid
 from cinorms.report import words
 from cinorms.report.method import own_error_sentence
 from cinorms.report.results import StudyResults
+from cinorms.stats.wordings import ShareBetween
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -76,6 +77,7 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = norms[(status == "kept").to_numpy()]
+    share, agree = results.held_share(arm, model)
     deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
     n_kept = {}
     for under in grid(*results.study.grid, results.study.consensus):
@@ -97,13 +99,17 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "flows": len(norms),
         "dependence": _dependence(results, arm, model),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
+        # Over wordings (raters), for exactly these flows; none where there are too few of them.
+        "held_share": _rounded(share.value, 4),
+        "held_share_between": _between(share),
         "levels": {str(level): int((held == level).sum()) for level in results.scale(arm).levels},
         "by_factor": _by_factor(results, arm, held),
         "most_accepted": _extremes(results, arm, kept, best=True),
         "least_accepted": _extremes(results, arm, kept, best=False),
         # How consistent the norms are, and how many each pair of thresholds keeps.
         "sensitivity": {
-            "mean_share": _rounded(kept["share"].mean(), 4),
+            "mean_share": _rounded(agree.value, 4),
+            "mean_share_between": _between(agree),
             "unanimous": int((kept["share"] == 1).sum()),
             "norms_under_thresholds": n_kept,
         },
@@ -111,6 +117,10 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "delta": None if deltas is None else _delta(deltas.iloc[0]),
         "distances": _distances(results, arm, model),
     }
+
+
+def _between(part: ShareBetween) -> list[float | None]:
+    return [_rounded(part.low, 4), _rounded(part.high, 4)]
 
 
 def _rounded(number: Any, digits: int) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,18 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import StudyResults
-from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share
+from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
-from cinorms.stats.wordings import CONFIDENCE, FEWEST, Units, interval, spread
+from cinorms.stats.wordings import (
+    CONFIDENCE,
+    FEWEST,
+    FEWEST_HALVED,
+    ShareBetween,
+    Units,
+    interval,
+    own_disagreement,
+    spread,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -209,6 +218,7 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
         f"({share(opposed, len(both))}), what is {scale.spoken.accepted} by one model is {scale.spoken.rejected} by "
         "another."
     )
+    text += _own_disagreement(results, arm, models)
     pairs = []
     for a, b in itertools.combinations(values.columns, 2):
         gap = (values[a] - values[b]).abs().dropna()
@@ -224,17 +234,34 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
     return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, "flows")
 
 
+def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> str:
+    """Return a sentence on how much one model differs from itself, where it was asked in enough templates."""
+    every = [results.counts(arm, model) for model in models]
+    parts = [
+        own_disagreement(counts, results.study.thresholds(model), len(models), results.scale(arm).sides)
+        for model, counts in zip(models, every, strict=True)
+        if counts is not None and counts.shape[2] >= FEWEST_HALVED
+    ]
+    found = [part for part in parts if not np.isnan(part).any()]
+    if not found:
+        return ""
+    differ, opposed = np.mean(found, axis=0)
+    n = "two" if len(models) == 2 else len(models)
+    return (
+        f" One model differs from itself too. Take {n} random halves of its own templates (wordings) in place of {n} "
+        f"models: their norms differ on {share(differ, 1)} of the flows and are on opposite sides on "
+        f"{share(opposed, 1)} (mean of {counted(len(found), 'model')})."
+    )
+
+
 # --- How consistent the norms are
 
 
 def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return how many answers agree with the norms; None without a norm, which `discarded` tells."""
     title = "How consistent the norms are"
-    sure = {}
-    for model in models:
-        kept = (results.status(arm, model) == "kept").to_numpy()
-        if kept.any():
-            sure[model] = float(results.norms[arm, model].loc[kept, "share"].mean())
+    held = {model: results.held_share(arm, model) for model in models}
+    sure = {model: agree.value for model, (_, agree) in held.items() if agree.value > 0}
     if not sure:
         return None
     first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
@@ -256,8 +283,20 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of these "
         "answers would differ from its norm."
     )
+    every = results.norms[arm, last]["share"].mean()
+    text += f" Over all flows, with a norm or without, {share(1 - every, 1)} would differ from the most frequent one."
+    text += _held({model: part for model, (part, _) in held.items()}, people)
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
     return Finding("certainty", title, number, text, shown, see, "of answers agree")
+
+
+def _held(held: Mapping[str, ShareBetween], people: bool) -> str:
+    """Return a sentence on the smallest and the largest share of flows with a norm."""
+    of = {model: share_between(part.value, part.low, part.high, people) for model, part in held.items()}
+    few, many = min(held, key=lambda model: held[model].value), max(held, key=lambda model: held[model].value)
+    if few == many:
+        return f" {'People hold' if people else f'{few} holds'} a norm on {of[few]} of the flows."
+    return f" {few} holds a norm on the fewest flows, {of[few]}, and {many} on the most, {of[many]}."
 
 
 # --- Distance from expected values

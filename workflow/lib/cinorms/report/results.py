@@ -14,8 +14,9 @@ from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds
-from cinorms.report.answer_codes import AnswerCodes, encode
+from cinorms.report.answer_codes import AnswerCodes, counts_by_template, encode
+from cinorms.stats.arrays import Floats
+from cinorms.stats.wordings import ShareBetween, held_share
 from cinorms.study.facts import StudyFacts
 
 Pair = tuple[str, str]
@@ -58,9 +59,19 @@ class StudyResults:
 
     def status(self, arm: str, model: str) -> pd.Series[str]:
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
-        study = self.study
-        needed = Thresholds(study.t_val[model], study.t_maj, study.consensus)
-        return assessment.status(self.norms[arm, model], needed).astype(str)
+        return assessment.status(self.norms[arm, model], self.study.thresholds(model)).astype(str)
+
+    def counts(self, arm: str, model: str) -> Floats | None:
+        """Return how often each level was answered, by flow and template; None for an incomplete design."""
+        return counts_by_template(self.codes[arm, model], self.prompts[arm])
+
+    def held_share(self, arm: str, model: str) -> tuple[ShareBetween, ShareBetween]:
+        """Return `wordings.held_share`: how many flows hold a norm, and how many answers agree with them."""
+        counts = self.counts(arm, model)
+        if counts is not None:
+            return held_share(counts, self.study.thresholds(model))
+        norms, kept = self.norms[arm, model], (self.status(arm, model) == "kept").to_numpy()
+        return ShareBetween(float(kept.mean())), ShareBetween(float(norms.loc[kept, "share"].mean()))
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""

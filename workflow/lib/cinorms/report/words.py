@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -56,6 +57,14 @@ def share(part: float, whole: float) -> str:
     if 0 < value < 1 or 99 < value < 100:
         return "under 1%" if value < 1 else "over 99%"
     return f"{value:.0f}%"
+
+
+def share_between(value: float, low: float | None, high: float | None, people: bool = False) -> str:
+    """Return a share with its interval, where it has one."""
+    if low is None or high is None or math.isnan(low):
+        return share(value, 1)
+    over = "raters" if people else "wordings"
+    return f"{share(value, 1)} (95% interval over {over}: {share(low, 1)} to {share(high, 1)})"
 
 
 def signed(level: int) -> str:

@@ -23,14 +23,12 @@ import numpy as np
 from cinorms.norms.thresholds import Majority
 from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
-from cinorms.stats.wordings import pooled
+from cinorms.stats.wordings import MOST_GROUPS, groups, pooled
 
 Change = Literal["side", "level"]
 
 #: Draws of two halves for each template that is left out; if there are fewer ways, each of them once.
 DRAWS = 126
-#: More raters than this are put together in so many groups.
-MOST_UNITS = 15
 
 
 class NormRule(NamedTuple):
@@ -153,9 +151,6 @@ def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
 
 
 def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:
-    """Return the counts of at most `MOST_UNITS` groups of units, drawn at random."""
+    """Return the counts of at most `MOST_GROUPS` groups of units, drawn at random."""
     n = counts.shape[2]
-    if n <= MOST_UNITS:
-        return counts
-    group = rng.permutation(np.arange(n) % MOST_UNITS)
-    return np.asarray(counts @ np.eye(MOST_UNITS)[group])
+    return counts if n <= MOST_GROUPS else np.asarray(counts @ np.eye(MOST_GROUPS)[groups(n, rng)])

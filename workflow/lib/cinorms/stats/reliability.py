@@ -7,6 +7,7 @@ Formulas: docs/method/stats/trust.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,19 +19,48 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Floats, Ints, clustered, sums_by
-from cinorms.stats.wordings import FEWEST, interval, membership, template_numbers, template_sums
+from cinorms.stats.arrays import Bools, Floats, Ints, clustered, sums_by
+from cinorms.stats.wordings import (
+    FEWEST,
+    FEWEST_HALVED,
+    MOST_GROUPS,
+    groups,
+    interval,
+    jackknife,
+    level_counts,
+    look_up,
+    membership,
+    template_numbers,
+    template_sums,
+)
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
 
 
+#: Splits of the halves that are compared again without each group of templates.
+SPLITS_WITHOUT = 25
+
+
 class FlowEstimate(NamedTuple):
-    """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none."""
+    """A number with its number of flows, or, if ``status`` is not ``ok``, the reason for having none.
+
+    ``low`` and ``high`` are its 95% interval over templates (raters), missing where there are too few of them.
+    """
 
     estimate: float | None
     n_flows: int
     status: str = "ok"
+    low: float = np.nan
+    high: float = np.nan
+
+    def over(self, without: Sequence[FlowEstimate]) -> FlowEstimate:
+        """Return the estimate with its interval, from those ``without`` each group of templates (jackknife)."""
+        values = [other.estimate for other in without if other.estimate is not None]
+        if self.estimate is None or len(values) < len(without):
+            return self
+        _, low, high = jackknife(self.estimate, np.array(values))
+        return self._replace(low=float(low), high=min(float(high), 1.0))
 
 
 def alpha(norms: pd.DataFrame) -> FlowEstimate:
@@ -38,7 +68,10 @@ def alpha(norms: pd.DataFrame) -> FlowEstimate:
 
     Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
     """
-    counts = assessment.counted(norms)[0].astype(np.float64)
+    return _alpha(assessment.counted(norms)[0].astype(np.float64))
+
+
+def _alpha(counts: Floats) -> FlowEstimate:
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return FlowEstimate(None, 0, "no_flows")
@@ -89,14 +122,24 @@ def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, split
     Status: ``one_template``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
     """
     values, size = template_sums(levels.sort_index(), templates)
-    n_flows, n_templates = int(((size > 0).sum(axis=1) >= 2).sum()), size.shape[1]
-    if n_templates < 2:
+    n_templates, rng = size.shape[1], np.random.default_rng(seed)
+    first = np.zeros((splits, n_templates), dtype=bool)
+    for split in first:
+        split[rng.permutation(n_templates)[: n_templates // 2]] = True
+    whole = _agreement(values, size, first)
+    if n_templates < FEWEST_HALVED:
+        return whole
+    kept = [groups(n_templates) != group for group in range(min(n_templates, MOST_GROUPS))]
+    return whole.over([_agreement(values[:, k], size[:, k], first[:SPLITS_WITHOUT, k]) for k in kept])
+
+
+def _agreement(values: Floats, size: Floats, splits: Bools) -> FlowEstimate:
+    """Return the mean correlation of the flow means over the two parts of each split (splits x templates)."""
+    n_flows = int(((size > 0).sum(axis=1) >= 2).sum())
+    if size.shape[1] < 2:
         return FlowEstimate(None, n_flows, "one_template")
-    rng = np.random.default_rng(seed)
     found = []
-    for _ in range(splits):
-        first = np.zeros(n_templates, dtype=bool)
-        first[rng.permutation(n_templates)[: n_templates // 2]] = True
+    for first in splits:
         a, b = (divide(values[:, half].sum(axis=1), size[:, half].sum(axis=1)) for half in (first, ~first))
         both = ~np.isnan(a + b)
         if both.sum() < 3:
@@ -116,7 +159,8 @@ def spearman_brown(half: FlowEstimate) -> FlowEstimate:
         return half
     if half.estimate < 0:
         return FlowEstimate(None, half.n_flows, "negative")
-    return FlowEstimate(2 * half.estimate / (1 + half.estimate), half.n_flows)
+    stepped = [2 * r / (1 + r) if r > -1 else np.nan for r in (half.estimate, half.low, half.high)]
+    return FlowEstimate(stepped[0], half.n_flows, "ok", *stepped[1:])
 
 
 def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
@@ -335,29 +379,41 @@ def panel(
     seed: int,
     people: bool = False,
 ) -> pd.DataFrame:
-    """Return the reliability of one model as one table: measure, estimate, n (flows or cells), status.
+    """Return the reliability of one model as one table: measure, estimate, its interval, n (flows or cells), status.
 
-    Of people, it has the intraclass correlations too; a model's variants are the same for all flows.
+    Alpha, the halves and intraclass correlations have intervals over templates (jackknife). Of people, it has the
+    intraclass correlations too; a model's variants are the same for all flows.
     """
     levels = assessment.level_matrix(answers)
     templates = template_numbers(prompts)
     half = split_half(levels, templates, seed)
-    icc = dict(zip(("icc_1", "icc_k"), intraclass(levels), strict=True)) if people else {}
-    single = {"alpha": alpha(norms), **icc, "split_half": half, "spearman_brown": spearman_brown(half)}
+    counts = level_counts(levels, templates, scale)
+    group = groups(counts.shape[2])
+    kept = [group != number for number in range(group.max(initial=-1) + 1)]
+    single = {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
+    if people:
+        of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
+        without = [intraclass(levels.loc[:, of_rater != number]) for number in range(len(kept))]
+        for i, (name, icc) in enumerate(zip(("icc_1", "icc_k"), intraclass(levels), strict=True)):
+            single[name] = icc.over([pair[i] for pair in without])
+    single |= {"split_half": half, "spearman_brown": spearman_brown(half)}
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
     valid = FlowEstimate(n_valid / n_asked, len(norms)) if n_asked else FlowEstimate(None, 0, "no_flows")
-    columns = ["measure", "estimate", "n", "status"]
+    columns = ["measure", "estimate", "conf_low", "conf_high", "n", "status"]
     parts = [
         pd.DataFrame(
-            [(k, e.estimate, e.n_flows, e.status) for k, e in (single | {"valid": valid}).items()],
+            [
+                (k, e.estimate, e.low, e.high, e.n_flows, e.status)
+                for k, e in (single | {"valid": valid}).items()
+            ],
             columns=columns,
         ).astype({"estimate": np.float64}),
         shares.assign(measure="variance: " + shares["source"], estimate=shares["share"], n=len(levels)),
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]
-    return pd.concat([part[columns] for part in parts], ignore_index=True)
+    return pd.concat([part.reindex(columns=columns) for part in parts], ignore_index=True)
 
 
 def _residual_sums(cells: Floats) -> tuple[float, float, float]:

@@ -17,8 +17,9 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints, two_way
+from cinorms.norms.assessment import divide, reasons
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.arrays import Bools, Floats, Ints, two_way
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
@@ -27,6 +28,10 @@ CONFIDENCE = 0.95
 # that agree would give certainty about all others. With it, in three orders, norms called stable are the same in 95% of
 # new wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
 DISSENT = 0.75
+#: Random halves of the templates, and the templates that two halves need.
+HALVES, FEWEST_HALVED = 100, 4
+#: More templates or raters than this are left out in so many groups.
+MOST_GROUPS = 15
 
 
 def template_numbers(prompts: pd.DataFrame) -> pd.Series[Any]:
@@ -210,6 +215,109 @@ def spread(units: Units) -> tuple[Any, Any]:
     )
     squares = (units.influence**2).sum(axis=-1)
     return squares * divide(two, trace), np.maximum(divide(trace**2, trace_of_square), 1.0)
+
+
+def groups(n: int, rng: np.random.Generator | None = None) -> Ints:
+    """Return the group of each of ``n`` templates or raters: its own, or one of `MOST_GROUPS` drawn at random."""
+    if n <= MOST_GROUPS:
+        return np.arange(n)
+    return (rng or np.random.default_rng(n)).permutation(np.arange(n) % MOST_GROUPS)
+
+
+def jackknife(whole: float, without: Floats) -> tuple[float, float, float]:
+    """Return standard error and limits of an estimate from those ``without`` each unit; missing for fewer than two."""
+    n = len(without)
+    if n < FEWEST:
+        return (np.nan,) * 3
+    return interval(whole, (n - 1) / n * ((without - without.mean()) ** 2).sum(), n - 1.0)
+
+
+class ShareBetween(NamedTuple):
+    """A share with its interval over templates; the interval is missing where there are too few of them."""
+
+    value: float
+    std_err: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+
+
+class Norms(NamedTuple):
+    """The most frequent level, its share of the valid answers, and whether it is a norm."""
+
+    level: Ints
+    share: Floats
+    held: Bools
+
+
+def norms_in_halves(counts: Floats, thresholds: Thresholds, halves: int = HALVES) -> Norms:
+    """Return the norms of random halves of the templates: flows x halves.
+
+    ``counts`` are as of `level_counts`. A norm needs the half's part of ``t_val``. Halves 0 and 1, 2 and 3, ... share
+    no template. The draws depend on nothing but the number of templates.
+    """
+    n = counts.shape[2]
+    rng, chosen = np.random.default_rng(n), np.zeros((n, halves))
+    for draw in range(0, halves, 2):
+        first, second = np.split(rng.permutation(n)[: n // 2 * 2], 2)
+        chosen[first, draw] = chosen[second, draw + 1] = 1
+    return _norms(counts @ chosen, thresholds, n // 2 / n)
+
+
+def _norms(counts: Floats, thresholds: Thresholds, part: float) -> Norms:
+    size, top = counts.sum(axis=0), counts.max(axis=0)
+    tie, fewest = (counts == top).sum(axis=0) > 1, np.full(size.shape, thresholds.t_val * part)
+    held = reasons(size.astype(np.int64), top, tie, fewest, thresholds) == 0
+    return Norms(counts.argmax(axis=0), divide(top, size), held)
+
+
+def held_share(counts: Floats, thresholds: Thresholds) -> tuple[ShareBetween, ShareBetween]:
+    """Return the share of the flows that hold a norm, and the mean share of the answers that agree with these norms.
+
+    ``counts`` are as of `level_counts`; the flows are the only ones. The share of flows has the interval of the
+    delete-half jackknife over templates, as whether a flow holds a norm is no smooth function of the answers; the share
+    of answers that of leaving out one template (or one of `MOST_GROUPS` groups).
+    """
+    n = counts.shape[2]
+    whole = _norms(counts.sum(axis=2, keepdims=True), thresholds, 1.0)
+    share, agree = map(float, _shares(whole)[:, 0] if len(whole.level) else (np.nan, np.nan))
+    if n < FEWEST_HALVED or np.isnan(agree):
+        return ShareBetween(share), ShareBetween(agree)
+    halved = _shares(norms_in_halves(counts, thresholds))[0]
+    of_share = interval(share, (n // 2) / (n - n // 2) * halved.var(), n - 1.0)
+    group = groups(n)
+    kept = np.array([group != number for number in range(group.max() + 1)], dtype=np.float64).T
+    without = _norms(counts @ kept, thresholds, float(kept[:, 0].mean()))
+    of_agree = jackknife(agree, _shares(without)[1])
+    one, other = (
+        ShareBetween(value, float(error), *np.clip([low, high], 0.0, 1.0).tolist())
+        for value, (error, low, high) in ((share, of_share), (agree, of_agree))
+    )
+    return one, other
+
+
+#: Times that one model's wordings are cut into as many halves as there are models.
+CUTS = 10
+
+
+def own_disagreement(counts: Floats, thresholds: Thresholds, askings: int, sides: Sequence[int]) -> Floats:
+    """Return on which share of the flows ``askings`` of one model have other norms, and norms on opposite sides.
+
+    Each asking is a random half of its templates. Over the flows with a norm in two of them, as models are compared
+    with each other. ``counts`` are as of `level_counts`; ``sides`` has the side of each level: -1, 0, 1.
+    """
+    norms = norms_in_halves(counts, thresholds, askings * CUTS)
+    level, held = (x.reshape(len(x), CUTS, askings) for x in (norms.level, norms.held))
+    side = np.array(sides)[level]
+    compared = held.sum(axis=2) > 1
+    differ = np.where(held, level, -1).max(axis=2) > np.where(held, level, len(sides)).min(axis=2)
+    opposed = (held & (side > 0)).any(axis=2) & (held & (side < 0)).any(axis=2)
+    return divide([(x & compared).sum() for x in (differ, opposed)], compared.sum())
+
+
+def _shares(norms: Norms) -> Floats:
+    """Return, of each column, the share that holds a norm and the mean share of answers that agree with it."""
+    held = norms.held.sum(axis=0)
+    return np.array([held / len(norms.held), divide(np.where(norms.held, norms.share, 0).sum(axis=0), held)])
 
 
 def rest_variance(cells: Floats) -> float:

@@ -20,7 +20,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.scales import Scale
 from cinorms.core.schema import Number
-from cinorms.norms.thresholds import Consensus
+from cinorms.norms.thresholds import Consensus, Thresholds
 
 #: As in the file: a whole number stays one.
 Majority = Number | Literal["plurality"]
@@ -165,6 +165,10 @@ class StudyFacts(_Facts):
     def pairs(self) -> list[tuple[str, str]]:
         """Return every arm with each of its models."""
         return [(name, model) for name, arm in self.arms.items() for model in arm.models]
+
+    def thresholds(self, model: str) -> Thresholds:
+        """Return what a flow needs for a norm of the model."""
+        return Thresholds(self.t_val.get(model, 0), self.t_maj, self.consensus)
 
     def dataset_of(self, arm: str) -> DatasetFacts:
         """Return the dataset that an arm asks about."""

@@ -1,0 +1,88 @@
+"""How answers come about: processes that nobody chose to suit a method, and what stays the same in each study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: Levels of the scale, and standard deviations of the flows, the wordings, both together, and single answers.
+LEVELS = np.arange(-2, 3)
+FLOW, WORDING, BOTH, ANSWER = 1.2, 0.3, 0.3, 0.6
+
+
+def normal(rng: np.random.Generator, n: int) -> Floats:
+    return rng.normal(0, 1, n)
+
+
+def student(rng: np.random.Generator, n: int) -> Floats:
+    """Return heavy tails: Student's t with 3 degrees of freedom, of variance 1."""
+    return rng.standard_t(3, n) / np.sqrt(3)
+
+
+def skewed(rng: np.random.Generator, n: int) -> Floats:
+    """Return a gamma distribution of shape 1/2: most wordings do little, a few much, all in one direction."""
+    return (rng.gamma(0.5, 1, n) - 0.5) / np.sqrt(0.5)
+
+
+def rare(rng: np.random.Generator, n: int) -> Floats:
+    """Return wordings of which a tenth moves all answers, the rest none."""
+    return ((rng.random(n) < 0.1) - 0.1) / 0.3
+
+
+def bimodal(rng: np.random.Generator, n: int) -> Floats:
+    """Return wordings of two kinds, as many of each."""
+    return rng.choice([-1.0, 1.0], n)
+
+
+#: What wordings add to an answer: mean 0, variance 1.
+WORDINGS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    draw.__name__: draw for draw in (normal, student, skewed, rare, bimodal)
+}
+#: What is missing: nothing, a tenth at random, some wordings more than others, or by flow and answer together.
+MISSING = ("complete", "at random", "by wording", "by flow and answer")
+
+
+def latent(rng: np.random.Generator, flow: Floats, templates: int, orders: int, wording: str) -> Floats:
+    """Return flows x templates x orders before rounding: every wording moves all flows, and each flow by its own."""
+    draw, shape = WORDINGS[wording], (len(flow), templates, orders)
+    effect = WORDING * draw(rng, templates)
+    both = BOTH * draw(rng, len(flow) * templates).reshape(shape[:2])
+    return np.asarray(
+        flow[:, None, None] + effect[None, :, None] + both[:, :, None] + rng.normal(0, ANSWER, shape)
+    )
+
+
+def rounded(x: Floats) -> Floats:
+    return np.clip(np.round(x), LEVELS[0], LEVELS[-1])
+
+
+def asked(
+    rng: np.random.Generator, flow: Floats, templates: int, orders: int, wording: str, missing: str
+) -> Floats:
+    """Return the answers of one study as levels, NaN where there is none."""
+    x = rounded(latent(rng, flow, templates, orders, wording))
+    if missing == "complete":
+        return x
+    share = np.full(x.shape, 0.1)
+    if missing == "by wording":
+        share = np.broadcast_to(rng.beta(0.5, 4.5, (1, templates, 1)), x.shape)
+    elif missing == "by flow and answer":  # a model that refuses where it would reject, on half of the flows
+        share = np.where((np.arange(len(flow)) % 2 == 0)[:, None, None] & (x < 0), 0.5, 0.02)
+    return np.where(rng.random(x.shape) < share, np.nan, x)
+
+
+def random_per_prompt(
+    rng: np.random.Generator, flows: int, templates: int, orders: int, _: str = ""
+) -> Floats:
+    """Return answers that depend on the prompt's words alone, at random: the same in every order, on no flow."""
+    return np.repeat(rng.choice(LEVELS, (flows, templates, 1)).astype(float), orders, axis=2)
+
+
+def first_takers(rng: np.random.Generator, x: Floats, share: float) -> Floats:
+    """Return answers of which a ``share`` is the option that is shown first; orders are rotations of the scale."""
+    first = LEVELS[(2 * np.arange(x.shape[2])) % len(LEVELS)]
+    return np.where(rng.random(x.shape) < share, first[None, None, :], x)

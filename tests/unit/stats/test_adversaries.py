@@ -1,0 +1,48 @@
+"""A small grid of the bench of adversaries: no interval is worse than what the docs say."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[3] / "benchmarks" / "adversaries"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    import run
+
+    yield run
+    for name in ("run", "processes"):
+        sys.modules.pop(name, None)
+
+
+def test_the_worst_cell_of_an_interval_is_its_lowest(bench) -> None:
+    cells = [
+        bench.Cell("mean", "a", 0.9, 1),
+        bench.Cell("mean", "b", 0.5, 1),
+        bench.Cell("alpha", "c", 0.7, 1),
+    ]
+    assert [cell.where for cell in bench.worst(cells)] == ["b", "c"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "wording", "lowest"),
+    [
+        ("mean", "normal", 0.90),
+        ("mean", "bimodal", 0.86),
+        ("held_share", "normal", 0.90),
+        ("held_share", "skewed", 0.86),
+        ("mean_share", "bimodal", 0.88),
+        ("split_half", "rare", 0.88),
+        ("alpha", "bimodal", 0.84),
+    ],
+)
+def test_intervals_cover_what_the_docs_say(bench, name: str, wording: str, lowest: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cell = bench.coverage(name, 150, 11, wording, "by flow and answer")
+    assert cell.rate >= lowest, cell
