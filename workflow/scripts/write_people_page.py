@@ -17,6 +17,7 @@ if __name__ == "__main__":
             "kind people_flows; add them"
         )
     distances, flows = (read_tidy(path) for path in snakemake.input.tables)
-    page = render(asked, distances, flows, tables.read(snakemake.input.vignettes[0], tables.VIGNETTES))
+    vignettes = tables.read(snakemake.input.vignettes[0], tables.VIGNETTES)
+    page = render(asked, distances, flows, vignettes, [read_tidy(path) for path in snakemake.input.standing])
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(f"{len(distances):,} distances, {len(flows):,} flows compared")

@@ -31,8 +31,8 @@ FURTHER: dict[str, dict[str, Any]] = {
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}}
-#: Kinds that compare what this study has one of (a scale); their own tests have the columns.
-ELSEWHERE_ALONE = {"scale_effects"}
+#: Kinds that compare what this study has one of (a scale), or describe people; their own tests have the numbers.
+ELSEWHERE_ALONE = {"scale_effects", "people_structure", "model_among_people"}
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:

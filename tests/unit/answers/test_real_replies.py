@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from cinorms.answers.reading.normalise import fixed_wording
-from cinorms.answers.reading.rules import Reading, read_text
+from cinorms.answers.reading.rules import RULES, Reading, read_text
 
 from .tables_of_texts import ACCEPT, coded, said
 
@@ -65,3 +67,14 @@ def test_two_coders_agree() -> None:
 )
 def test_families_that_a_real_model_showed(text: str, finish: str, read: str) -> None:
     assert said(read_text(text, ACCEPT, finish)) == read
+
+
+def test_the_ledger_counts_what_each_rule_decides_now() -> None:
+    """After a change of rules: ``python benchmarks/reader/ledger.py FOLDER``, and name what changed."""
+    ledger = pd.read_csv(TABLE.parents[2] / "benchmarks" / "reader" / "ledger.csv")
+    assert set(ledger["rule"]) <= {rule.__name__ for rule in RULES}
+    kept = ledger[ledger["model"] == "SmolLM2-135M-Instruct"].set_index("rule")["n"].to_dict()
+    texts = pd.read_csv(TABLE, keep_default_na=False, dtype=str).to_dict("records")
+    words = {template: fixed_wording(template) for template in {row["template"] for row in texts}}
+    rules = [read_text(r["text"], ACCEPT, r["finish_reason"], words[r["template"]]).rule for r in texts]
+    assert Counter(rules) == kept

@@ -1,5 +1,7 @@
 """The page on people and models: what it says, and that text from data cannot become HTML."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from cinorms.analyses.people import EXPECTED
 from cinorms.report import people_page
 from cinorms.report.description import tables_of
+from cinorms.report.standing import standing_section
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 
@@ -120,3 +123,35 @@ def test_a_study_without_the_tables_has_none_to_name():
     }
     assert tables_of(analyses) == ["b", "a"]
     assert tables_of({}) == []
+
+
+def test_where_models_stand_is_said_in_words() -> None:
+    def row(
+        what: str, share: float, level: str | None = None, low: float = 0.0, high: float = 1.0
+    ) -> dict[str, Any]:
+        return {"arm": "main", "model": "m", "people": "p", "what": what, "level": level, "share": share} | {
+            "conf_low": low,
+            "conf_high": high,
+            "n_people": 494,
+            "status": "ok",
+        }
+
+    rows = [
+        row("mean", 0.16, low=0.11, high=0.22),
+        row("weight", 0.4, "told", 0.3, 0.5),
+        row("weight", 0.92, "permission", 0.9, 0.95),
+        row("distance", 0.34, low=0.27, high=0.42),
+        row("class", 0.99, "15% of people"),
+    ]
+    facts = {"factor": "principle", "people": "494 people"}
+    scale = {"more": "more acceptable", "less": "less acceptable"}
+    section = standing_section(facts, pd.DataFrame(rows), scale)
+    assert section["models"][0]["sentences"] == [
+        "answers lower (less acceptable) than 84% [78, 89] of people",
+        "gives \u2018permission\u2019 more weight than 92% [90, 95] of people",
+        "34% [27, 42] of people are nearer to the average person than it is",
+        "it is more like a class of people than like the average person: 15% of people",
+    ]
+    assert section["rows"][0] == {"level": "told", "cells": ["40% [30, 50]"]}
+    unsure = standing_section(facts, pd.DataFrame([*rows[:4], row("class", 0.6, "15% of people")]), scale)
+    assert unsure["models"][0]["sentences"][3].startswith("it cannot be told")

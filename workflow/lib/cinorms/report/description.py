@@ -157,6 +157,11 @@ def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [first[kind] for kind in ("people_distances", "people_flows") if kind in first]
 
 
+def standing_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the study's analyses of where models stand among people."""
+    return [name for name, entry in analyses.items() if entry["kind"] == "model_among_people"]
+
+
 def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
     stated = study.settings.analyses
@@ -173,6 +178,10 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         units |= {"more": scale.spoken.more, "less": scale.spoken.less}
     return {
         "study": study.name,
+        "standing": [
+            {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
+            for name in standing_of(stated)
+        ],
         "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
         "people": {
             arm: {"title": survey.title, "people": survey.people, "question": study.question(arm).text}

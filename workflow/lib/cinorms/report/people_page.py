@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from cinorms.analyses.people import EXPECTED
 from cinorms.core.labels import model_labels
 from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
+from cinorms.report.standing import standing_section
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40
@@ -64,7 +65,11 @@ class NumberLine:
 
 
 def render(
-    facts: Mapping[str, Any], distances: pd.DataFrame, flows: pd.DataFrame, vignettes: pd.DataFrame
+    facts: Mapping[str, Any],
+    distances: pd.DataFrame,
+    flows: pd.DataFrame,
+    vignettes: pd.DataFrame,
+    standing: Sequence[pd.DataFrame] = (),
 ) -> str:
     """Return the page as one HTML text that needs no network; ``facts`` are those of `people_facts`."""
     distances, flows = (
@@ -97,6 +102,10 @@ def render(
         | {EXPECTED: "the expected values of the dataset"},
         charts=[_flows_chart(name, flows, vignettes, line) for name in charted],
         people=[people[name] for name in rated],
+        standing=[
+            standing_section(stated, table, scale)
+            for stated, table in zip(facts.get("standing", ()), standing, strict=True)
+        ],
         has_expected=EXPECTED in names,
         # The three models whose mean answer is nearest to people's.
         nearest={name: part["model"].tolist() for name, part in nearest.items() if len(part)},

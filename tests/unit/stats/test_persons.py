@@ -1,0 +1,204 @@
+"""How people differ: the crossed model against a dense solution, classes, and shares of people below a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cinorms.core.errors import DataError
+from cinorms.stats import persons
+from cinorms.stats.arrays import Floats
+from cinorms.stats.classes import choose, fit_classes, held_out
+from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
+from cinorms.stats.standing import among, contrasts, structure
+
+LEVELS = ["a", "b", "c"]
+N = len(LEVELS)
+
+
+def logistic(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def drawn_people(rng: np.random.Generator, n: int) -> Floats:
+    """Return what people add to the logit at each level: two classes, strictness, and weights of their own."""
+    strict = rng.random(n)[:, None] < 0.4
+    base = np.where(strict, [[-1.5, -1.5, 1.5]], [[0.3, 0.0, 0.5]])
+    return np.asarray(base + rng.normal(0, 1.0, (n, 1)) + rng.normal(0, 0.6, (n, N)))
+
+
+class Planted:
+    """People and a model who answer yes or no to flows, and what is true of them."""
+
+    def __init__(
+        self, seed: int, people: int = 150, flows: int = 120, per_person: int = 40, wordings: int = 5
+    ) -> None:
+        self.rng = rng = np.random.default_rng(seed)
+        self.level, self.flow = np.arange(flows) % N, rng.normal(0, 0.5, flows)
+        who = np.repeat(np.arange(people), per_person)
+        asked = np.concatenate([rng.choice(flows, per_person, replace=False) for _ in range(people)])
+        self.people = self.answers(asked, who, drawn_people(rng, people)[who, self.level[asked]])
+        self.own, own = drawn_people(rng, 1)[0], rng.normal(0, 0.7, flows)
+        asked = np.tile(np.arange(flows), wordings)
+        wording = np.repeat(np.arange(wordings), flows)
+        shift = rng.normal(0, 0.3, wordings)[wording]
+        self.model = self.answers(asked, wording, self.own[self.level[asked]] + own[asked] + shift)
+
+    def answers(self, asked: np.ndarray, who: np.ndarray, logit: Floats) -> CrowdAnswers:
+        """Return a yes or no to each flow that was asked."""
+        yes = (self.rng.random(len(asked)) < logistic(logit + self.flow[asked])).astype(float)
+        return CrowdAnswers(np.arange(len(self.level)), asked, who, self.level[asked], yes, LEVELS)
+
+    def share_below(self) -> Floats:
+        """Return the true share of people below the model: in the mean, each weight, and the distance."""
+        crowd = drawn_people(self.rng, 4000)
+        of_flows = [self.flow[self.level == k] for k in range(N)]
+        everybody = np.stack([logistic(crowd[:, [k]] + of_flows[k]).mean(axis=1) for k in range(N)], axis=1)
+        noise = np.hypot(0.7, 0.3) * self.rng.standard_normal(400)
+        model = np.array([logistic(self.own[k] + of_flows[k][:, None] + noise).mean() for k in range(N)])
+        values, own = everybody @ contrasts(N).T, contrasts(N) @ model
+        far = [((x - everybody.mean(axis=0)) ** 2).mean(axis=-1) for x in (everybody, model)]
+        return np.append((values < own).mean(axis=0), (far[0] < far[1]).mean())
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return Planted(7, people=60, flows=60, per_person=30)
+
+
+@pytest.fixture(scope="module")
+def crowd(planted: Planted) -> Crowd:
+    return fit_people(planted.people)
+
+
+def test_the_posterior_equals_that_of_the_whole_matrix(planted: Planted, crowd: Crowd) -> None:
+    """Given the variances, effects are those of Henderson's equations, solved at once with flows and people."""
+    people, rest = planted.people, crowd.sd_residual**2
+    n_flows, n_people = len(people.flows), crowd.effect.shape[0]
+    z = np.zeros((len(people.y), n_flows + n_people * N))
+    z[np.arange(len(z)), people.flow] = 1
+    z[np.arange(len(z)), n_flows + people.who * N + people.level] = 1
+    prior = np.zeros((z.shape[1],) * 2)
+    prior[:n_flows, :n_flows] = np.eye(n_flows) / crowd.sd_flow**2
+    prior[n_flows:, n_flows:] = np.kron(np.eye(n_people), np.linalg.inv(crowd.covariance))
+    variance = np.linalg.inv(z.T @ z / rest + prior)
+    effect = variance @ z.T @ (people.y - crowd.mean[people.level]) / rest
+    assert np.abs(effect[n_flows:].reshape(-1, N) - crowd.effect).max() < 0.01  # EM has nearly ended
+    assert np.abs(effect[:n_flows] - crowd.flow).max() < 0.01
+    own = variance[n_flows : n_flows + N, n_flows : n_flows + N]
+    assert own == pytest.approx(crowd.posterior[0], abs=0.001)
+
+
+def test_what_was_planted_is_estimated() -> None:
+    """On a line, where the model is the one that made the answers."""
+    rng = np.random.default_rng(3)
+    people, flows = 200, 90
+    covariance = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.5]]) * 0.04
+    effect = rng.multivariate_normal(np.zeros(N), covariance, people)
+    level, flow = np.arange(flows) % N, rng.normal(0, 0.15, flows)
+    who = np.repeat(np.arange(people), 45)
+    asked = np.concatenate([rng.choice(flows, 45, replace=False) for _ in range(people)])
+    y = np.array([0.2, 0.5, 0.6])[level[asked]] + flow[asked] + effect[who, level[asked]]
+    y += rng.normal(0, 0.3, len(who))
+    found = fit_people(CrowdAnswers(np.arange(flows), asked, who, level[asked], y, LEVELS))
+    assert found.covariance == pytest.approx(covariance, abs=0.015)
+    assert (found.sd_flow, found.sd_residual) == (pytest.approx(0.15, abs=0.03), pytest.approx(0.3, abs=0.01))
+    assert found.mean == pytest.approx([0.2, 0.5, 0.6], abs=0.08)
+    # Draws spread as people do; posterior means alone too little.
+    assert found.draw(50, rng).var(axis=(0, 1)) == pytest.approx(np.diag(covariance), abs=0.015)
+
+
+def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two surveys of other flows by other people: in blocks or in one matrix, the numbers are the same."""
+    two, n = planted.people, len(planted.people.flows)
+    flows = np.arange(2 * n)
+    twice = CrowdAnswers(
+        flows,
+        np.concatenate([two.flow, two.flow + n]),
+        np.concatenate([two.who, two.who + 60]),
+        np.tile(two.level, 2),
+        np.tile(two.y, 2),
+        LEVELS,
+    )
+    apart = fit_people(twice)
+    assert apart.effect[:60] == pytest.approx(apart.effect[60:], abs=1e-9)
+    monkeypatch.setattr(persons, "_connected", lambda flow, person, n_flows, n_people: np.zeros(n_flows, int))
+    assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
+
+
+def test_structure_of_planted_people(planted: Planted, crowd: Crowd) -> None:
+    table = structure(crowd, planted.people, 3, seed=1).set_index("what")
+    assert table.loc["mean", "n_people"] == 60
+    weights = table.loc[["weight"]].set_index("level")
+    assert weights["estimate"].sum() == pytest.approx(0, abs=1e-9)
+    assert weights["estimate"].idxmax() == "c"
+    assert (weights["sd"] < weights["observed_sd"]).all()
+    assert table.loc["mean", "halves"] > 0.5
+    assert 0.5 < table.loc["mean", "reliability"] < 1
+    assert table.loc["classes", "share"].sum() == 1
+
+
+def test_too_little_to_tell(planted: Planted) -> None:
+    few = planted.people.who < 9
+    people = CrowdAnswers(
+        planted.people.flows,
+        *(x[few] for x in (planted.people.flow, planted.people.who)),
+        planted.people.level[few],
+        planted.people.y[few],
+        LEVELS,
+    )
+    with pytest.raises(DataError, match="9 people answered; at least 10"):
+        fit_people(people)
+
+
+def test_planted_classes_are_found_and_hold_on_the_other_half() -> None:
+    rng = np.random.default_rng(5)
+    profile = np.array([[0.1, 0.1, 0.9], [0.6, 0.5, 0.6], [0.05, 0.1, 0.1]])
+    own = np.repeat([0, 1, 2], [100, 60, 40])
+    counts = np.full((200, N), 12.0)
+    halves = [(rng.binomial(12, profile[own]).astype(float), counts) for _ in range(2)]
+    scores = [held_out(*halves, n, seed=1) for n in range(1, 6)]
+    assert choose(scores) == 3
+    classes = fit_classes(halves[0][0] + halves[1][0], 2 * counts, 3, seed=1)
+    assert classes.share == pytest.approx([0.5, 0.3, 0.2], abs=0.02)
+    assert classes.profile == pytest.approx(profile, abs=0.03)
+    first, second = (classes.member(*half).argmax(axis=1) for half in halves)
+    assert (first == second).mean() > 0.95
+    assert (first == own).mean() > 0.95
+
+
+def test_a_stricter_model_is_above_fewer_people(planted: Planted, crowd: Crowd) -> None:
+    model, shares = planted.model, []
+    for yes in (0.2, 0.4, 0.6):
+        y = (np.random.default_rng(1).random(len(model.y)) < yes).astype(float)
+        other = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
+        table = among(crowd, planted.people, other, 2, seed=1).set_index("what")
+        row = table.loc["mean"]
+        assert row["conf_low"] <= row["share"] <= row["conf_high"]
+        shares.append(row["share"])
+    assert shares == sorted(shares)
+    assert shares[0] < shares[2] - 0.1
+
+
+def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted: Planted, crowd: Crowd) -> None:
+    model = planted.model
+    y = np.clip(crowd.mean[model.level] + crowd.flow[model.flow], 0, 1)
+    like = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
+    table = among(crowd, planted.people, like, 2, seed=1).set_index("what")
+    assert table.loc["distance", "share"] < 0.02
+    assert table.loc["distance", "value"] < 0.05
+    assert 0.3 < table.loc["mean", "share"] < 0.7
+
+
+@pytest.mark.slow
+def test_intervals_of_shares_cover_the_true_share() -> None:
+    """In 60 planted studies with five shares each; docs/method/stats/persons.md has more of them."""
+    covered = []
+    for seed in range(60):
+        study = Planted(seed)
+        table = among(fit_people(study.people), study.people, study.model, 1, seed).iloc[: N + 2]
+        true = study.share_below()
+        covered.append((table["conf_low"].to_numpy() <= true) & (true <= table["conf_high"].to_numpy()))
+    assert 0.92 < np.mean(covered) < 0.99

@@ -1,0 +1,160 @@
+"""How people differ: a crossed linear mixed model of flows and people, with an effect of each person per level.
+
+``y = m_k + u_f + theta_pk + e`` for the answer of person p to flow f, which has level k of a factor: ``m`` are fixed,
+``u`` (flows) normal with one variance, ``theta_p`` (a number per level) normal with any covariance. Fitted by EM, with
+the exact posterior of all effects given the variances. Why linear also for yes and no: docs/method/stats/persons.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cinorms.core.errors import DataError
+from cinorms.stats.arrays import Floats, Ints
+
+#: Rounds of EM at most, and the change of the residual variance and of people's covariance at which it ends.
+ROUNDS, CLOSE = 200, 1e-3
+#: People that are needed for a covariance between levels.
+FEWEST_PEOPLE = 10
+
+
+@dataclass(frozen=True)
+class CrowdAnswers:
+    """Valid answers on a line from 0, the lowest option, to 1: codes of flow and of person (or wording), and level."""
+
+    flows: Ints
+    flow: Ints
+    who: Ints
+    level: Ints
+    y: Floats
+    levels: list[str]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The fitted model: ``mean`` per level, and of each person the posterior mean (people x levels) and covariance."""
+
+    mean: Floats
+    effect: Floats
+    posterior: Floats
+    covariance: Floats
+    flow: Floats
+    sd_flow: float
+    sd_residual: float
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return ``n`` draws of every person's mean answer at each level (n x people x levels), without clipping."""
+        root = np.linalg.cholesky(self.posterior + 1e-12 * np.eye(len(self.mean)))
+        noise = rng.standard_normal((n, *self.effect.shape))
+        return np.asarray(self.mean + self.effect + np.einsum("pij,npj->npi", root, noise))
+
+
+def fit_people(people: CrowdAnswers) -> Crowd:
+    """Fit the model.
+
+    Raises ``DataError`` where there are too few people, or nothing in which they differ.
+    """
+    flow, person, level, y = people.flow, people.who, people.level, people.y
+    n_people, n_levels, n_flows = (int(codes.max(initial=-1)) + 1 for codes in (person, level, flow))
+    if n_people < FEWEST_PEOPLE:
+        raise DataError(f"{n_people} people answered; at least {FEWEST_PEOPLE} are needed")
+    if n_levels < 2:
+        raise DataError("the flows have one level of the factor; nothing can weigh more or less")
+    if float(np.ptp(y)) == 0:
+        raise DataError("everybody gave the same answer to everything")
+    blocks = _blocks(flow, person, level, n_people, n_flows, n_levels)
+    mean = np.bincount(level, y, n_levels) / np.bincount(level, minlength=n_levels)
+    whole = float(np.var(y))
+    of_flow, rest, covariance = 0.2 * whole, 0.6 * whole, 0.2 * whole * (np.eye(n_levels) + 0.5)
+    for _ in range(ROUNDS):
+        u, effect, posterior, flows, slack = _expect(blocks, mean, y, level, of_flow, rest, covariance)
+        before = np.append(covariance, rest)
+        left = y - u[flow] - effect[person, level]
+        mean = np.bincount(level, left, n_levels) / np.bincount(level, minlength=n_levels)
+        rest = (float(((left - mean[level]) ** 2).sum()) + slack) / len(y)
+        of_flow = float((u**2 + flows).mean())
+        covariance = (np.einsum("pi,pj->ij", effect, effect) + posterior.sum(axis=0)) / n_people
+        if np.abs(np.append(covariance, rest) - before).max() < CLOSE * whole:
+            break
+    return Crowd(mean, effect, posterior, covariance, u, of_flow**0.5, rest**0.5)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Flows and people that are connected by answers: rows of the data, flows, people, and how often they meet."""
+
+    rows: Ints
+    flows: Ints
+    people: Ints
+    counts: Floats
+    of_flow: Ints
+    of_effect: Ints
+
+
+def _blocks(
+    flow: Ints, person: Ints, level: Ints, n_people: int, n_flows: int, n_levels: int
+) -> list[_Block]:
+    label = _connected(flow, person, n_flows, n_people)
+    blocks = []
+    for number in np.unique(label):
+        rows = np.flatnonzero(label[flow] == number)
+        flows, of_flow = np.unique(flow[rows], return_inverse=True)
+        people, at = np.unique(person[rows], return_inverse=True)
+        of_effect = at * n_levels + level[rows]
+        counts = np.zeros((len(flows), len(people) * n_levels))
+        np.add.at(counts, (of_flow, of_effect), 1.0)
+        blocks.append(_Block(rows, flows, people, counts, of_flow, of_effect))
+    return blocks
+
+
+def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
+    """Return for each flow which group of flows it is in that are connected by people."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = n_flows + n_people
+    graph = coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)[:n_flows]
+
+
+def _expect(
+    blocks: list[_Block],
+    mean: Floats,
+    y: Floats,
+    level: Ints,
+    of_flow: float,
+    rest: float,
+    covariance: Floats,
+) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """Return the posterior of flows and people: means, covariances of people, variances of flows, and their slack.
+
+    The slack is what the doubt about the effects adds to the sum of squared residuals. Flows are eliminated first: the
+    matrix that is inverted has a row for each person and level.
+    """
+    n_levels, prior = len(mean), np.linalg.inv(covariance + 1e-9 * np.trace(covariance) * np.eye(len(mean)))
+    n_flows = max(int(block.flows.max()) for block in blocks) + 1
+    n_people = max(int(block.people.max()) for block in blocks) + 1
+    u, doubt = np.zeros(n_flows), np.zeros(n_flows)
+    effect, posterior, slack = np.zeros((n_people, n_levels)), np.zeros((n_people, n_levels, n_levels)), 0.0
+    for block in blocks:
+        left, counts, m = y[block.rows] - mean[level[block.rows]], block.counts, len(block.people)
+        own = 1 / (counts.sum(axis=1) / rest + 1 / of_flow)
+        by_flow = np.bincount(block.of_flow, left, len(block.flows)) / rest
+        by_effect = np.bincount(block.of_effect, left, counts.shape[1]) / rest
+        shared = counts * (own / rest)[:, None]
+        matrix = np.kron(np.eye(m), prior) - counts.T @ shared / rest
+        matrix[np.diag_indices_from(matrix)] += counts.sum(axis=0) / rest
+        variance = np.linalg.inv(matrix)
+        theta = variance @ (by_effect - shared.T @ by_flow)
+        u[block.flows] = own * by_flow - shared @ theta
+        spread = shared @ variance
+        doubt[block.flows] = own + (spread * shared).sum(axis=1)
+        effect[block.people] = theta.reshape(m, n_levels)
+        cube = variance.reshape(m, n_levels, m, n_levels)
+        posterior[block.people] = cube[np.arange(m), :, np.arange(m), :]
+        # Over the answers: the variance of flow and person, and twice their covariance.
+        slack += float(counts.sum(axis=1) @ doubt[block.flows] + counts.sum(axis=0) @ np.diag(variance))
+        slack -= 2 * float((counts * spread).sum())
+    return u, effect, posterior, doubt, slack
