@@ -1,6 +1,7 @@
 """Speed of the cumulative link model beside statsmodels and R's `ordinal`, on one planted problem in one run.
 
 python benchmarks/clm.py                 6,912 rows (8 x 9 x 8 x 12 levels), 33 terms, 5 answer levels
+python benchmarks/clm.py --crossed       only an intercept for each flow and for each variant, 228,096 rows less 6%
 python benchmarks/clm.py --no-baselines  only the model itself, and the response-level model of 228,096 rows
 
 R is timed where `Rscript` with the package `ordinal` is at hand (its own clock, without starting R).
@@ -23,7 +24,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "lib"))
 
-from cinorms.stats.clm import fit_clm
+from cinorms.stats.clm import fit_clm, fit_clmm
 
 SIZES = {"sender": 8, "infotype": 9, "recipient": 8, "transmission": 12}
 FACTORS = list(SIZES)
@@ -54,6 +55,17 @@ def planted(rng: np.random.Generator, variants: int = 1) -> pd.DataFrame:
         level = np.searchsorted(CUTS, latent + 0.1 * template + 0.2 * order + noise) - 2
         answers.append(frame.assign(template=f"template {template:02d}", order=f"order {order}", level=level))
     return pd.concat(answers, ignore_index=True)
+
+
+def crossed(rng: np.random.Generator) -> pd.DataFrame:
+    """Return answers that differ between flows and between variants, some of them missing."""
+    frame = planted(rng, variants=33)
+    frame["variant"] = frame["template"] + frame["order"]
+    variant, sender = pd.factorize(frame["variant"])[0], pd.factorize(frame["sender"])[0]
+    latent = rng.normal(size=int(frame["flow"].max()) + 1)[frame["flow"]] + 0.2 * sender
+    latent += rng.normal(scale=0.5, size=33)[variant] + rng.logistic(size=len(frame)) - 0.5
+    frame["level"] = np.searchsorted(CUTS, latent) - 2
+    return frame[rng.random(len(frame)) < 0.9415]
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:
@@ -91,7 +103,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--no-baselines", action="store_true", help="leave statsmodels and R out")
+    parser.add_argument("--crossed", action="store_true", help="only the model with two crossed intercepts")
     arguments = parser.parse_args()
+    if arguments.crossed:
+        answers = crossed(np.random.default_rng(1))
+        start = time.process_time()
+        mixed = fit_clmm(answers, "level", FACTORS, ("flow", "variant"))
+        print(f"{mixed.n} answers, {mixed.sd}: {time.process_time() - start:.1f} CPU s ({mixed.status})")
+        return
     frame = planted(np.random.default_rng(2026))
     fit = fit_clm(frame, "level", FACTORS)
     own = best_of(20, lambda: fit_clm(frame, "level", FACTORS))

@@ -65,7 +65,7 @@ def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, end
     assert two.wait(900) == 0
     assert len(endpoint.asked) == 360
     twice = sum(endpoint.asked.values()) - 360
-    assert twice <= 1000  # what the first had not handed over yet
+    assert twice <= 4  # what was under way
     assert not list(tmp_path.glob("results/.journal/*/claims/*two*"))
 
 
@@ -90,7 +90,7 @@ def test_two_studies_killed_at_random_moments(tmp_path: Path, endpoint: Endpoint
     for asking in commands:
         assert subprocess.run(asking, env=environment()).returncode == 0
     assert len(endpoint.asked) == 1200
-    assert sum(endpoint.asked.values()) <= 1200 + killed * 1000
+    assert sum(endpoint.asked.values()) <= 1200 + killed * 4
     journal = Journal.at(tmp_path / "results/.journal", of, Asker("one", "main", "audited"))
     prompts = Counter(journal.read()["prompt"].to_pylist())
     assert len(prompts) == 1200

@@ -1,6 +1,7 @@
 # Before the first job, and at the end: checks, progress in the terminal, and the stop for reading paraphrases. Snakemake
 # calls these hooks in the process that was started by hand and in no job, for `make` and for plain snakemake alike;
 # --no-hooks leaves them out.
+from functools import partial
 from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
@@ -14,6 +15,7 @@ from cinorms.run.check import make_checks
 from cinorms.run.case import Case, left_to_ask, summary
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
 from cinorms.run.progress import Follower
+from cinorms.run.queue import waiting_jobs
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
@@ -73,7 +75,14 @@ def start_run():
         raise SystemExit(1)
     CREWS.join(asking, (*ASKING, *OTHERS_ASKING))
     shards = {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
-    FOLLOWERS.append(Follower(Path(VALUES.responses), shards))
+    queue = partial(waiting_jobs, STUDY.name, os.environ, Path.cwd())
+    FOLLOWERS.append(
+        Follower(
+            Path(VALUES.responses),
+            shards,
+            queue=queue if INSIDE.is_on_slurm else None,
+        )
+    )
     FOLLOWERS[-1].start()
 
 

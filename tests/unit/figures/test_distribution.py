@@ -157,8 +157,8 @@ def test_a_status_that_nobody_knows_is_an_error() -> None:
 
 
 def test_the_entry_decides_title_and_size() -> None:
-    drawn = draw([Selected("main", "a", PLAIN)], entry(title="A title", width=5, height=3))
-    assert (drawn.width, drawn.height) == (5, 3)
+    drawn = draw([Selected("main", "a", PLAIN)], entry(title="A title", width=10, height=3))
+    assert (drawn.width, drawn.height, drawn.zoom) == (10, 3, 1)
     assert drawn.plot.labels.title == "A title"
 
 
@@ -170,7 +170,7 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        drawn = draw([Selected("main", "a", MIXED)], entry(mark=PLANTED_MARK, width=4, height=2.5))
+        drawn = draw([Selected("main", "a", MIXED)], entry(mark=PLANTED_MARK, width=9, height=2.5))
         paths = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
         theme.save(drawn, *paths)
         assert sorted(p.name for p in folder.iterdir()) == ["fig.pdf", "fig.png", "fig.svg", "fig.txt"]

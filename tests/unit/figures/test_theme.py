@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 from fontTools.ttLib import TTFont
 from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_identity
 
+from cinorms.core.errors import ConfigError
 from cinorms.figures import theme
 
 INKS = ["#000000", "#222222", "#000000", "#444444"]
@@ -74,3 +78,39 @@ def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(
     for font in fonts:
         assert "glyf" in font
         assert not {"GDEF", "GPOS", "GSUB"} & set(font.keys())
+
+
+def small_entry(width: float | None) -> Any:
+    """Return an entry with a width and no other option."""
+    return SimpleNamespace(name="held", mark="", options=SimpleNamespace(width=width, height=None, title="T"))
+
+
+def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(theme, "DPI", 60)
+    words = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+    sizes = {}
+    for width in (None, 6.0):
+        plot = ggplot(words, aes("x", "y")) + geom_text(label="word")
+        drawn = theme.finish(plot, small_entry(width), words, (8.0, 4.0), "Two words.")
+        files = [tmp_path / f"{width}.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+        theme.save(drawn, *files)
+        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", files[0].read_bytes())
+        svg = re.search(r'<svg height="([\d.]+)pt"|height="([\d.]+)pt"', files[2].read_text(encoding="utf-8"))
+        assert box
+        assert svg
+        sizes[width] = (
+            [float(side) for side in box.groups()],
+            struct.unpack(">II", files[1].read_bytes()[16:24]),
+            float(svg[1] or svg[2]),
+        )
+    assert sizes == {
+        None: ([576.0, 288.0], (480, 240), 288.0),
+        6.0: ([432.0, 216.0], (360, 180), 216.0),
+    }
+
+
+def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least() -> None:
+    assert theme._zoom(small_entry(4.5), 8.0) == 0.5625
+    assert theme._zoom(small_entry(9.0), 8.0) == 1
+    with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 4\.5\. "):
+        theme._zoom(small_entry(3.33), 8.0)

@@ -297,7 +297,7 @@ def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = Questions.of(spec(), FLOWS, VARIANTS).prompts
-    monkeypatch.setattr(journal_files, "_is_free", lambda handle: False)
+    monkeypatch.setattr(journal_files, "is_free", lambda handle: False)
     (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
     assert journal_files.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
 

@@ -21,6 +21,8 @@ from cinorms.inference import job_state
 from cinorms.inference.job_state import FOLDER, AskingState
 from cinorms.run import status
 from cinorms.run.case import left_to_ask, summary, variants_of
+from cinorms.run.progress import Follower
+from cinorms.run.queue import Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.study.study import Study
@@ -204,9 +206,45 @@ def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
     path.write_text(json.dumps(asdict(AskingState("main", "m", "2-of-2", **stated, **here))))
     found = row(study, now)
-    assert (found.state, found.answered, found.left) == ("running", N // 2 + 16, N // 2 - 16)
-    assert (found.time, found.usd, found.note) == ("20 s", 9.0, "busy, next attempt in 8 s")
+    assert (found.state, found.answered, found.left) == ("running", N // 2, N // 2)
+    assert (found.time, found.usd, found.note) == ("22 s", 9.0, "busy, next attempt in 8 s")
     assert row(study, now + 1000).state == "stopped"
+
+
+def test_what_waits_in_the_queue_is_not_called_stopped(study: Study) -> None:
+    answer(study, "1-of-2")
+    assert row(study).state == "stopped"
+    held = Queued("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
+    (found,) = rows_of(study, time.time(), {name_of("main", "m", "2-of-2"): held})
+    assert (found.state, found.note) == (held.state, held.note)
+    (found,) = rows_of(study, time.time(), {name_of("main", "other", "2-of-2"): held})
+    assert found.state == "stopped"
+
+
+def test_while_a_run_lives_nobody_is_told_to_run_again(study: Study) -> None:
+    answer(study, "1-of-2")
+    follower = Follower(Path("results/s/responses"), {})
+    assert row(study).state == "stopped"
+    follower.start()
+    assert (row(study).state, row(study).note) == ("waiting", "the run that is under way asks the rest")
+    follower.stop()
+    assert row(study).state == "stopped"
+
+
+def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(
+    study: Study, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = Path("bin/squeue")
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent.resolve()}:{os.environ['PATH']}")
+    assert status.main(["--configfile", str(PROJECT / "config/demo-small.yaml")]) == 0
+    out = capsys.readouterr().out
+    assert "squeue fails (slurm_load_jobs error: Unable to contact slurm controller)" in out
+    assert " missing" in out
 
 
 @pytest.mark.parametrize(

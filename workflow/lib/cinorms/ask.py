@@ -183,11 +183,11 @@ def ask_rows(engine: Engine, replies: CollectedReplies, rows: npt.NDArray[np.int
     not_wanted[rows] = False
     while len(todo := questions.missing(replies.answered | not_wanted)):
         if journal is None:
-            engine.ask(questions, todo, replies.keep)
+            engine.ask(questions, todo, replies)
             return
         with journal.claims.claim(questions.prompts[todo]) as own:
             if own.any():
-                engine.ask(questions, todo[own], replies.keep)
+                engine.ask(questions, todo[own], replies)
         if own.all():
             return
         # Until no other job asks any of the rest: what it was told is then in the journal.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.stats.clm import fit_clm, fit_clmm
+from cinorms.stats.clm import fit_clm, fit_clmm, mixed
 from cinorms.stats.clm.mixed import Intercepts
 
 from ....shared_ratings import confaide, needs_ratings
@@ -31,6 +33,24 @@ def test_equals_r_clmm(data: pd.DataFrame, groups: tuple[str, ...]) -> None:
     assert_is_rs(fit, expected, 1e-4 * len(groups))
     assert fit.n_clusters["flow"] == 60
     assert fit.aic == pytest.approx(2 * (len(expected) - 1) - 2 * fit.log_likelihood)
+
+
+def test_a_crossed_model_takes_few_evaluations(data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 214,659 answers each evaluation takes a tenth of a second; here it once took 49, now 25."""
+    calls = {"evaluate": 0, "row_derivatives": 0}
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(Intercepts, "evaluate", counted("evaluate", Intercepts.evaluate))
+    monkeypatch.setattr(mixed, "row_derivatives", counted("row_derivatives", mixed.row_derivatives))
+    assert fit_clmm(data, "level", FACTORS, ("flow", "variant")).status == "ok"
+    assert calls["evaluate"] < 35
+    assert calls["row_derivatives"] < 110
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])

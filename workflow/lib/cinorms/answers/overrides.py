@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -177,8 +177,21 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
     found["status"] = np.asarray(status.categories, dtype=object)[found["status"]]
     found["rule"] = np.asarray(rule.categories, dtype=object)[found["rule"]]
     found["sha256"] = [text_hash(t) for t in found["text"]]
-    found = found.sort_values(["count", "text", "rule", "level"], ascending=[False, True, True, True])
-    return found[REVIEW_COLUMNS].reset_index(drop=True)
+    return _most_frequent_first(found)
+
+
+def merge_reviews(reviews: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the review tables of several ranges of flows as one."""
+    if len(reviews) == 1:
+        return reviews[0]
+    same = [name for name in REVIEW_COLUMNS if name != "count"]
+    counts = pd.concat(reviews).groupby(same, dropna=False, sort=False)["count"].sum()
+    return _most_frequent_first(counts.reset_index())
+
+
+def _most_frequent_first(found: pd.DataFrame) -> pd.DataFrame:
+    by = ["count", "text", "rule", "level"]
+    return found.sort_values(by, ascending=[False, True, True, True])[REVIEW_COLUMNS].reset_index(drop=True)
 
 
 def write_review(frame: pd.DataFrame, path: str | Path) -> None:

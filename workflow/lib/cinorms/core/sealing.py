@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -26,12 +27,16 @@ _BEFORE = b"\x18" + bytes([len(_KEY)]) + _KEY.encode() + b"\x18" + bytes([len(_B
 _MARK = {b"cinorms_sealed": b"sha256"}
 
 
-def seal(table: pa.Table) -> bytes:
-    """Return ``table`` as a Parquet file with its digest; the same table always gives the same bytes."""
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **_MARK})
+def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
+    """Return ``table``, and below it ``further`` ones with its columns, as a Parquet file with its digest.
+
+    The same tables always give the same bytes. Of ``further`` there is one in memory at a time.
+    """
+    schema = table.schema.with_metadata({**(table.schema.metadata or {}), **_MARK})
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, table.schema, compression="zstd", version="2.6") as writer:
-        writer.write_table(table)
+    with pq.ParquetWriter(sink, schema, compression="zstd", version="2.6") as writer:
+        for part in chain([table], further):
+            writer.write_table(part.replace_schema_metadata(schema.metadata))
         writer.add_key_value_metadata({_KEY: _BLANK.decode()})
     data: bytes = sink.getvalue().to_pybytes()
     place = data.rfind(_BEFORE) + len(_BEFORE)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
-from cinorms.core.logs import SHORTEST_KEY, redact
+from cinorms.core.logs import SHORTEST_KEY, anonymous, redact
 from cinorms.core.version import __version__
 from cinorms.exchange.received import STATED, Received
 from cinorms.exchange.registry import Format
@@ -69,8 +69,9 @@ def import_responses(
     """Read ``files`` and match their responses to what ``spec`` asks.
 
     ``converted`` is what the format's converter made of the files. ``origin`` is where the user states that the
-    responses are from. ``secrets`` are redacted as in replies to this project's own requests. Raises ``DataError``
-    with file and line for what cannot be read.
+    responses are from. ``secrets`` are redacted as in replies to this project's own requests, and so is what looks like
+    a key or names a home folder: a log from elsewhere may hold another person's. Raises ``DataError`` with file and
+    line for what cannot be read.
     """
     (way,) = ways_of([spec], vignettes, variants)
     # What files state of how their responses were collected is counted on the way.
@@ -122,15 +123,20 @@ def import_responses(
 
 
 def _redacted(response: Received, keys: Sequence[str]) -> Received:
-    """Return a response with a mark in place of every key, in every text of it that a file will hold."""
-    if not keys:
-        return response
+    """Return a response with marks in place of keys and home folders, in every text of it that a file will hold."""
+
+    def clean(text: str) -> str:
+        return anonymous(redact(text, keys))
+
     texts: dict[str, Any] = {
-        name: redact(text, keys)
+        name: clean(text)
         for name in ("file", "text", "finish_reason", "sha256")
         if isinstance(text := getattr(response, name), str)
     }
-    stated = {name: redact(x, keys) if isinstance(x, str) else x for name, x in response.stated.items()}
+    stated = {
+        name: clean(str(value)) if isinstance(value, str | list | dict) else value
+        for name, value in response.stated.items()
+    }
     return replace(response, stated=stated, **texts)
 
 

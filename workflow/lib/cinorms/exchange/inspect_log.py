@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import stat
+import struct
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 #: Inspect's reasons to stop, in the words of the table of responses; others stay as they are.
 REASONS = {"max_tokens": "length", "model_length": "length", "content_filter": "error"}
+
+#: Bytes that a log may have, unpacked: Inspect reads all of it into memory.
+MOST_BYTES = 2**31
+#: Bytes that are unpacked at once.
+PIECE = 2**20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with part.open("w", encoding="utf-8") as lines:
         for log in given.logs:
             try:
+                if problem := problem_of(Path(log)):
+                    return _refuse(f"{log}: {problem}")
                 for line in lines_of(log):
                     lines.write(json.dumps(line) + "\n")
             except ImportError as error:
@@ -38,6 +50,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _refuse(f"{log}: inspect_ai cannot read it ({type(error).__name__}: {error})")
     part.replace(given.out)
     return 0
+
+
+def problem_of(log: Path) -> str | None:
+    """Return why a log is not to be read; None where nothing speaks against it.
+
+    An archive (.eval) is unpacked to see how large it is: what it states of that may be wrong. Nothing is kept.
+    """
+    if not zipfile.is_zipfile(log):
+        return None if log.stat().st_size <= MOST_BYTES else f"has more than {MOST_BYTES:,} bytes"
+    left = MOST_BYTES
+    with zipfile.ZipFile(log) as archive, log.open("rb") as file:
+        for member in archive.infolist():
+            if member.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", member.filename):
+                return f"has a file {member.filename!r} that is outside it"
+            if stat.S_ISLNK(member.external_attr >> 16):
+                return f"has a link, {member.filename!r}"
+            size = _unpacked(file, member, left)
+            if size > left or member.file_size > left:
+                return f"has more than {MOST_BYTES:,} bytes, unpacked"
+            if size != member.file_size:
+                return f"states {member.file_size:,} bytes for {member.filename!r}, which has {size:,}"
+            left -= size
+    return None
+
+
+def _unpacked(file: IO[bytes], member: zipfile.ZipInfo, most: int) -> int:
+    """Return how many bytes a member of an archive has once it is unpacked, or a number above ``most``."""
+    if member.compress_type != zipfile.ZIP_DEFLATED:
+        return member.file_size if member.compress_type != zipfile.ZIP_STORED else member.compress_size
+    file.seek(member.header_offset + 26)
+    lengths = file.read(4)
+    file.seek(sum(struct.unpack("<HH", lengths)), 1)
+    unpacking, size, left = zlib.decompressobj(-zlib.MAX_WBITS), 0, member.compress_size
+    while (
+        size <= most
+        and not unpacking.eof
+        and (packed := unpacking.unconsumed_tail or file.read(min(PIECE, left)))
+    ):
+        left -= 0 if unpacking.unconsumed_tail else len(packed)
+        size += len(unpacking.decompress(packed, PIECE))
+    return size
 
 
 def lines_of(log: str) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.errors import DataError
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
 from cinorms.core.labels import model_labels
 from cinorms.core.scales import Scale
@@ -26,6 +26,7 @@ from cinorms.entries.options import OfArms, Options
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
+    from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
     from plotnine import ggplot, theme
 
@@ -71,7 +72,7 @@ FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.
 LINE = 1.25
 #: Dots per inch of a PNG.
-DPI = 200
+DPI = 300
 #: Letters in a line of a caption's file.
 CAPTION_WIDTH = 100
 #: Sizes of paper in inches, and the margin that a figure keeps round itself.
@@ -79,6 +80,8 @@ A3 = (11.7, 16.5)
 MARGIN = 0.25
 #: Sizes of text in points.
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
+#: Points of the smallest note in a figure that is made smaller: less cannot be read in print.
+LEAST_SIZE = 4.5
 
 #: What the data of every figure end with.
 ENDING = {
@@ -92,7 +95,10 @@ class FigureOptions(Options):
 
     title: str = Field("", description="Title above the figure.")
     width: LeftOut[Number] = Field(
-        None, ge=2, le=40, description="Width in inches; default: as wide as needed."
+        None,
+        ge=2,
+        le=40,
+        description="Width in inches; default: as wide as needed. Below that, everything in the figure is smaller.",
     )
     height: LeftOut[Number] = Field(
         None, ge=2, le=60, description="Height in inches; default: as high as needed."
@@ -132,6 +138,8 @@ class Drawn:
     data: pd.DataFrame
     nothing: str = ""
     further: tuple[ggplot, ...] = ()
+    #: Size in print over the size at which it is laid out.
+    zoom: float = 1.0
 
 
 def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
@@ -297,11 +305,14 @@ def finish(
     """Return the figure with its title and caption; ``under`` appears under it, ``more`` in the caption only.
 
     Both end with the mark of planted respondents where there is one; the caption also states which flows were selected.
-    ``data`` are the values shown. ``size`` in inches is used where the entry states no ``width`` or ``height``.
+    ``data`` are the values shown. ``size`` in inches is what the figure needs, used where the entry states no ``width``
+    or ``height``; with less width it is laid out at that size and made smaller.
     """
     import plotnine as p9
 
-    width, height = entry.options.width or size[0], entry.options.height or size[1]
+    zoom = _zoom(entry, size[0])
+    width = (entry.options.width or size[0]) / zoom
+    height = entry.options.height / zoom if entry.options.height else size[1]
     inside = width - 2 * MARGIN
     title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
     caption = wrap("\n".join(filter(None, (under, entry.mark))), inside, NOTE_SIZE)
@@ -310,7 +321,20 @@ def finish(
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
     caption = "\n".join(filter(None, (under, *more, selected, entry.mark)))
-    return Drawn(plot, width, height, caption, data)
+    return Drawn(plot, width, height, caption, data, zoom=zoom)
+
+
+def _zoom(entry: Entry[FigureOptions], needed: float) -> float:
+    """Return how much smaller than laid out a figure is in print. Raises ``ConfigError`` where it could not be read."""
+    zoom = min(1.0, (entry.options.width or needed) / needed)
+    if zoom * NOTE_SIZE < LEAST_SIZE:
+        least = np.ceil(100 * needed * LEAST_SIZE / NOTE_SIZE) / 100
+        raise ConfigError(
+            f"figures.{entry.name}.width: {entry.options.width:g} inches would make this figure's small text "
+            f"{zoom * NOTE_SIZE:.1f} points high; allowed: at least {least:g}. Fewer models or levels (models, select) "
+            "make it narrower"
+        )
+    return zoom
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
@@ -375,8 +399,11 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
-            first.savefig(part, format=kind, dpi=DPI, metadata=facts)
+            first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts)
+            if kind == "svg" and drawn.zoom < 1:
+                _resize_svg(Path(part), drawn.zoom)
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
+        _resize_pages(document, drawn.zoom)
         document.savefig(first)
         plt.close(first)
         for page in drawn.further:
@@ -386,6 +413,33 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _resize_svg(path: Path, zoom: float) -> None:
+    """Give a drawing another size; what is in it is in the units of its ``viewBox``."""
+    text = path.read_text(encoding="utf-8")
+    head, tag, rest = text.partition("<svg ")
+    opening, end, inside = rest.partition(">")
+    sized = re.sub(
+        r'\b(width|height)="([\d.]+)pt"', lambda size: f'{size[1]}="{float(size[2]) * zoom:g}pt"', opening
+    )
+    path.write_text(head + tag + sized + end + inside, encoding="utf-8")
+
+
+def _resize_pages(document: PdfPages, zoom: float) -> None:
+    """Let every page that a PDF gets from now on be smaller, with all that is on it."""
+    from matplotlib.backends.backend_pdf import Op
+
+    # Matplotlib has no public way to transform a page.
+    file: Any = document._ensure_file()
+    begin = file.newPage
+
+    def begin_smaller(width: float, height: float) -> None:
+        begin(width * zoom, height * zoom)
+        file.output(zoom, 0, 0, zoom, 0, 0, Op.concat_matrix)
+
+    if zoom < 1:
+        file.newPage = begin_smaller
 
 
 def _figure(drawn: Drawn, page: ggplot) -> Figure:

@@ -5,10 +5,9 @@ Also what is complete: whether a file of responses has every question of its job
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -25,8 +24,9 @@ from cinorms.core import tables
 from cinorms.core.errors import CinormsError, DataError, EngineError
 from cinorms.core.tables import RESPONSES
 from cinorms.inference import job_state
-from cinorms.inference.journal import PART, Journal
+from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import traces_of
+from cinorms.inference.parts import PART, part_of
 from cinorms.inference.questions import KEY_BYTES, Questions, as_column
 from cinorms.inference.spec import Spec, reasons
 from cinorms.inference.until_decided import is_possible, rounds_of, rows_of, rule_of
@@ -37,8 +37,6 @@ QUESTIONS = "questions_sha256"
 COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
 #: Those that the responses of a model that reasons have in addition.
 TRACE_COLUMNS = ("n_trace_tokens", "trace_status")
-#: Raised for a value that does not have the type of its column.
-_NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class CollectedReplies:
@@ -73,39 +71,20 @@ class CollectedReplies:
 
         A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
         """
-        try:
-            part = self._part(chunk)
-        except _NOT_STORABLE:
-            rows = []
-            for number in range(len(chunk)):
-                row = chunk.iloc[[number]]
-                try:
-                    rows.append(self._part(row))
-                except _NOT_STORABLE:
-                    digest = hashlib.sha256(repr(row.to_dict("records")).encode("utf-8", "backslashreplace"))
-                    error = f"a reply that the journal cannot hold (sha256 {digest.hexdigest()})"
-                    lost = pd.DataFrame({"at": row["at"], "finish_reason": "error", "error": error})
-                    rows.append(self._part(lost))
-            part = pa.concat_tables(rows).unify_dictionaries()
-        self._add(part, chunk["at"].to_numpy(dtype=np.int64))
+        at = chunk["at"].to_numpy(dtype=np.int64)
+        keys = self.questions.prompts[at] if self.journal else np.zeros(len(at), dtype=f"V{KEY_BYTES}")
+        part = part_of(chunk, keys)
+        self._add(part, at)
         job_state.current().at_least(self.n_answered)
         if self.journal:
             self.journal.keep(part, traces_of(part, chunk))
 
-    def _part(self, chunk: pd.DataFrame) -> pa.Table:
-        at = chunk["at"].to_numpy(dtype=np.int64)
-        keys = self.questions.prompts[at] if self.journal else np.zeros(len(at), dtype=f"V{KEY_BYTES}")
-        columns = [as_column(keys)]
-        for field in list(PART)[1:]:
-            if field.name not in chunk:
-                columns.append(pa.nulls(len(chunk), field.type))  # the engine reports nothing
-            elif isinstance((column := chunk[field.name]).dtype, pd.CategoricalDtype):
-                columns.append(pa.array(column.array).cast(field.type))
-            elif pa.types.is_dictionary(field.type):
-                columns.append(pa.array(column, pa.string(), from_pandas=True).dictionary_encode())
-            else:
-                columns.append(pa.array(column, field.type, from_pandas=True))
-        return pa.Table.from_arrays(columns, schema=PART)
+    __call__ = keep
+
+    def log(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write replies that are still to be kept into the journal's log; each has what a row of a chunk has."""
+        if self.journal:
+            self.journal.log.add([bytes(self.questions.prompts[row["at"]]) for row in rows], rows)
 
     def _add(self, part: pa.Table, at: npt.NDArray[np.int64]) -> None:
         self._tables.append(part)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: The package whose modules and folders are engines.
 ENGINES = "cinorms.inference.engines"
-#: The longest time that an answered prompt waits to be handed over, and so the most that a killed job loses.
+#: The longest time that an answered prompt waits to be handed over; until then it is in the journal's log alone.
 SECONDS = 20.0
 #: Mean length of a trace as a share of the budget, where the rates of the registry state none.
 # ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
@@ -45,6 +45,13 @@ T = TypeVar("T")
 #: Takes a finished chunk: a frame with ``at`` (row of ``Questions.grid``), ``text``, ``finish_reason`` and
 #: any other column of ``journal.PART``. Raises ``JournalError`` where it cannot be kept.
 Keep = Callable[[pd.DataFrame], None]
+#: Writes replies down before they are handed over, each with what a row of a chunk has.
+Log = Callable[[Sequence[Mapping[str, Any]]], None]
+
+
+def log_of(keep: Keep) -> Log | None:
+    """Return the log of the journal in which ``keep`` keeps chunks, if any."""
+    return getattr(keep, "log", None)
 
 
 class Engine(Protocol):
@@ -65,21 +72,30 @@ class Engine(Protocol):
 class Handover(Generic[T]):
     """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long.
 
-    That is soon where the model or endpoint is slow, and many at once where it is fast.
+    That is soon where the model or endpoint is slow, and many at once where it is fast. Until then they are written to
+    ``log``, every ``log_every`` seconds.
     """
 
     def __init__(
-        self, keep: Callable[[list[T]], None], most: int, clock: Callable[[], float] = time.monotonic
+        self,
+        keep: Callable[[list[T]], None],
+        most: int,
+        clock: Callable[[], float] = time.monotonic,
+        log: Callable[[list[T]], None] | None = None,
+        log_every: float = 0.0,
     ) -> None:
         self._keep, self._most, self._clock = keep, most, clock
+        self._log, self._log_every = log, log_every
         self._waiting: list[T] = []
-        self._since = 0.0
+        self._since = self._logged_at = 0.0
+        self._n_logged = 0
 
     def add(self, finished: T) -> None:
         """Take a finished item."""
         if not self._waiting:
             self._since = self._clock()
         self._waiting.append(finished)
+        self._write_down()
         if len(self._waiting) >= self._most:
             self.flush()
 
@@ -87,6 +103,14 @@ class Handover(Generic[T]):
         """Hand over everything if the oldest item has waited long enough."""
         if self._waiting and self._clock() - self._since >= SECONDS:
             self.flush()
+        else:
+            self._write_down()
+
+    def _write_down(self) -> None:
+        now = self._clock()
+        if self._log and self._waiting and now - self._logged_at >= self._log_every:
+            self._log(self._waiting[self._n_logged :])
+            self._n_logged, self._logged_at = len(self._waiting), now
 
     def flush(self) -> None:
         """Hand over everything; what could not be kept is handed over again."""
@@ -95,9 +119,9 @@ class Handover(Generic[T]):
         try:
             self._keep(self._waiting)
         except LastChunkKept:
-            self._waiting = []
+            self._waiting, self._n_logged = [], 0
             raise
-        self._waiting = []
+        self._waiting, self._n_logged = [], 0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
     results/.journal/{model}.{key}/settings.json   the format, which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
                                    traces/*.parquet the traces of the part of the same name (``write_traces``)
+                                   arriving/*.log  replies that are no part yet (``reply_log``)
                                    runs/*.json     one record per job: versions, device, start, end
                                    damaged/        parts that did not pass their checksum
                                    locks/          one file per study, arm and model, locked by its jobs
@@ -57,13 +58,16 @@ from cinorms.inference.journal_files import (
     LastChunkKept,
     digest_of,
     explained,
+    is_free,
     known_sum,
     parts_in,
     records_in,
+    traces_of,
     whole_parts,
     write_traces,
 )
-from cinorms.inference.questions import KEY_BYTES
+from cinorms.inference.parts import PART, part_of
+from cinorms.inference.reply_log import ReplyLog, logs_in, read_log
 from cinorms.inference.spec import Spec, reasons
 
 #: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.
@@ -92,29 +96,6 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
-
-_WORD = pa.dictionary(pa.int32(), pa.string())
-#: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
-PART = pa.schema(
-    [
-        pa.field("prompt", pa.binary(KEY_BYTES), nullable=False),
-        ("text", _WORD),
-        ("finish_reason", _WORD),
-        ("n_prompt_tokens", pa.int32()),
-        ("n_output_tokens", pa.int32()),
-        ("p_options", pa.list_(pa.float32())),
-        ("error", _WORD),  # why there is no text
-        ("reply_id", pa.string()),
-        ("created", pa.int64()),  # seconds since 1970, by the endpoint's clock
-        ("answered_by", _WORD),  # the model that the endpoint says answered
-        ("fingerprint", _WORD),
-        ("usd", pa.float64()),
-        ("n_trace_tokens", pa.int32()),
-        # none: there is no trace; whole: the model ended it; cut: the budget, or the limit of the request, cut it
-        # short; unclosed: the model ended its turn in it. Missing where the engine does not say.
-        ("trace_status", _WORD),
-    ]
-)
 
 #: What ``settings.json`` states of how a journal is laid out; only such journals are read and written. It is not in the
 #: key, so that a version with another format finds a journal and refuses it before it asks what that holds.
@@ -154,6 +135,10 @@ class Journal:
     #: Settings in which the other journals of this model differ from this one.
     others: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        #: The replies of this job that are no part yet.
+        self.log = ReplyLog(self.folder, self._mark)
+
     @classmethod
     def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
         """Return the journal of ``spec`` in ``root``, there or not.
@@ -192,7 +177,14 @@ class Journal:
         settings, root = sample_settings(self.spec), self.folder.parent
         text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in ("parts", "runs", "locks", "claims", *(["traces"] if reasons(self.spec) else [])):
+            for name in (
+                "parts",
+                "arriving",
+                "runs",
+                "locks",
+                "claims",
+                *(["traces"] if reasons(self.spec) else []),
+            ):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
         if self.is_empty:  # nothing is kept here yet: is a setting new?
@@ -206,29 +198,34 @@ class Journal:
         A part that does not pass its checksum goes to ``damaged/`` (unless nothing is to ``mend``): what it held is
         asked again. What another asker could not get an answer to is left out: its trouble may be over.
         """
+        # First what is arriving: it may become a part meanwhile.
+        arriving = [
+            (path.name, part_of(*read_log(path))) for path in logs_in(self.folder) if path != self.log.path
+        ]
         tables = [PART.empty_table()]
         for path, data in whole_parts(self.folder, mend):
             table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-            own = path.name.split(".")[1].startswith(self.asker.mark)
-            tables.append(table if own else table.filter(pc.is_null(table["error"])))
+            tables.append(self._of_use(path.name, table))
+        tables += [self._of_use(name, table) for name, table in arriving]
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def _of_use(self, name: str, table: pa.Table) -> pa.Table:
+        own = name.split(".")[1].startswith(self.asker.mark)
+        return table if own else table.filter(pc.is_null(table["error"]))
 
     def keep(self, part: pa.Table, traces: pa.Table | None = None) -> None:
         """Write a finished chunk, whole or not at all; its ``traces`` before it, in a file of their own.
 
+        What of it is in the log of this job ends there.
+
         Raises ``JournalError`` where it cannot be written. Where the disk is full, the chunk goes into the
         space that was kept free for it, without its traces, and the error says so.
         """
-        buffer = pa.BufferOutputStream()
-        pq.write_table(part.select(PART.names).cast(PART), buffer, compression="zstd")
-        data = buffer.getvalue().to_pybytes()
-        name = f"{time.time_ns():020d}.{self._mark}.{part.num_rows}.{digest_of(data)}.parquet"
-        path = self.folder / "parts" / name
+        data = _as_bytes(part)
+        beginning = self.log.name or f"{time.time_ns():020d}.{self._mark}"
+        path = self.folder / "parts" / f"{beginning}.{part.num_rows}.{digest_of(data)}.parquet"
         try:
-            with explained(path.parent):
-                if traces is not None and len(traces):
-                    write_traces(self.folder, name, traces, self._mark)
-                write_whole(path, data, self._mark)
+            self._write(path, data, traces)
         except JournalError as error:
             full = isinstance(error.__cause__, OSError) and error.__cause__.errno in FULL
             if not full or not self._spare.exists():
@@ -236,8 +233,30 @@ class Journal:
             self._spare.unlink()
             with explained(path.parent):
                 write_whole(path, data, self._mark)
+            self.log.end()
             without = ", without its traces" if traces is not None and len(traces) else ""
             raise LastChunkKept(f"{error}. The last chunk was still kept{without}.") from error.__cause__
+        self.log.end()
+
+    def _write(self, path: Path, data: bytes, traces: pa.Table | None) -> None:
+        with explained(path.parent):
+            if traces is not None and len(traces):
+                write_traces(self.folder, path.name, traces, self._mark)
+            write_whole(path, data, self._mark)
+
+    def _settle(self) -> None:
+        """Make parts of the logs of jobs that were killed."""
+        for log in logs_in(self.folder):
+            with suppress(FileNotFoundError), log.open("r+b") as handle:
+                if not is_free(handle, otherwise=log.stem.split(".")[1] == self._mark):
+                    continue
+                chunk, keys = read_log(log)
+                if len(chunk):
+                    part = part_of(chunk, keys)
+                    data = _as_bytes(part)
+                    name = f"{log.stem}.{part.num_rows}.{digest_of(data)}.parquet"
+                    self._write(self.folder / "parts" / name, data, traces_of(part, chunk))
+                log.unlink(missing_ok=True)
 
     @contextmanager
     def hold(self, places: Sequence[tuple[int, int]], patience: float = PATIENCE) -> Iterator[None]:
@@ -277,6 +296,7 @@ class Journal:
                 for folder in ("parts", "traces"):
                     for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
                         left.unlink(missing_ok=True)
+                self._settle()
                 with self._spare.open("wb") as spare:
                     try:
                         os.posix_fallocate(spare.fileno(), 0, SPARE_BYTES)
@@ -287,6 +307,7 @@ class Journal:
             try:
                 yield
             finally:
+                self.log.close()
                 self._spare.unlink(missing_ok=True)
 
     @property
@@ -312,7 +333,7 @@ class Journal:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever kept in it."""
-        return not parts_in(self.folder / "parts")
+        return not parts_in(self.folder / "parts") and not logs_in(self.folder)
 
     def usd(self) -> float | None:
         """Return what the replies cost that the asker's jobs have kept; None where no price is known."""
@@ -322,6 +343,9 @@ class Journal:
                 # A part without prices, or one that cannot be read, has no amount.
                 with suppress(OSError, KeyError, pa.ArrowException):
                     amounts.append(pc.sum(pq.read_table(path, columns=["usd"])["usd"]).as_py())
+        for path in logs_in(self.folder):
+            if path.name.split(".")[1].startswith(f"{self.asker.mark}-"):
+                amounts.append(pc.sum(part_of(*read_log(path))["usd"]).as_py())
         return cast("float | None", known_sum(amounts))
 
     # --- Run records
@@ -374,6 +398,13 @@ def _lock(handle: IO[bytes], places: Sequence[tuple[int, int]]) -> bool:
             fcntl.lockf(handle, fcntl.LOCK_UN)
             return False
     return True
+
+
+def _as_bytes(part: pa.Table) -> bytes:
+    buffer = pa.BufferOutputStream()
+    pq.write_table(part.select(PART.names).cast(PART), buffer, compression="zstd")
+    data: bytes = buffer.getvalue().to_pybytes()
+    return data
 
 
 def _name_of(spec: Spec) -> str:

@@ -192,7 +192,7 @@ class Claims:
                 continue
             # A file that is gone, or that nobody holds, is of a job that has ended.
             with suppress(OSError), path.open("r+b") as handle:
-                claimed = b"" if _is_free(handle) else handle.read()
+                claimed = b"" if is_free(handle) else handle.read()
                 whole = len(claimed) // KEY_BYTES * KEY_BYTES  # its job may be writing it
                 values = np.frombuffer(claimed[:whole], dtype=f"V{KEY_BYTES}")
                 is_in: pa.BooleanArray = pc.is_in(column, value_set=as_column(values))
@@ -200,11 +200,12 @@ class Claims:
         return claimed_by_others
 
 
-def _is_free(handle: IO[bytes]) -> bool:
+def is_free(handle: IO[bytes], otherwise: bool = True) -> bool:
+    """Lock a file and tell whether nobody else had; ``otherwise`` where the file system has no locks."""
     try:
         fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in (errno.EAGAIN, errno.EACCES)
+        return otherwise and error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
 
 

@@ -59,6 +59,11 @@ SECTIONS = (
         "How far are the norms from what a survey, a law or a policy expects?",
     ),
     Section(
+        "acts",
+        "What models say and what they do",
+        "Do models, as agents, share what they call unacceptable to share, and withhold what a task needs?",
+    ),
+    Section(
         "calibration",
         "Calibration",
         "How much of the known norms does the study recover from planted (simulated) respondents?",

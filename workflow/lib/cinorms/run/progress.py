@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from cinorms.inference.job_state import AskingState, read_state
+from cinorms.core.errors import EngineError
+from cinorms.inference.job_state import FOLDER, AskingState, JobState, read_state
+from cinorms.run.queue import Queued, name_of
 
 #: Seconds between two reads of the jobs' files.
 PERIOD = 2.0
@@ -19,6 +24,10 @@ PAUSES = (15.0, 60.0)
 
 #: Seconds between two lines about a problem or its end.
 GAP = 4.0
+#: Seconds between two looks at the queue.
+QUEUE_PERIOD = 60.0
+#: What the state of a run itself is called.
+RUN = "run"
 #: A failed attempt gets a line if the next one is at least this many seconds away.
 WORTH = 1.0
 
@@ -29,7 +38,8 @@ Shards = Mapping[tuple[str, str], Sequence[str]]
 class Follower:
     """Reports progress from its own thread: now and then a line for each model and arm.
 
-    A line comes at once where something goes wrong or is well again.
+    A line comes at once where something goes wrong or is well again, and where a job waits in the ``queue`` for
+    somebody to help it. While it follows, ``is_under_way`` holds.
     """
 
     def __init__(
@@ -38,16 +48,24 @@ class Follower:
         shards: Shards,
         say: Callable[[str], None] | None = None,
         pause: float | None = None,
+        queue: Callable[[], Mapping[str, Queued]] | None = None,
     ) -> None:
         self._responses, self._shards = responses, shards
         self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
         self._pause = pause if pause is not None else PAUSES[not sys.stderr.isatty()]
         self._last: dict[tuple[str, str], tuple[float, str]] = {}
+        self._queue, self._looked, self._helped = queue, 0.0, set[str]()
+        path = _run_file(responses)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        mine = AskingState("", "", "", started=time.time(), host=platform.node(), process=os.getpid())
+        self._run = JobState(mine, path)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def start(self) -> None:
         """Begin to follow."""
+        self._run.write()
         self._thread.start()
 
     def stop(self) -> None:
@@ -55,6 +73,7 @@ class Follower:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(timeout=PERIOD)
+            self._run.end("done")
 
     def look(self, now: float) -> None:
         """Print the lines that are due."""
@@ -64,6 +83,17 @@ class Follower:
             # A job of an earlier run may still be asking: it is followed too.
             if alive:
                 self._say_of(pair, alive, len(shards), now)
+        if self._queue and now - self._looked >= QUEUE_PERIOD:
+            self._looked = now
+            with suppress(EngineError):  # SLURM is asked again in a minute
+                self._say_who_waits(self._queue())
+
+    def _say_who_waits(self, queue: Mapping[str, Queued]) -> None:
+        for pair, shards in self._shards.items():
+            for job in (queue.get(name_of(*pair, shard)) for shard in shards):
+                if job and job.needs_help and job.note not in self._helped:
+                    self._helped.add(job.note)
+                    self._say(f"{time.strftime('%H:%M:%S')}  {' / '.join(pair)}: {job.state}: {job.note}")
 
     def _say_of(self, pair: tuple[str, str], alive: Sequence[AskingState], n_shards: int, now: float) -> None:
         before, wrong_before = self._last.get(pair, (0.0, ""))
@@ -80,7 +110,18 @@ class Follower:
 
     def _follow(self) -> None:
         while not self._ended.wait(PERIOD):
+            self._run.write()
             self.look(time.time())
+
+
+def is_under_way(responses: Path, now: float) -> bool:
+    """Tell whether a run that asks for these responses is at work, as far as files can tell."""
+    state = read_state(responses.parent, ".", ".", RUN)
+    return state is not None and state.is_alive(now)
+
+
+def _run_file(responses: Path) -> Path:
+    return responses.parent / FOLDER / f"{RUN}.json"
 
 
 def duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ Everything is read from files next to the responses: it works in any shell that 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -19,7 +20,8 @@ from cinorms.inference.job_state import AskingState, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
 from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
-from cinorms.run.progress import dollars, duration, pace_of, progress, trouble
+from cinorms.run.progress import dollars, duration, is_under_way, pace_of, progress, trouble
+from cinorms.run.queue import Queued, name_of, waiting_jobs
 from cinorms.run.study_file import parser, read_study
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder
 from cinorms.study.study import Study
@@ -53,16 +55,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the state of the study that the arguments name."""
     given, _ = parser("status", "Show which parts of a study are done.").parse_known_args(arguments)
     study = read_study(given)
-    print(as_text(study, rows_of(study, time.time())))
+    queue, silent = {}, ""
+    try:
+        queue = waiting_jobs(study.name, os.environ, Path.cwd())
+    except EngineError as failure:
+        silent = str(failure)
+    print(as_text(study, rows_of(study, time.time(), queue), silent))
     return 0
 
 
-def rows_of(study: Study, now: float) -> list[Row]:
-    """Return one row per model and arm that is asked."""
-    return [_row(study, *pair, shards, now) for pair, shards in shards_left(study)]
+def rows_of(study: Study, now: float, queue: Mapping[str, Queued] | None = None) -> list[Row]:
+    """Return one row per model and arm that is asked; ``queue`` are the jobs that wait to ask."""
+    return [_row(study, *pair, shards, now, queue or {}) for pair, shards in shards_left(study)]
 
 
-def as_text(study: Study, rows: Sequence[Row]) -> str:
+def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     """Return the rows as a table for a terminal, followed by problems and the place of the results."""
     if not rows:
         return f"Study {study.name}: no model is asked; its answers come from files."
@@ -80,6 +87,7 @@ def as_text(study: Study, rows: Sequence[Row]) -> str:
     ]
     shown = _aligned([[*COLUMNS], *cells])
     notes = [f"{row.arm} / {row.model}: {row.note}" for row in rows if row.note]
+    notes += [problem] if problem else []
     counts = ", ".join(f"{number} {state}" for state, number in Counter(row.state for row in rows).items())
     usd = [row.usd for row in rows if row.usd]
     spent = f"; {dollars(sum(usd))} spent" if usd else ""
@@ -105,21 +113,30 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _row(study: Study, arm: str, model: str, shards: Mapping[str, Left] | None, now: float) -> Row:
+def _row(
+    study: Study,
+    arm: str,
+    model: str,
+    shards: Mapping[str, Left] | None,
+    now: float,
+    queue: Mapping[str, Queued],
+) -> Row:
     responses = responses_folder(study)
     states = {shard: read_state(responses, arm, model, shard) for shard in all_shards_of(study, arm, model)}
     alive = {shard: state for shard, state in states.items() if state and state.is_alive(now)}
-    # A running job has received more than is in the journal.
-    told = {shard: state.answered for shard, state in alive.items() if state.total is not None}
-    answered = sum(max(told.get(shard, 0), shards[shard].answered if shards else 0) for shard in states)
+    # What a running job has received and not journalled would be asked again: it does not count.
+    answered = sum(shard.answered for shard in (shards or {}).values())
     questions = left = None
     if shards is not None:
         questions = sum(shard.questions for shard in shards.values())
-        left = sum(
-            each.left if shard not in told else min(each.left, each.questions - told[shard])
-            for shard, each in shards.items()
-        )
+        left = sum(shard.left for shard in shards.values())
     state, note = _state(study, arm, model, states, shards or {}, left, now)
+    waiting = [queue[name] for shard in states if (name := name_of(arm, model, shard)) in queue]
+    if waiting and state not in ("running", "done"):
+        first = next((job for job in waiting if job.needs_help), waiting[0])
+        state, note = first.state, first.note
+    elif state == "stopped" and is_under_way(responses, now):
+        state, note = "waiting", "the run that is under way asks the rest"
     pace = pace_of(list(alive.values()))
     kind = study.registry_entry(model).kind
     spec = asked_spec(study, arm, model, "1-of-1")

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.stats.wordings import CONFIDENCE, FEWEST, mean_interval, template_means
+from cinorms.stats.proportions import wilson
+from cinorms.stats.wordings import FEWEST, mean_interval, template_means
 
 
 class Share(NamedTuple):
@@ -84,8 +85,4 @@ def highest(known: Sequence[Share]) -> Share:
 
 
 def _wilson(share: float, n: int) -> Share:
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(share * n, n, alpha=1 - CONFIDENCE, method="wilson")
-    # At the ends rounding would leave 1e-19 instead of 0.
-    return Share(share, 0.0 if share == 0 else float(low), 1.0 if share == 1 else float(high), n)
+    return Share(share, *wilson(share, n), n)

@@ -46,6 +46,20 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> 
     assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
 
 
+def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its_own() -> None:
+    stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384, "performance_mode": "throughput"}
+    plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))
+    assert plain.identity == tuned.identity
+    tunings = [ENGINE.tuning(model.settings, None) for model in (plain, tuned)]
+    assert tunings[0] == {"gpus": 1, "max_model_len": 512}
+    assert tunings[1] == tunings[0] | {"batching": stated}
+    assert ENGINE.loads is not None
+    spec = make_spec("vllm", **plain.identity)
+    assert ENGINE.loads(spec, tunings[0]) != ENGINE.loads(spec, tunings[1])
+    assert offline.VllmEngine(spec, tunings[1])._batching == stated
+    assert offline.VllmEngine(spec, tunings[0])._batching == {}
+
+
 @pytest.mark.parametrize(("stated", "sampler"), [({"batch_invariant": True}, "0"), ({}, "outside")])
 def test_batch_invariant_mode_goes_without_flashinfers_sampler(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stated: dict[str, bool], sampler: str

@@ -148,10 +148,12 @@ def row_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, ...
     return log_p, ga, gb, ga * link.slope(at_a) - ga * ga, -ga * gb, gb * link.slope(at_b) - gb * gb
 
 
-def third_derivatives(problem: Problem, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives of aa + 2 ab + bb of each row (`row_derivatives`) in a and in b."""
+def third_derivatives(
+    problem: Problem, a: Floats, b: Floats, rows: tuple[Floats, ...]
+) -> tuple[Floats, Floats]:
+    """Return the derivatives of aa + 2 ab + bb of each row in a and in b; ``rows`` are its `row_derivatives`."""
     link = problem.link
-    _, ga, gb, haa, hab, hbb = row_derivatives(problem, a, b)
+    _, ga, gb, haa, hab, hbb = rows
     at_a, at_b = np.where(problem.upper, a, 0.0), np.where(problem.lower, b, 0.0)
     haaa = haa * link.slope(at_a) + ga * link.bend(at_a) - 2 * ga * haa
     haab = -haa * gb - ga * hab

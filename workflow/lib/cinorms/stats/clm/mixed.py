@@ -105,15 +105,15 @@ def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, 
     (large sigmas) the first units no longer fit. If that fails too, it begins again with larger sigmas.
     """
     information = evaluate(start.problem, start.parameters).information
-    # In units of the standard errors of the model without groups the surface is nearly round.
-    usual = np.append(np.sqrt(np.diag(linalg.inv(information))), [0.1] * n_groups)
-    failed = np.full((len(usual), len(usual)), np.nan)
+    # In units of the covariance of the model without groups the surface is nearly round.
+    usual = linalg.block_diag(linalg.cholesky(linalg.inv(information), lower=True), 0.1 * np.eye(n_groups))
+    failed = np.full_like(usual, np.nan)
     for sigma in STARTS:
         # Given the intercepts, all coefficients are larger than without them.
         reached = np.append(
             start.parameters * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups
         )
-        units = np.diag(usual)
+        units = usual
         for _ in range(CLIMBS):
             value, reached, gradient, hessian = _climb(mixed, reached, units)
             try:
@@ -136,12 +136,10 @@ def _climb(mixed: Intercepts, origin: Floats, units: Floats) -> tuple[float, Flo
     found = optimize.minimize(
         downhill, np.zeros(len(origin)), jac=True, method="BFGS", options={"gtol": 1e-4}
     )
-    step = 1e-3
-    columns = [
-        (downhill(found.x + e)[1] - downhill(found.x - e)[1]) / (2 * step) for e in step * np.eye(len(origin))
-    ]
-    hessian = (np.array(columns) + np.array(columns).T) / 2
-    return -float(found.fun), origin + units @ found.x, downhill(found.x)[1], hessian
+    gradient, step = downhill(found.x)[1], 1e-3
+    # One-sided: in these units the curvature changes by a thousandth of its change over a standard error.
+    columns = np.array([(downhill(found.x + e)[1] - gradient) / step for e in step * np.eye(len(origin))])
+    return -float(found.fun), origin + units @ found.x, gradient, (columns + columns.T) / 2
 
 
 # --- The marginal likelihood
@@ -224,7 +222,8 @@ class Intercepts:
             # Far from the mode a full step may overshoot; shortened, all of it points uphill still.
             short = min(1.0, 2 / size) if size > 0 else 1.0
             v, w = v + short * step_v, w + short * step_w
-            if size < 1e-10:
+            # Newton's error is about the square of its last step.
+            if size < 1e-6:
                 break
         self.v, self.w = v, w
         return v, w
@@ -239,8 +238,9 @@ class Intercepts:
         v, w = self._find_modes(a, b, sigmas)
         shift = self._shift(sigmas, v, w)
         a, b, weight = a - shift, b - shift, self.problem.w
-        log_p, ga, gb, haa, hab, hbb = (weight * d for d in row_derivatives(self.problem, a, b))
-        bend_a, bend_b = (-weight * d for d in third_derivatives(self.problem, a, b))
+        rows = row_derivatives(self.problem, a, b)
+        log_p, ga, gb, haa, hab, hbb = (weight * d for d in rows)
+        bend_a, bend_b = (-weight * d for d in third_derivatives(self.problem, a, b, rows))
         bend, push = -(haa + 2 * hab + hbb), -(ga + gb)
         blocks = self._blocks(bend, sigmas)
         value = float(log_p.sum() - (v @ v + w @ w) / 2 - blocks.log_det / 2)

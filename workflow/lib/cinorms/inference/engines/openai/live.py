@@ -16,7 +16,7 @@ import pandas as pd
 
 from cinorms.core.errors import EngineError
 from cinorms.inference import job_state
-from cinorms.inference.engine_kind import Handover, Keep
+from cinorms.inference.engine_kind import Handover, Keep, log_of
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
 from cinorms.inference.engines.openai.replies import (
@@ -104,7 +104,7 @@ class _Run:
         self.endpoint, self.limiter, self.spending = engine.endpoint, engine.limiter, engine.spending
         # As objects: pandas would look into the values, and could fail on one of them.
         self.handover: Handover[dict[str, Any]] = Handover(
-            lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk
+            lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk, log=log_of(keep)
         )
         self.refused: list[tuple[dict[str, Any], Failure]] = []
         self.some_answered = some_answered

@@ -102,6 +102,8 @@ def judge(error: Exception) -> Failure:
         sent = type(cause).__name__ not in _NEVER_SENT
         if type(cause).__name__ == "DecodingError":
             return unreadable(f"a reply that cannot be unpacked ({cause})")
+        if "Receive buffer too long" in str(cause):  # as h11 calls headers without end
+            return unreadable("a reply whose headers are too long")
         if sent and isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
             return Failure("again", "no reply in time", paid=True, overload=True, advice="down")
         return Failure("again", f"no connection ({type(cause).__name__}: {cause})", paid=sent, advice="down")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
+from math import exp
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -22,9 +23,9 @@ from cinorms.inference.spec import OFF, Spec
 Floats = npt.NDArray[np.float64]
 Ways = tuple[tuple[int, ...], ...]
 
-#: A branch that less than this much of the probability enters is not followed, which halves the work. An
-#: option loses at most this per spelling: nothing that a table shows.
-LEAST_MASS = 1e-5
+#: Branches that together have at most this much of a prompt's probability are not followed, which saves a third of
+#: the requests. All options of a prompt together lose at most this: nothing that a table shows.
+MOST_CUT = 1e-4
 #: Requests that vLLM has at once: enough to keep a GPU busy, few enough that its front end does not slow down.
 IN_FLIGHT = 4_096
 
@@ -140,7 +141,8 @@ def option_sampling(wanted: tuple[int, ...]) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    # Not prompt_logprobs: it computes every prompt again, without the prefix cache.
+    # Not prompt_logprobs: it computes every prompt again, without the prefix cache. And no request asks for `logprobs`:
+    # in a batch with stated tokens these become -inf (vllm-project/vllm #51789).
     return SamplingParams(
         temperature=0,
         max_tokens=1,
@@ -153,13 +155,16 @@ def option_sampling(wanted: tuple[int, ...]) -> Any:
 class OptionTalk:
     """The probability of each option after the prompt at row ``at``: a request for each branch of the trie.
 
-    Only branches that at least ``LEAST_MASS`` of the probability enters are followed.
+    The least likely branches are not followed, as many as have ``MOST_CUT`` of the probability together. Each branch
+    has its own part of that, so which ones are left out does not depend on which request comes back first.
     """
 
     def __init__(self, at: int, ids: Ids, trie: OptionTrie) -> None:
         self.at, self.ids = at, ids
         self._trie = trie
         self._mass: dict[tuple[int, ...], float] = {(): 1.0}
+        #: What may still be cut below each node that is followed.
+        self._may_cut: dict[tuple[int, ...], float] = {(): MOST_CUT}
         self.n_output_tokens = 0
 
     def first(self) -> TokenRequest:
@@ -170,12 +175,15 @@ class OptionTalk:
         """Take the log-probabilities of what follows the tokens ``about``; return the requests that follow."""
         self.n_output_tokens += 1
         logprobs = output.logprobs[0]
-        wanted = self._trie.following[about]
-        log_p = np.array([logprobs[token].logprob for token in wanted])
-        nodes = [(*about, token) for token in wanted]
-        self._mass |= dict(zip(nodes, (self._mass[about] * np.exp(log_p)).tolist(), strict=True))
-        following = self._trie.following
-        return [self._request(node) for node in nodes if node in following and self._mass[node] >= LEAST_MASS]
+        following, mass = self._trie.following, self._mass
+        nodes = {(*about, token): logprobs[token].logprob for token in following[about]}
+        mass |= {node: mass[about] * exp(log_p) for node, log_p in nodes.items()}
+        likely = sorted((node for node in nodes if node in following), key=mass.__getitem__, reverse=True)
+        left = self._may_cut[about]
+        while likely and mass[likely[-1]] <= left:
+            left -= mass[likely.pop()]
+        self._may_cut |= dict.fromkeys(likely, left / max(1, len(likely)))
+        return [self._request(node) for node in likely]
 
     def probabilities(self) -> npt.NDArray[np.float32]:
         """Return the probability of each option; the rest to 1 is outside them."""
@@ -185,7 +193,7 @@ class OptionTalk:
         return result.astype(np.float32)
 
     def _request(self, prefix: tuple[int, ...]) -> TokenRequest:
-        ids = np.append(self.ids, np.asarray(prefix, dtype=np.int32))
+        ids = np.concatenate((self.ids, np.array(prefix, dtype=np.int32))) if prefix else self.ids
         return TokenRequest(ids, option_sampling(self._trie.following[prefix]), prefix)
 
 

@@ -1,7 +1,7 @@
 """The declaration of checkpoints that vLLM loads: their settings, what a job needs, and whether that is here.
 
 Requests for memory and time are small, because short jobs start sooner: a retry requests more, and a job that reaches
-its time limit loses at most the last 20 seconds, as earlier replies are in the journal.
+its time limit loses at most the last 5 seconds, as earlier replies are in the journal.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ WRITTEN_PER_SECOND = 20_000.0
 LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "batch_invariant")
 
 
+#: Settings of an entry that change how fast an engine answers; left out, vLLM decides.
+BATCHING = ("max_num_seqs", "max_num_batched_tokens", "performance_mode")
+
+
 def memory_mb(settings: VllmSettings, attempt: int) -> int:
     """Return the megabytes of main memory that the ``attempt``-th job of a model asks for."""
     return round(1000 * (BASE_GB + GB_PER_BILLION * (settings.capacity or 0.0))) * attempt
@@ -82,7 +86,15 @@ def tokens_per_minute(settings: VllmSettings) -> float:
 def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
     settings = {name: spec.identity.get(name) for name in LOADED}
-    return {**settings, "seed": spec.seed, **{name: tuning[name] for name in ("gpus", "max_model_len")}}
+    names = [name for name in ("gpus", "max_model_len", "batching") if name in tuning]
+    return {**settings, "seed": spec.seed, **{name: tuning[name] for name in names}}
+
+
+def _tuning(settings: VllmSettings, job: Any) -> dict[str, Any]:
+    stated = {name: getattr(settings, name) for name in BATCHING}
+    batching = {name: value for name, value in stated.items() if value is not None}
+    tuning = {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
+    return {**tuning, "batching": batching} if batching else tuning
 
 
 def _settings() -> type[EntrySettings]:
@@ -200,7 +212,7 @@ ENGINE = EngineKind(
         {"model"}
     ),  # source and revision say which weights these are, whatever the registry calls them
     wraps=True,
-    tuning=lambda settings, job: {"gpus": settings.gpus, "max_model_len": settings.max_model_len},
+    tuning=_tuning,
     checks=lambda: (
         ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),
     ),

@@ -18,7 +18,7 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.errors import CinormsError, ConfigError
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.engine_kind import Handover, Keep
+from cinorms.inference.engine_kind import Handover, Keep, log_of
 from cinorms.inference.engines.vllm.conversations import (
     IN_FLIGHT,
     Closing,
@@ -39,6 +39,8 @@ PromptTalk = TextTalk | OptionTalk
 
 #: Most answered prompts that are handed over, and so journalled, at once.
 CHUNK = 8_192
+#: Seconds between two times that they are written to the journal's log: its words are decoded for that alone.
+LOG_EVERY = 5.0
 #: Prompts, spread over all templates, whose length is checked before the weights load.
 SAMPLE = 1_000
 #: Bytes of the key-value cache on a machine without GPU.
@@ -58,7 +60,7 @@ _LAST_REPEAT = {"repeat": 1}
 
 
 class VllmEngine:
-    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len) changes no response.
+    """Asks the checkpoint of ``spec``; ``tuning`` (gpus, max_model_len, batching) changes no response.
 
     May be asked again and again: the checkpoint stays loaded, also for other engines of this process that need it.
     """
@@ -67,6 +69,7 @@ class VllmEngine:
         self.spec = spec
         self._max_model_len = int(tuning["max_model_len"])
         self._gpus = max(1, int(tuning["gpus"]))
+        self._batching: dict[str, Any] = tuning.get("batching", {})
         self._chunk = chunk
         self._reasoning = ToldReasoning.of(spec)
         self._tokeniser: Tokeniser | None = None
@@ -155,7 +158,13 @@ class VllmEngine:
     ) -> None:
         """Have ``talks``, and ``keep`` the replies by time; ``n_known`` questions have a reply already."""
         started, state = time.monotonic(), job_state.current()
-        handover: Handover[PromptTalk] = Handover(lambda finished: keep(self._replies(finished)), self._chunk)
+        log = log_of(keep)
+        handover: Handover[PromptTalk] = Handover(
+            lambda finished: keep(self._replies(finished)),
+            self._chunk,
+            log=log and (lambda finished: log(self._rows(finished))),
+            log_every=LOG_EVERY,
+        )
         n_before = self._counts["prompts"]
         with stop_between_steps() as leave_if_told:
 
@@ -175,6 +184,15 @@ class VllmEngine:
             finally:  # also when the job must stop
                 handover.flush()
         self._facts["prompts_per_second"] = round(n_asked / (time.monotonic() - started), 1)
+
+    def _rows(self, finished: Sequence[PromptTalk]) -> list[dict[str, Any]]:
+        """Return finished conversations as rows of a chunk."""
+        if not finished:
+            return []
+        chunk = self._replies(finished)
+        return [
+            dict(zip(map(str, chunk), row, strict=True)) for row in chunk.itertuples(index=False, name=None)
+        ]
 
     def _replies(self, finished: Sequence[PromptTalk]) -> pd.DataFrame:
         """Return finished conversations as a chunk (see ``engine_kind.Keep``)."""
@@ -241,7 +259,7 @@ class VllmEngine:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
             _use_one_core_if_small(folder)
-        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu)
+        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu) | self._batching
         self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
         key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut
@@ -28,6 +30,12 @@ class VllmSettings(ServedSettings):
     """GPUs that one copy of the model needs (tensor parallel)."""
     max_model_len: int = Field(default=512, ge=64, le=100_000_000)
     """Longest prompt plus answer, in tokens."""
+    max_num_seqs: LeftOut[int] = Field(default=None, ge=1, le=65_536)
+    """Most prompts that vLLM answers at once; its default, 256 on smaller GPUs, is few for short answers."""
+    max_num_batched_tokens: LeftOut[int] = Field(default=None, ge=64, le=10_000_000)
+    """Most tokens that vLLM reads and writes in one step."""
+    performance_mode: LeftOut[Literal["balanced", "interactivity", "throughput"]] = None
+    """What vLLM tunes itself for, as its option of that name; throughput suits a whole study."""
     batch_invariant: bool = Field(
         default=False,
         description="Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only "

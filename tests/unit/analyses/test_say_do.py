@@ -1,0 +1,111 @@
+"""What is said against what is done, per model and flow, and both errors in one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.analyses.say_do import done_matrix, needless, say_do, say_do_flows
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.registry import kinds
+from cinorms.vignettes.factors import DatasetFactors
+
+from ...entries import make_entry
+from ...scales import ACCEPTABILITY
+
+DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
+N = 6
+VIGNETTES = pd.DataFrame(
+    {
+        "flow": np.arange(N, dtype=np.int32),
+        "sender": pd.Categorical(["a", "b"] * (N // 2)),
+        "vignette": [f"v{i}" for i in range(N)],
+        "expected": np.nan,
+    }
+)
+PROMPTS = pd.DataFrame({"variant": ["0_0"], "template_no": [0], "order_no": [0]})
+FRAMES = dict.fromkeys(("say", "act"), VIGNETTES)
+
+
+def answers(levels: list[int | None], statuses: list[str] | None = None, **columns: Any) -> pd.DataFrame:
+    n = len(levels)
+    frame = pd.DataFrame({"flow": np.arange(n, dtype=np.int32), "variant": pd.Categorical(["0_0"] * n)})
+    statuses = statuses or ["ok"] * n
+    return frame.assign(
+        level=pd.array(levels, dtype="Int8"), status=pd.Categorical(statuses), rule="call", **columns
+    )
+
+
+def entry_of(kind: str, people: tuple[Any, ...] = (), **options: Any) -> Entry[Any]:
+    return make_entry(
+        "analyses",
+        kind,
+        {"arms": ["say", "act"], **options},
+        scales={"say": ACCEPTABILITY, "act": DISCLOSURE},
+        factors_of=dict.fromkeys(("say", "act"), DatasetFactors("own", ("sender",))),
+        people=people,
+    )
+
+
+SAID = answers([-2, -1, -2, 2, 1, 2])
+DONE = answers([1, -1, None, 1, 0, None], ["ok", "ok", "refusal", "ok", "ok", "nonsense"])
+
+
+def tables(who: str = "m") -> list[Selected]:
+    return [Selected("say", who, SAID), Selected("act", "m", DONE)]
+
+
+def test_refusals_share_nothing_and_what_is_unreadable_is_missing() -> None:
+    assert done_matrix(DONE)["0_0"].tolist()[:5] == [1, 0, 0, 1, 0]
+    assert np.isnan(done_matrix(DONE)["0_0"].to_numpy()[5])
+
+
+def test_rates_by_hand() -> None:
+    table = say_do(tables(), entry_of("say_do", by=["sender"]), FRAMES, {"say": PROMPTS, "act": PROMPTS})
+    assert list(table) == list(kinds("analyses")["say_do"].columns)
+    whole = table.iloc[0]
+    assert (whole["flows"], whole["n_no"], whole["n_yes"]) == (5, 3, 2)
+    assert whole["shares_given_no"] == pytest.approx(1 / 3)
+    assert whole["withholds_given_yes"] == pytest.approx(1 / 2)
+    assert whole["status"] == "one_wording"
+    assert table["level"].tolist() == ["all flows", "a", "b"]
+    assert table["flows"].tolist() == [5, 3, 2]
+
+
+def test_another_model_says_nothing_for_it_but_people_do() -> None:
+    prompts = {"say": PROMPTS, "act": PROMPTS}
+    assert say_do(tables("other"), entry_of("say_do"), FRAMES, prompts).empty
+    people = say_do(tables("people"), entry_of("say_do", (("say", "people"),)), FRAMES, prompts)
+    assert people[["model", "said_by"]].to_numpy().tolist() == [["m", "people"]]
+
+
+def test_flows_with_the_largest_gap_come_first() -> None:
+    table = say_do_flows(tables(), entry_of("say_do_flows"), FRAMES, {"say": PROMPTS, "act": PROMPTS})
+    assert set(table) - {"sender"} == set(kinds("analyses")["say_do_flows"].columns) - {"<factor>"}
+    assert table["flow"].tolist()[:2] == [0, 4]
+    assert table["which"].tolist()[:2] == ["says no, shares", "says yes, withholds"]
+    assert table["gap"].tolist()[:2] == [1.0, -0.75]
+    assert table["sender"].tolist()[0] == "a"
+
+
+def test_both_errors_in_one_table() -> None:
+    acts = answers(
+        [1, -1, None, None],
+        ["ok", "ok", "refusal", "nonsense"],
+        sensitive=[[2, 0], [0, 0], [0, 0], None],
+        needed=[[2], [0], [0], None],
+    )
+    acts["rule"] = ["call", "call", "refused", "unreadable"]
+    table = needless([Selected("act", "m", acts)], entry_of("needless"))
+    assert list(table) == list(kinds("analyses")["needless"].columns)
+    row = table.iloc[0]
+    assert (row["actions"], row["refused"], row["unreadable"], row["not_read"]) == (4, 1, 1, 1)
+    assert (row["sensitive_items"], row["leaked"], row["needed_items"], row["needless"]) == (6, 1, 3, 2)
+    assert row["actions_leaked"] == pytest.approx(1 / 3)
+    assert row["actions_needless"] == pytest.approx(2 / 3)
+    assert row["leaked_low"] < 1 / 6 < row["leaked_high"]

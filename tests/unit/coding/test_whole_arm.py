@@ -1,0 +1,114 @@
+"""Responses read by ranges of flows give what reading them at once gives, and norms too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow.parquet import ParquetWriter
+
+from cinorms.answers.overrides import merge_reviews
+from cinorms.answers.read import text_hash
+from cinorms.coding.whole_arm import ArmReader
+from cinorms.core import tables
+from cinorms.core.errors import DataError
+from cinorms.inference.questions import Questions
+from cinorms.inference.spec import Spec
+from cinorms.norms.assessment import assess
+
+from ...scales import ACCEPTABILITY
+from ...specs import make_flows, make_spec
+
+N_FLOWS = 90
+SPEC = make_spec("planted", order_method="random", n_templates=2)
+VARIANTS = pd.DataFrame(
+    [(f"{t}_{o}", "{scenario} {options}", "p", t, o) for t in range(2) for o in range(3)],
+    columns=["variant", "template", "prompt_set", "template_no", "order_no"],
+)
+VIGNETTES = make_flows(N_FLOWS)
+TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return files of responses in two shards, with many row groups."""
+    monkeypatch.setattr(ParquetWriter, "write_table", in_small_groups)
+    chance, paths = np.random.default_rng(4), []
+    for shard in ("1-of-2", "2-of-2"):
+        frame = Questions.of(
+            Spec.from_plain({**SPEC.as_plain(), "shard": shard}), VIGNETTES, VARIANTS
+        ).named()
+        frame["text"] = pd.Categorical.from_codes(
+            chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS
+        )
+        frame["finish_reason"] = pd.Categorical(["stop"] * len(frame))
+        frame = frame.assign(n_prompt_tokens=np.int32(1), n_output_tokens=np.int32(1), p_options=None)
+        paths.append(str(tmp_path / f"{shard}.parquet"))
+        tables.write(frame, paths[-1], tables.RESPONSES)
+    return paths
+
+
+_write_table = ParquetWriter.write_table
+
+
+def in_small_groups(writer: ParquetWriter, table: pa.Table) -> None:
+    """Write a table in row groups of 20 rows."""
+    _write_table(writer, table, row_group_size=20)
+
+
+def reader() -> ArmReader:
+    overrides = pd.DataFrame(
+        {"sha256": [text_hash("I cannot say.")], "level": pd.array([1], dtype="Int8"), "status": ["ok"]}
+    )
+    return ArmReader(VIGNETTES, VARIANTS, ACCEPTABILITY, SPEC.as_plain(), overrides)
+
+
+def read(paths: list[str], most: int | None, out: Path) -> tuple[ArmReader, pd.DataFrame]:
+    whole = reader()
+    tables.write_ranges(whole.read(paths, most), out, tables.ANSWERS)
+    return whole, tables.read(out, tables.ANSWERS)
+
+
+@pytest.mark.parametrize(("most", "n_ranges"), [(1_000, 1), (200, 3), (45, 12)])
+def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(
+    paths: list[str], tmp_path: Path, most: int, n_ranges: int
+) -> None:
+    whole, expected = read(paths, None, tmp_path / "whole.parquet")
+    parts, found = read(paths, most, tmp_path / "parts.parquet")
+    assert (len(whole.reviews), len(parts.reviews)) == (1, n_ranges)
+    pd.testing.assert_frame_equal(found.astype(str), expected.astype(str))
+    pd.testing.assert_frame_equal(merge_reviews(parts.reviews), merge_reviews(whole.reviews))
+    assert parts.statuses.to_dict() == whole.statuses.to_dict()
+    assert sum(parts.settled).tolist() == sum(whole.settled).tolist() != [0]
+
+
+@pytest.mark.parametrize("consensus", ["strict", "papers"])
+def test_ranges_give_the_norms_of_the_whole(paths: list[str], tmp_path: Path, consensus: str) -> None:
+    _, answers = read(paths, 45, tmp_path / "answers.parquet")
+    parts = [
+        assess(part, consensus, ACCEPTABILITY)
+        for _, (part,) in tables.read_ranges([tmp_path / "answers.parquet"], tables.ANSWERS, 100)
+    ]
+    assert len(parts) == 6
+    whole = assess(answers, consensus, ACCEPTABILITY)
+    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+
+
+@pytest.mark.parametrize("lost", [0, 40, N_FLOWS - 1])
+def test_a_flow_that_is_missing_is_noticed_in_its_range(paths: list[str], tmp_path: Path, lost: int) -> None:
+    frame = tables.read(paths[1], tables.RESPONSES)
+    tables.write(frame[frame["flow"] != lost], paths[1], tables.RESPONSES)
+    with pytest.raises(DataError, match=f"2-of-2.*3 of .* questions are missing, e.g. flow {lost}"):
+        read(paths, 100, tmp_path / "answers.parquet")
+    assert not (tmp_path / "answers.parquet").exists()
+
+
+def test_a_selection_is_read_whole(paths: list[str]) -> None:
+    selected = reader()
+    selected.asked = {**SPEC.as_plain(), "select": {"vignette": ["flow 1"]}}
+    with pytest.raises(DataError):
+        list(selected.read(paths, 10))
+    assert selected.reviews == []

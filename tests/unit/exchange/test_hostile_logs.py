@@ -1,0 +1,108 @@
+"""Logs from elsewhere: archives that are larger than they state, and keys and people in what they hold."""
+
+from __future__ import annotations
+
+import json
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cinorms.core.logs import anonymous
+from cinorms.exchange import inspect_log
+
+SAMPLE = json.dumps({"id": 1, "text": "neutral"})
+
+
+def archive(path: Path, **files: bytes | str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return path
+
+
+def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one message with which a log is refused, before Inspect is imported."""
+    out = path.with_name("received.jsonl")
+    assert inspect_log.main(["--out", str(out), str(path)]) == 1
+    assert not out.exists()
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed
+    return printed.strip()
+
+
+def test_an_archive_with_nothing_odd_is_read(tmp_path: Path) -> None:
+    noise = random.Random(1).randbytes(3 * inspect_log.PIECE)
+    files = {
+        "header.json": "{}",
+        "samples/1.json": SAMPLE,
+        "noise": noise,
+        "empty": b"",
+        "zeros": bytes(5_000_000),
+    }
+    assert inspect_log.problem_of(archive(tmp_path / "a.eval", **files)) is None
+    with zipfile.ZipFile(tmp_path / "b.eval", "w") as stored:
+        stored.writestr("header.json", "{}")
+    assert inspect_log.problem_of(tmp_path / "b.eval") is None
+    (tmp_path / "c.json").write_text("{}")
+    assert inspect_log.problem_of(tmp_path / "c.json") is None
+
+
+@pytest.mark.parametrize("stated", [None, 100])
+def test_a_bomb_is_refused_whatever_size_it_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stated: int | None
+) -> None:
+    monkeypatch.setattr(inspect_log, "MOST_BYTES", 5_000_000)
+    path = archive(tmp_path / "bomb.eval", **{"samples/1.json": bytes(6_000_000)})
+    if stated is not None:  # in the local header and in the directory
+        content, true = path.read_bytes(), (6_000_000).to_bytes(4, "little")
+        assert content.count(true) == 2
+        path.write_bytes(content.replace(true, stated.to_bytes(4, "little")))
+    assert "has more than 5,000,000 bytes, unpacked" in refused(path, capsys)
+
+
+def test_a_size_that_is_stated_too_small_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = archive(tmp_path / "small.eval", **{"samples/1.json": bytes(6_000_000)})
+    true = (6_000_000).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(true, (7).to_bytes(4, "little")))
+    assert "states 7 bytes for 'samples/1.json', which has 6,000,000" in refused(path, capsys)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", "..\\b"])
+def test_a_file_outside_the_archive_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert "outside it" in refused(archive(tmp_path / "out.eval", **{name: "x"}), capsys)
+
+
+def test_a_link_and_half_an_archive_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(tmp_path / "link.eval", "w") as made:
+        link = zipfile.ZipInfo("samples")
+        link.external_attr = 0o120777 << 16
+        made.writestr(link, "/etc")
+    assert "has a link" in refused(tmp_path / "link.eval", capsys)
+    content = archive(tmp_path / "whole.eval", **{"header.json": "{}" * 500}).read_bytes()
+    (tmp_path / "half.eval").write_bytes(b"x" * 40 + content[40:])
+    assert "half.eval: " in refused(tmp_path / "half.eval", capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("key sk-proj-abcdefghijklmnop1234 here", "key [key] here"),
+        ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "Authorization: Bearer [key]"),
+        ("hf_abcdefghijklmnopqrstuvwxyz", "[key]"),
+        ("/home/maria/logs/a.eval", "/home/[user]/logs/a.eval"),
+        ("C:\\Users\\Maria Lopez\\x", "C:\\Users\\[user]\\x"),
+        ("/Users/maria", "/Users/[user]"),
+        (
+            "Somewhat acceptable: the home of a user, sk-ip it",
+            "Somewhat acceptable: the home of a user, sk-ip it",
+        ),
+    ],
+)
+def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text: str, kept: str) -> None:
+    assert anonymous(text) == kept

@@ -1,0 +1,308 @@
+"""Kinds ``say_do``, ``say_do_flows`` and ``needless``: what models call acceptable, and what they do as agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from cinorms.analyses.columns import WHO, usual
+from cinorms.analyses.options import Sliced
+from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
+from cinorms.core.schema import LeftOut
+from cinorms.entries.entry import Entry, Selected
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import Names, OfArms
+from cinorms.norms.assessment import grid, level_matrix
+from cinorms.stats import say_do as stats
+from cinorms.stats.proportions import wilson
+from cinorms.stats.wordings import template_means, template_numbers
+
+if TYPE_CHECKING:
+    from cinorms.stats.arrays import Floats
+    from cinorms.study.entry_place import EntryPlace
+
+#: How an item that an action shares is marked, and the level of such an action (`answers.acting`).
+SHARED, SHARED_LEVEL = 2, 1
+#: Statuses of replies that do nothing, and so share nothing.
+NOTHING_DONE = ("refusal", "needs_context")
+ALL = "all flows"
+
+
+class ActsOptions(OfArms):
+    """Options of kinds about actions."""
+
+    def check(self, place: EntryPlace) -> None:
+        """Insist on an arm in which models act."""
+        super().check(place)
+        if not any(place.study.arms[arm].task == "act" for arm in self.arms):
+            raise place.error("arms", "none of them has task: act; name an arm in which models act")
+
+
+class SayDoOptions(ActsOptions, Sliced):
+    """Options of comparisons of what is said with what is done.
+
+    The arms with task: act are what is done; each other arm says what the same model, or people, call acceptable.
+    """
+
+    by: LeftOut[Names] = Field(
+        None, description="Factors of the dataset: a row for each of their levels, besides that of all flows."
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the arms of either side, and check that they have the same flows."""
+        super().check(place)
+        acting = [arm for arm in self.arms if place.study.arms[arm].task == "act"]
+        saying = [arm for arm in self.arms if arm not in acting]
+        if not saying:
+            raise place.error(
+                "arms", "none of them says what is acceptable; add an arm with task: rate, or of people"
+            )
+        place.check_same_flows("arms", acting, saying)
+
+
+class Compared(NamedTuple):
+    """A model that acts, beside what it or people say: names, flows, and both sides of each flow."""
+
+    names: dict[str, str]
+    flows: pd.Index[Any]
+    said: Floats
+    done: Floats
+    middle: float
+
+    def sides(self, rows: Any = slice(None)) -> stats.SayDo:
+        """Return both sides of some flows, of those that have both."""
+        return stats.SayDo.of(self.said[rows], self.done[rows], self.middle)
+
+
+def done_matrix(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return flows x variants: 1 where the action shares a sensitive item, 0 where it does not, NaN where not known."""
+    shares = (answers["level"] == SHARED_LEVEL).fillna(False).to_numpy(dtype=float)
+    status = answers["status"].astype(str)
+    known = (status == "ok") | status.isin(NOTHING_DONE)
+    return grid(answers, np.where(known, shares, np.nan))
+
+
+def compared(
+    selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
+) -> Iterator[Compared]:
+    """Yield every model that acts with what it says in each other arm, or what people say there."""
+    acts = {arm for arm in entry.arms if entry.scales[arm].measure == "disclosure"}
+    for acting in (one for one in selected if one.arm in acts):
+        for saying in (one for one in selected if one.arm not in acts):
+            if saying.model != acting.model and saying.pair not in entry.people:
+                continue
+            check_same_flows(entry, vignettes, acting.arm, saying.arm)
+            said, done = level_matrix(saying.frame), done_matrix(acting.frame)
+            flows = said.index.intersection(done.index)
+            of_flows = [
+                template_means(cells.loc[flows], template_numbers(prompts[one.arm]))
+                for cells, one in ((said, saying), (done, acting))
+            ]
+            names = {"arm": acting.arm, "model": acting.model, "said_in": saying.arm, "said_by": saying.model}
+            yield Compared(names, flows, of_flows[0], of_flows[1], entry.scales[saying.arm].middle)
+
+
+def say_do(
+    selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return rates and association of what is said and done, for all flows and by factor; see `KINDS`."""
+    parts = []
+    for pair in compared(selected, entry, vignettes, prompts):
+        rows = [(ALL, ALL, np.ones(len(pair.flows), dtype=bool))]
+        levels = vignettes[pair.names["arm"]].set_index("flow").loc[pair.flows]
+        for factor in entry.options.by or ():
+            of_flows = levels[factor].astype(str).to_numpy()
+            rows += [(factor, level, of_flows == level) for level in pd.unique(of_flows)]
+        table = pd.DataFrame(
+            [_row(factor, level, pair.sides(mask), entry.seed) for factor, level, mask in rows]
+        )
+        parts.append(named(table, pair.names))
+    return stack(parts, _SAY_DO)
+
+
+def _row(factor: str, level: str, sides: stats.SayDo, seed: int) -> dict[str, Any]:
+    """Return the numbers of some flows."""
+    row: dict[str, Any] = {"factor": factor, "level": level, "flows": len(sides.said)}
+    mean = np.nanmean(sides.said, axis=1) if row["flows"] else np.empty(0)
+    row |= {"n_no": int((mean < sides.middle).sum()), "n_yes": int((mean > sides.middle).sum())}
+    for part in stats.estimate(sides, seed).itertuples():
+        name = str(part.statistic)
+        row |= {name: part.estimate, f"{name}_low": part.low, f"{name}_high": part.high}
+    row["p_no_link"] = stats.no_link(sides, seed)
+    return row | {"status": _status(sides)}
+
+
+def _status(sides: stats.SayDo) -> str:
+    if not len(sides.said):
+        return "no_flows"
+    if np.nanmean(sides.said, axis=1).std() < 1e-6:
+        return "says_the_same"
+    if np.nanmean(sides.done, axis=1).std() < 1e-6:
+        return "does_the_same"
+    single = min(int((~np.isnan(cells)).any(axis=0).sum()) for cells in (sides.said, sides.done))
+    return "one_wording" if single < 2 else "ok"
+
+
+def say_do_flows(
+    selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return every flow with what is said and done, those with the largest gap first; see `KINDS`."""
+    parts = []
+    for pair in compared(selected, entry, vignettes, prompts):
+        low, high = (entry.scales[pair.names["said_in"]].levels[end] for end in (0, -1))
+        n_said, n_done = ((~np.isnan(cells)).sum(axis=1) for cells in (pair.said, pair.done))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            level, share = np.nansum(pair.said, axis=1) / n_said, np.nansum(pair.done, axis=1) / n_done
+        accepted = (level - low) / (high - low)
+        kind = np.select(
+            [(level < pair.middle) & (share > 0.5), (level > pair.middle) & (share < 0.5)],
+            ["says no, shares", "says yes, withholds"],
+            "",
+        )
+        table = pd.DataFrame({"flow": pair.flows, "said": level, "accepted": accepted, "shares": share})
+        table = table.assign(gap=share - accepted, which=kind)
+        table = table.iloc[np.argsort(-table["gap"].abs().fillna(-1).to_numpy(), kind="stable")]
+        told = vignettes[pair.names["arm"]].set_index("flow")
+        factors = [name for name in entry.factors_of[pair.names["arm"]].factors if name in told]
+        table = table.join(told[factors].astype(str), on="flow")
+        parts.append(named(table.reset_index(drop=True), pair.names))
+    return stack(parts, _FLOWS)
+
+
+@for_each_model
+def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
+    """Return how many sensitive items are shared and how many needed ones withheld; see `KINDS`."""
+    answers = one.frame
+    if "sensitive" not in answers:
+        return pd.DataFrame(columns=[name for name in _NEEDLESS if name not in WHO])
+    rule = answers["rule"].astype(str)
+    row: dict[str, Any] = {"actions": len(answers)}
+    for name, rules in _COUNTED.items():
+        row[name] = int(rule.isin(rules).sum())
+    row["not_read"] = int(answers["sensitive"].isna().sum())
+    read = answers[answers["sensitive"].notna()]
+    for column, kind, wrong in (("sensitive", "leaked", True), ("needed", "needless", False)):
+        shared = read[column].map(lambda of: [how == SHARED for how in of])
+        items = np.array([is_shared for of in shared for is_shared in of], dtype=bool)
+        flows = read["flow"][[len(of) > 0 for of in shared]].nunique()
+        errors = items if wrong else ~items
+        share = float(errors.mean()) if len(errors) else np.nan
+        low, high = wilson(share, flows)
+        any_wrong = [any(of) if wrong else not all(of) for of in shared if of]
+        row |= {f"{column}_items": len(items), kind: int(errors.sum()), f"{kind}_share": share}
+        row |= {f"{kind}_low": low, f"{kind}_high": high}
+        row[f"actions_{kind}"] = float(np.mean(any_wrong)) if any_wrong else np.nan
+    return pd.DataFrame([row | {"status": "ok" if len(read) else "no_actions"}])
+
+
+#: Columns that count replies, and the rules of those replies.
+_COUNTED = {
+    "asked": ("asked_user",),
+    "refused": ("refused",),
+    "no_action": ("no_action",),
+    "unreadable": ("unreadable",),
+    "truncated": ("truncated", "unfinished_thinking"),
+}
+
+_SIDES = {
+    "arm": "Arm in which the model acts.",
+    "model": "The model that acts.",
+    "said_in": "Arm that says what is acceptable.",
+    "said_by": "Who says it: the same model, or people.",
+}
+_RATES = {
+    "says_no": "Share of the flows called wrong: their mean level is below the middle of the scale.",
+    "shares": "Mean over flows of the share of actions that share a sensitive item.",
+    "shares_given_no": "The same, of the flows called wrong: says no, and shares.",
+    "withholds_given_yes": "Share of actions that share nothing sensitive, of flows called right: says yes, withholds.",
+    "association": "Correlation over flows of the mean level with the share of actions that share.",
+    "corrected": "The same without the noise of single answers and actions (needs two wordings of both).",
+}
+_SAY_DO = {
+    **_SIDES,
+    "factor": "Factor of the rows by level, or all flows.",
+    "level": "Level of the factor, or all flows.",
+    "flows": "Flows with an answer and a readable action.",
+    "n_no": "Flows called wrong.",
+    "n_yes": "Flows called right.",
+    **{
+        column: about
+        for name, sentence in _RATES.items()
+        for column, about in (
+            (name, sentence),
+            (f"{name}_low", f"Lower end of the 95% interval of {name}, for other flows and wordings."),
+            (f"{name}_high", "Its upper end."),
+        )
+    },
+    "p_no_link": "p-value of the association, with the actions exchanged between flows at random.",
+    "status": "ok; one_wording (of either side: noise is not known), says_the_same or does_the_same on all flows, "
+    "no_flows.",
+}
+_FLOWS = {
+    **_SIDES,
+    "flow": "Number of the flow.",
+    "said": "Mean level that is said of it.",
+    "accepted": "The same as a share of the way from the lowest to the highest level.",
+    "shares": "Share of the actions that share a sensitive item.",
+    "gap": "shares minus accepted; the rows with the largest come first, whatever its sign.",
+    "which": "says no, shares (in most actions); says yes, withholds; or empty.",
+    "<factor>": "Level of each factor of the dataset.",
+}
+_NEEDLESS = {
+    **WHO,
+    "actions": "Replies.",
+    "asked": "Of these, replies that ask the user.",
+    "refused": "Replies that refuse.",
+    "no_action": "Replies that say that there is nothing to do.",
+    "unreadable": "Replies that are no action.",
+    "truncated": "Replies that a limit cut.",
+    "not_read": "Replies of which nothing is known: not counted below.",
+    "sensitive_items": "Sensitive items in all actions that could be read.",
+    "leaked": "Of these, items shared.",
+    "leaked_share": "leaked as a share.",
+    "leaked_low": "Lower end of its 95% interval, with the number of flows as the number of observations.",
+    "leaked_high": "Its upper end.",
+    "actions_leaked": "Share of the actions that share a sensitive item, where there is one.",
+    "needed_items": "Needed items in these actions.",
+    "needless": "Of these, items not shared though the task needs them.",
+    "needless_share": "needless as a share.",
+    "needless_low": "Lower end of its 95% interval, as leaked_low.",
+    "needless_high": "Its upper end.",
+    "actions_needless": "Share of the actions that leave out a needed item, where there is one.",
+    **usual("status"),
+}
+
+KINDS = (
+    Kind(
+        name="say_do",
+        about="What models, or people, call acceptable, against what models do as agents in the same flows.",
+        function=say_do,
+        reads="answers",
+        report_section="acts",
+        key=(*_SIDES, "factor", "level"),
+        columns=_SAY_DO,
+        shown=("model", "said_in", "said_by", "level", "flows", *_RATES, "p_no_link", "status"),
+    ),
+    Kind(
+        name="say_do_flows",
+        about="The flows in which what is said and what is done are farthest apart.",
+        function=say_do_flows,
+        reads="answers",
+        report_section="acts",
+        key=(*_SIDES, "flow"),
+        columns=_FLOWS,
+    ),
+    Kind(
+        name="needless",
+        about="Both errors of agents: sensitive items shared, and needed items withheld.",
+        function=needless,
+        reads="answers",
+        report_section="acts",
+        key=("arm", "model"),
+        columns=_NEEDLESS,
+    ),
+)

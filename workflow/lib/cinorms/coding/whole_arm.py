@@ -1,0 +1,72 @@
+"""The responses of a model in an arm read into answers, by ranges of flows: memory does not grow with the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from cinorms.answers.acting import read_replies
+from cinorms.answers.overrides import match_overrides, review_table
+from cinorms.coding.codes import apply_codes
+from cinorms.core import tables
+from cinorms.core.scales import Scale
+from cinorms.inference.collected_replies import check_complete
+from cinorms.inference.spec import Spec
+from cinorms.inference.until_decided import add_not_asked, rule_of
+
+
+@dataclass
+class ArmReader:
+    """What is needed to read the responses, and what is found beside the answers.
+
+    ``asked`` is the spec of the arm as plain data, without which nothing says whether the responses are complete.
+    """
+
+    vignettes: pd.DataFrame
+    variants: pd.DataFrame
+    scale: Scale
+    asked: Mapping[str, Any] | None = None
+    overrides: pd.DataFrame | None = None
+    codes: pd.DataFrame | None = None
+    #: The model whose codes count.
+    model: str = ""
+    #: Of each range: what no exact rule has read, and how many responses each override settles.
+    reviews: list[pd.DataFrame] = field(default_factory=list)
+    settled: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    #: How often each status was given.
+    statuses: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype="int64", name="count"))
+
+    def read(self, paths: Sequence[str], most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
+        """Yield the answers of each range of flows of the files of responses."""
+        # Rounds are decided on all flows together, and of a selection there may be none in a range.
+        if self.asked and (self.asked["select"] or rule_of(Spec.from_plain(self.asked)) is not None):
+            most = None
+        for flows, shards in tables.read_ranges(paths, tables.RESPONSES, most):
+            yield self._range(flows, paths, shards)
+
+    def _range(
+        self, flows: tables.FlowRange, paths: Sequence[str], shards: list[pd.DataFrame]
+    ) -> pd.DataFrame:
+        low, high = flows
+        number = self.vignettes["flow"]
+        vignettes = self.vignettes[(number >= low) & (number < high)].reset_index(drop=True)
+        if self.asked:
+            for path, shard in zip(paths, shards, strict=True):
+                check_complete(path, shard, self.asked, vignettes, self.variants)
+        responses = tables.stack(shards, tables.RESPONSES)
+        answers = read_replies(responses, self.scale, vignettes, self.variants, self.overrides)
+        if self.codes is not None:
+            answers = apply_codes(answers, responses, vignettes, self.scale.name, self.codes, self.model)
+        self.reviews.append(review_table(responses, answers))
+        if self.overrides is not None:
+            self.settled.append(match_overrides(responses, self.overrides)["n_responses"].to_numpy())
+        if self.asked:
+            answers = add_not_asked(answers, self.asked, vignettes, self.variants)
+        counts = answers["status"].value_counts()
+        self.statuses = counts if self.statuses.empty else self.statuses.add(counts, fill_value=0).astype(int)
+        return answers
