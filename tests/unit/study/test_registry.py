@@ -23,6 +23,7 @@ def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> Non
     assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
     for name, entry in real.items():
         assert registry[entry.stated["stand_in"]].engine == "planted", name
+    assert real.pop("gpt-4o").stated["family"] == "gpt-4o"  # of CI-RL: its published answers are read
     families = ("gpt-4o", "llama-3.1", "tulu-2")
     papers = {name: entry for name, entry in real.items() if entry.stated["family"] in families}
     assert len(papers) == 10
