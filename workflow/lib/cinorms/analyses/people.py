@@ -21,6 +21,7 @@ from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
 from cinorms.stats.assisted import estimate_flows, slices
 from cinorms.stats.ceilings import distances, flow_differences
+from cinorms.stats.correlation import correlation
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 
@@ -196,6 +197,17 @@ def people_distances(
     return table.assign(nearest=nearest.astype("Int64"))
 
 
+def people_correlations(
+    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return Pearson's r of each model with each baseline; see `KINDS` for the columns."""
+    rows = [
+        {**who, **correlation(model.sample, base.at(model.flows))}
+        for who, model, base in _with_baselines(selected, entry, vignettes, prompts)
+    ]
+    return pd.DataFrame(rows, columns=list(entry.declared.columns))
+
+
 def people_flows(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
@@ -327,6 +339,28 @@ KINDS = (
                 "verdict",
             ),
         ),
+    ),
+    Kind(
+        name="people_correlations",
+        about="Pearson's r of each model with people over flows, and the largest r that the noise of both allows.",
+        function=people_correlations,
+        reads="answers",
+        report_section="delta",
+        key=("arm", "model", "baseline"),
+        columns={
+            **WHO,
+            "baseline": _BASELINE,
+            "estimate": "Pearson's r of the means of the model and of people, over flows.",
+            "conf_low": "Lower end of the 95% interval, over flows.",
+            "conf_high": "Upper end of the 95% interval, over flows.",
+            "ceiling": "The r of such means if all people and all wordings gave the same: the root of both "
+            "reliabilities; missing where one is.",
+            "reliability_model": "Share of the variance of the model's means that is not the noise of wordings.",
+            "reliability_people": "Share of the variance of people's means that is not the noise of raters; 1 for "
+            "expected values.",
+            "n_flows": "Flows with a mean on both sides.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="people_flows",
