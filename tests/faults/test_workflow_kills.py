@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -79,7 +80,9 @@ def made(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(results)): path.read_bytes() for path in sorted(kept)}
 
 
-def test_the_whole_workflow_killed_again_and_again(tmp_path: Path) -> None:
+def test_the_whole_workflow_killed_again_and_again(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     chance = random.Random(8)
     folders = {}
     for name in ("killed", "whole"):
@@ -106,3 +109,5 @@ def test_the_whole_workflow_killed_again_and_again(tmp_path: Path) -> None:
     assert killed.keys() == whole.keys()
     assert len(whole) > 20
     assert not [name for name in whole if killed[name] != whole[name]]
+    for name, value in (("kills", kills), ("files compared", len(whole))):
+        record_property(name, value)

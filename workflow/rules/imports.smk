@@ -37,6 +37,7 @@ rule import_published:
     params:
         arm=of(VALUES.arm),
         models=STUDY.published_models(),
+        scale=of(VALUES.scale),
         code=code_of("import_published"),
     script:
         "../scripts/import_published.py"

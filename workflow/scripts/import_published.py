@@ -4,6 +4,7 @@ import os
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
+from cinorms.core.scales import Scale
 from cinorms.published.releases import SEPARATOR, import_answers, load_release
 
 if __name__ == "__main__":
@@ -16,6 +17,7 @@ if __name__ == "__main__":
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
         cache_dir=".cache/data",
         mirror=os.environ.get("CINORMS_MIRROR"),
+        scale=Scale.of(snakemake.params.scale),
     )
     for path, (model, answers) in zip(snakemake.output.answers, imported, strict=True):
         tables.write(answers, path, tables.ANSWERS)

@@ -41,9 +41,11 @@ def answers(levels: list[int | None], statuses: list[str] | None = None, **colum
     )
 
 
-def entry_of(kind: str, people: tuple[Any, ...] = (), **options: Any) -> Entry[Any]:
+def entry_of(
+    kind: str, people: tuple[Any, ...] = (), section: str = "analyses", **options: Any
+) -> Entry[Any]:
     return make_entry(
-        "analyses",
+        section,
         kind,
         {"arms": ["say", "act"], **options},
         scales={"say": ACCEPTABILITY, "act": DISCLOSURE},
@@ -106,6 +108,7 @@ def test_both_errors_in_one_table() -> None:
     row = table.iloc[0]
     assert (row["actions"], row["refused"], row["unreadable"], row["not_read"]) == (4, 1, 1, 1)
     assert (row["sensitive_items"], row["leaked"], row["needed_items"], row["needless"]) == (6, 1, 3, 2)
-    assert row["actions_leaked"] == pytest.approx(1 / 3)
-    assert row["actions_needless"] == pytest.approx(2 / 3)
+    assert (row["leaking_actions"], row["incomplete_actions"]) == (1, 2)
+    assert row["leaking_share"] == pytest.approx(1 / 3)
+    assert row["incomplete_share"] == pytest.approx(2 / 3)
     assert row["leaked_low"] < 1 / 6 < row["leaked_high"]

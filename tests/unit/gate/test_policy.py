@@ -54,7 +54,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
         ),
         (
             {"claims": {"a": {"margin": 1}}},
-            "claims.a: key 'kind' is missing; allowed: shift, side, flips, status",
+            "claims.a: key 'kind' is missing; allowed: shift, side, flips, status, leaks",
         ),
         ({"claims": {"a": {"kind": "shfit"}}}, "claims.a.kind: 'shfit' is not a kind of claim; .*'shift'"),
         ({"claims": {"a": {"kind": "shift"}}}, "claims.a: key 'margin' is missing"),

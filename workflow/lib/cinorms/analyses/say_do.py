@@ -15,7 +15,7 @@ from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, na
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfArms
+from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
 from cinorms.stats.proportions import wilson
@@ -32,7 +32,7 @@ NOTHING_DONE = ("refusal", "needs_context")
 ALL = "all flows"
 
 
-class ActsOptions(OfArms):
+class ActsOptions(OfFlows):
     """Options of kinds about actions."""
 
     def check(self, place: EntryPlace) -> None:
@@ -185,7 +185,10 @@ def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
         row[name] = int(rule.isin(rules).sum())
     row["not_read"] = int(answers["sensitive"].isna().sum())
     read = answers[answers["sensitive"].notna()]
-    for column, kind, wrong in (("sensitive", "leaked", True), ("needed", "needless", False)):
+    for column, kind, within, wrong in (
+        ("sensitive", "leaked", "leaking", True),
+        ("needed", "needless", "incomplete", False),
+    ):
         shared = read[column].map(lambda of: [how == SHARED for how in of])
         items = np.array([is_shared for of in shared for is_shared in of], dtype=bool)
         flows = read["flow"][[len(of) > 0 for of in shared]].nunique()
@@ -195,7 +198,8 @@ def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
         any_wrong = [any(of) if wrong else not all(of) for of in shared if of]
         row |= {f"{column}_items": len(items), kind: int(errors.sum()), f"{kind}_share": share}
         row |= {f"{kind}_low": low, f"{kind}_high": high}
-        row[f"actions_{kind}"] = float(np.mean(any_wrong)) if any_wrong else np.nan
+        row[f"{within}_actions"] = sum(any_wrong)
+        row[f"{within}_share"] = float(np.mean(any_wrong)) if any_wrong else np.nan
     return pd.DataFrame([row | {"status": "ok" if len(read) else "no_actions"}])
 
 
@@ -208,7 +212,8 @@ _COUNTED = {
     "truncated": ("truncated", "unfinished_thinking"),
 }
 
-_SIDES = {
+#: Who acts, and who says what is acceptable.
+SIDES = {
     "arm": "Arm in which the model acts.",
     "model": "The model that acts.",
     "said_in": "Arm that says what is acceptable.",
@@ -223,7 +228,7 @@ _RATES = {
     "corrected": "The same without the noise of single answers and actions (needs two wordings of both).",
 }
 _SAY_DO = {
-    **_SIDES,
+    **SIDES,
     "factor": "Factor of the rows by level, or all flows.",
     "level": "Level of the factor, or all flows.",
     "flows": "Flows with an answer and a readable action.",
@@ -243,7 +248,7 @@ _SAY_DO = {
     "no_flows.",
 }
 _FLOWS = {
-    **_SIDES,
+    **SIDES,
     "flow": "Number of the flow.",
     "said": "Mean level that is said of it.",
     "accepted": "The same as a share of the way from the lowest to the highest level.",
@@ -266,13 +271,15 @@ _NEEDLESS = {
     "leaked_share": "leaked as a share.",
     "leaked_low": "Lower end of its 95% interval, with the number of flows as the number of observations.",
     "leaked_high": "Its upper end.",
-    "actions_leaked": "Share of the actions that share a sensitive item, where there is one.",
+    "leaking_actions": "Actions that share a sensitive item.",
+    "leaking_share": "The same as a share of the actions in flows with such an item.",
     "needed_items": "Needed items in these actions.",
     "needless": "Of these, items not shared though the task needs them.",
     "needless_share": "needless as a share.",
     "needless_low": "Lower end of its 95% interval, as leaked_low.",
     "needless_high": "Its upper end.",
-    "actions_needless": "Share of the actions that leave out a needed item, where there is one.",
+    "incomplete_actions": "Actions that leave out a needed item.",
+    "incomplete_share": "The same as a share of the actions in flows with such an item.",
     **usual("status"),
 }
 
@@ -283,7 +290,7 @@ KINDS = (
         function=say_do,
         reads="answers",
         report_section="acts",
-        key=(*_SIDES, "factor", "level"),
+        key=(*SIDES, "factor", "level"),
         columns=_SAY_DO,
         shown=("model", "said_in", "said_by", "level", "flows", *_RATES, "p_no_link", "status"),
     ),
@@ -293,7 +300,7 @@ KINDS = (
         function=say_do_flows,
         reads="answers",
         report_section="acts",
-        key=(*_SIDES, "flow"),
+        key=(*SIDES, "flow"),
         columns=_FLOWS,
     ),
     Kind(

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+#: A word of a message that nobody would read to its end.
+_ENDLESS = re.compile(r"\S{400,}")
 
 
 class CinormsError(Exception):
     """Base of all errors that state what is given, what is allowed and what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_ENDLESS.sub(lambda word: f"{word[0][:97]}...{word[0][-1]}", message))
 
 
 class ConfigError(CinormsError):

@@ -255,14 +255,15 @@ class Matched:
 
     def shift(self, rows: Bools, fixed_flows: bool) -> Estimate:
         """Return the mean over flows of the new level less the base's."""
-        return self._estimate(self.of_base.level[rows], self.of_new.level[rows], fixed_flows)
+        return self.difference(self.of_base.level[rows], self.of_new.level[rows], fixed_flows)
 
     def rise(self, rows: Bools, statuses: Sequence[str], fixed_flows: bool) -> Estimate:
         """Return how much larger the share of answers with one of ``statuses`` is in new."""
         base, new = (has_status(each, statuses)[rows] for each in (self.of_base, self.of_new))
-        return self._estimate(base, new, fixed_flows)
+        return self.difference(base, new, fixed_flows)
 
-    def _estimate(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
+    def difference(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
+        """Return the mean over flows of new less base, numbers of answers as arrays (`Answers`)."""
         if self.same_orders:
             return equivalence.paired(mean_over(new - base, axis=2), fixed_flows)
         means = mean_over(base, axis=2), mean_over(new, axis=2)
@@ -319,6 +320,30 @@ def has_status(answers: Answers, statuses: Sequence[str]) -> Floats:
     """Return 1 where an answer has one of ``statuses``, 0 where not, NaN where nothing was asked."""
     named = [at for at, name in enumerate(ANSWER_STATUSES) if name in statuses]
     return np.where(answers.status < 0, np.nan, np.isin(answers.status, named))
+
+
+def shares(answers: Answers, side: Side) -> Floats:
+    """Return 1 where an action shares a sensitive item, 0 where it does not, NaN where that is not known.
+
+    Raises ``ConfigError`` where the side has no actions.
+    """
+    if side.options[-1] != "shared":
+        raise ConfigError(
+            f"gate: {side.address.name} has no actions (its arm has not 'task: act'); a claim of kind leaks needs them"
+        )
+    known = has_status(answers, ("ok", "refusal", "needs_context"))
+    return np.where(known == 1, (answers.level == side.levels[-1]) * 1.0, np.nan)
+
+
+def calls_wrong(side: Side, arm: str, flows: pd.Series[Any]) -> Bools:
+    """Tell which flows the model of ``side`` calls unacceptable in another arm of its study."""
+    folder, _, model = side.address
+    arms = StudyFacts.read(folder).arms
+    if arm not in arms or model not in arms[arm].models:
+        asked = [name for name, facts in arms.items() if model in facts.models]
+        raise ConfigError(f"gate: said: {arm!r} is no arm with {model!r}; {listing(arm, asked)}")
+    norms = tables.read(_file(folder, f"norms/{arm}/{model}.parquet"), tables.NORMS).set_index("flow")
+    return np.asarray(norms["mean"].reindex(flows) < arms[arm].scale.middle)
 
 
 def level_counts(answers: Answers, levels: Sequence[int]) -> Floats:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scales import Scale
 from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Value
 from cinorms.core.validation import load_as, unknown
-from cinorms.published import frames
+from cinorms.published import frames, verdicts
 from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, read_source
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
@@ -26,7 +27,7 @@ SEPARATOR = "/"
 
 
 class FrameFile(SourceFile):
-    """A file with pickled frames. It is downloaded once, checked, and never becomes part of the project."""
+    """A file with published answers. It is downloaded once, checked, and never becomes part of the project."""
 
     sha256: str = Field(pattern=SHA256, description="its SHA-256 is 64 lower-case hexadecimal digits")
 
@@ -34,7 +35,18 @@ class FrameFile(SourceFile):
 class Frame(Value):
     """One published frame: its file, and which of its rows: the prompt set, and the value of other columns."""
 
-    file: str = Field(description="One of the files above.")
+    file: str = Field(
+        description="One of the files above; {model} is replaced by the model's name in the frames, where each has one."
+    )
+    format: Literal["scores", "letters", "verdicts"] = Field(
+        "scores",
+        description="scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a "
+        "judge's verdict on each item of an action.",
+    )
+    column: LeftOut[SomeText] = Field(None, description="For letters: the column with the answers.")
+    options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = Field(
+        {}, description="For letters: the option that each letter stands for."
+    )
     prompt_set: LeftOut[SomeText] = Field(
         None, description="The prompt set's name in the frame, where it holds several."
     )
@@ -105,7 +117,9 @@ class ReleaseFile(Value):
     paper: SomeText = Field(description="What tables call the paper.")
     origin: Origin = Field(description="Where the answers come from.")
     files: Mapping[str, FrameFile] = Field(
-        {}, min_length=1, description="The pickled frames, by a short name; each by the full id of a commit."
+        {},
+        min_length=1,
+        description="The files with answers, by a short name; each by the full id of a commit.",
     )
     frames: Mapping[str, Frame] = Field(
         {},
@@ -152,7 +166,14 @@ class Release(ReleaseFile):
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
         """Return what a rule that reads ``frame`` must name: the release's file, and the frame's if it is one's own."""
-        return {"release": [str(self.path)], "own": own_files([self.files[self.frames[frame].file]])}
+        return {"release": [str(self.path)], "own": own_files(self.files_of(frame))}
+
+    def files_of(self, frame: str) -> list[SourceFile]:
+        """Return the files of ``frame``: one, or one for each model."""
+        named = self.frames[frame].file
+        return [
+            self.files[name] for name in dict.fromkeys(named.format(model=m) for m in self.models.values())
+        ]
 
 
 def load_release(path: str | Path) -> Release:
@@ -163,8 +184,13 @@ def load_release(path: str | Path) -> Release:
     path = Path(path)
     stated = load_as(ReleaseFile, path)
     for name, frame in stated.frames.items():
-        if frame.file not in stated.files:
-            raise unknown(str(path), f"frames.{name}.file", frame.file, stated.files, "file")
+        for model in stated.models.values() if "{model}" in frame.file else [""]:
+            if (file := frame.file.replace("{model}", model)) not in stated.files:
+                raise unknown(str(path), f"frames.{name}.file", file, stated.files, "file")
+        if frame.format == "letters" and not (frame.column and frame.options):
+            raise ConfigError(
+                f"{path}: frames.{name}: format 'letters' needs the keys 'column' and 'options'"
+            )
     for name in stated.numbers:
         if not os.path.isfile(path.parent / name):
             raise ConfigError(f"{path}: numbers: there is no file {path.parent / name}; correct the name")
@@ -180,6 +206,7 @@ def import_answers(
     variants: pd.DataFrame,
     cache_dir: str | Path,
     mirror: str | Path | None = None,
+    scale: Scale | None = None,
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each model of ``models`` with its answers (`tables.ANSWERS`) in a frame of ``release``.
 
@@ -189,6 +216,17 @@ def import_answers(
     where the frame has a variant that ``variants`` (the arm's prompts) lacks.
     """
     source = release.frames[frame]
+    for model in models if source.format != "scores" else ():
+        assert scale is not None, "letters and verdicts are put on a scale"
+        file = get(release.files[source.file.replace("{model}", release.models[model])], cache_dir, mirror)
+        if source.format == "letters":
+            answers = verdicts.read_letters(file, str(source.column), source.options, vignettes, scale)
+        else:
+            answers = verdicts.read_verdicts(file, vignettes, scale)
+        check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
+        yield model, answers
+    if source.format != "scores":
+        return
     table = frames.read_frame(get(release.files[source.file], cache_dir, mirror))
     whose = f"{release.path}: frames.{frame}.where"
     for column, value in source.where.items():

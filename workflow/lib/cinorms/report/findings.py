@@ -34,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
+#: How tables on actions call the rows on all flows.
+ALL_FLOWS = "all flows"
 #: Contrasts of one table that are named; of more, only the number is given.
 NAMED = 3
 
@@ -65,7 +67,7 @@ def findings(results: StudyResults) -> list[Finding]:
         found += [make(results, arm, models) for make in made]
     if engine := repeatability(results):
         found.append(Finding("repeatability", "What the engine alone changes", *engine))
-    return [finding for finding in (*found, _delta(results)) if finding is not None]
+    return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
 
 
 # --- Whose answers depend on the flow
@@ -328,6 +330,27 @@ def _delta(results: StudyResults) -> Finding | None:
 
 def _signed(row: Any) -> str:
     return f"{row['mean_signed']:+.2f}".replace("-", "−")
+
+
+def _acts(results: StudyResults) -> Finding | None:
+    """Return what each model does as an agent in flows that it calls unacceptable, if a table says that."""
+    for whole in results.tables_of("say_do"):
+        table = whole[(whole["factor"] == ALL_FLOWS) & whole["shares_given_no"].notna()]
+        table = table.drop_duplicates("model")  # of several arms that say, the first
+        if table.empty:
+            continue
+        sentences = [
+            f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
+            f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
+            f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
+            f"{share(row['shares_given_no_high'], 1)})."
+            for row in table.to_dict("records")
+        ]
+        most = share(table["shares_given_no"].max(), 1)
+        return Finding(
+            "acts", "Says no, and shares", most, " ".join(sentences), unit="of the actions, at most"
+        )
+    return None
 
 
 # --- What the engine alone changes

@@ -139,11 +139,10 @@ class Study:
         named = {m for arm in self.arms_from("published") for m in self.models(arm)}
         return [model for model in self.all_models() if model in named]
 
-    def published_file(self, arm: str) -> SourceFile:
-        """Return the file with the answers of an arm that were published."""
+    def published_files(self, arm: str) -> list[SourceFile]:
+        """Return the files with the answers of an arm that were published."""
         name, _, frame = str(self.arms[arm].frame).partition(SEPARATOR)
-        release = self.release(name)
-        return release.files[release.frames[frame].file]
+        return self.release(name).files_of(frame)
 
     def collected_files(self, arm: str, model: str) -> str:
         """Return the path (or a pattern of paths) of what others collected from ``model`` in ``arm``."""

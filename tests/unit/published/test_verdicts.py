@@ -1,0 +1,125 @@
+"""Published answers by letter and verdicts on items become answers, joined to flows by the records' numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core import tables
+from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER as SCALES
+from cinorms.core.validation import load_yaml
+from cinorms.prompts.variants import list_variants
+from cinorms.published.releases import import_answers, load_release
+from cinorms.published.verdicts import read_letters, read_verdicts
+from cinorms.vignettes.designs import load_dataset
+from cinorms.vignettes.reading import read_vignettes
+
+from ...agents import FOLDER, ITEMS, flows, needs_agents
+from ...snakemake_runs import write_yaml
+
+TWO, DISCLOSURE = load_scale(SCALES / "acceptability_2.yaml"), load_scale(SCALES / "disclosure.yaml")
+LETTERS = {"A": "acceptable", "B": "unacceptable"}
+
+
+def letters(folder: Path, text: str) -> Any:
+    (folder / "said.csv").write_text(text, encoding="utf-8")
+    return read_letters(folder / "said.csv", "answer", LETTERS, flows(folder), TWO)
+
+
+def verdicts(folder: Path, document: Any) -> Any:
+    (folder / "done.json").write_text(json.dumps(document), encoding="utf-8")
+    return read_verdicts(folder / "done.json", flows(folder, 2), DISCLOSURE)
+
+
+def judged(*leaks: bool) -> dict[str, Any]:
+    return {"secret_judgment": list(zip(ITEMS, leaks, strict=True))}
+
+
+def test_letters_in_every_spelling(tmp_path: Path) -> None:
+    found = letters(tmp_path, "name,answer\nmain3,(A)\nmain1,(B) No\nmain2,Both\n")
+    assert found["flow"].tolist() == [0, 1, 2]
+    assert found["level"].fillna(9).tolist() == [TWO.levels[0], 9, TWO.levels[1]]
+    assert found["status"].tolist() == ["ok", "invalid", "ok"]
+    tables.write(found, tmp_path / "a.parquet", tables.ANSWERS)
+
+
+def test_verdicts_are_levels_and_items(tmp_path: Path) -> None:
+    found = verdicts(tmp_path, {"main2": judged(False, True), "main1": judged(False, False)})
+    assert found["sensitive"].tolist() == [[0, 0], [0, 2]]
+    assert found["level"].tolist() == [-1, 1]
+    tables.write(found, tmp_path / "a.parquet", tables.ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"main9": judged(True, True)}, "flow 8 is none of the dataset's 2 flows"),
+        ({"a": judged(True, True)}, "has no number of its own at its end"),
+        (
+            {"main1": {"secret_judgment": [["other", True]]}},
+            "the items of flow 0 are not those of the dataset",
+        ),
+        ([1], "is not a file of verdicts"),
+    ],
+)
+def test_what_is_wrong_with_verdicts(tmp_path: Path, document: Any, message: str) -> None:
+    with pytest.raises(DataError) as raised:
+        verdicts(tmp_path, document)
+    assert message in str(raised.value)
+
+
+def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no column 'answer'"):
+        letters(tmp_path, "name,other\nmain1,(A)\n")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            {"file": "said_{model}", "format": "letters"},
+            "format 'letters' needs the keys 'column' and 'options'",
+        ),
+        (
+            {"file": "told_{model}", "format": "verdicts"},
+            "frames.sentence.file: 'told_gpt4_o_mini' is not a file",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_release(folder: Path, tmp_path: Path, frame: Any, message: str) -> None:
+    stated = load_yaml(folder / "resources/published/agents2025.yaml")
+    stated["frames"]["sentence"], stated["numbers"] = frame, []
+    write_yaml(tmp_path / "r.yaml", stated)
+    with pytest.raises(ConfigError) as raised:
+        load_release(tmp_path / "r.yaml")
+    assert message in str(raised.value)
+
+
+@needs_agents
+@pytest.mark.parametrize(
+    ("frame", "model", "high"),
+    [
+        ("sentence", "gpt-4o-mini", 36),
+        ("story", "gpt-4o", 12),
+        ("actions", "gpt-4o", 224),
+        ("actions", "gpt-4o-mini", 259),
+    ],
+)
+def test_the_published_release(folder: Path, tmp_path: Path, frame: str, model: str, high: int) -> None:
+    vignettes = read_vignettes(
+        load_dataset(folder / "resources/vignettes/privacylens_trajectory.yaml"),
+        tmp_path,
+        FOLDER.parent / "published",
+    )
+    release = load_release(folder / "resources/published/agents2025.yaml")
+    scale = DISCLOSURE if frame == "actions" else TWO
+    given = (release, frame, [model], vignettes, list_variants("p", ["t"], 1, 1), tmp_path)
+    ((name, answers),) = import_answers(*given, FOLDER.parent / "published", scale)
+    assert name == model
+    assert len(answers) == 493
+    assert int((answers["level"] == scale.levels[-1]).sum()) == high
