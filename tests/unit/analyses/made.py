@@ -84,6 +84,7 @@ REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 #: Options that a kind cannot do without: people are those of the first model here.
 NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_factors", "model_among_people")}
 NEEDED["model_among_people"]["by"] = "sender"
+NEEDED["people_positions"] = NEEDED["model_among_people"]
 NEEDED["people_structure"] = {"by": "sender"}
 #: The thresholds of every entry made here.
 USUAL = Thresholds(3, 0.5, "strict")

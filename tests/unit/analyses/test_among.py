@@ -40,14 +40,14 @@ def ratings(n: int = PEOPLE) -> pd.DataFrame:
 
 
 def table_of(kind: str, people: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    pairs = PAIRS if kind == "model_among_people" else PAIRS[1:]
+    pairs = PAIRS[1:] if kind == "people_structure" else PAIRS
     stated: dict[str, Any] = {
         "arms": [arm for arm, _ in pairs],
         "by": "recipient",
         "most_classes": 2,
         **options,
     }
-    if kind == "model_among_people":
+    if kind != "people_structure":
         stated["people"] = "people-arm"
     dataset = DatasetFactors("d", tuple(LEVELS))
     entry = make_entry("analyses", kind, stated, pairs, factors_of=dict.fromkeys(ARMS, dataset))
@@ -87,3 +87,17 @@ def test_why_there_is_no_number() -> None:
     assert among["status"].tolist() == ["not_estimated"]
     same = ratings().assign(level=pd.array([1] * PEOPLE * len(VIGNETTES), dtype="Int8"))
     assert "the same answer to everything" in table_of("people_structure", same)["reason"].iloc[0]
+
+
+def test_where_every_person_and_the_model_are() -> None:
+    table = table_of("people_positions", ratings())
+    people, model = table[table["person"].notna()], table[table["person"].isna()]
+    assert sorted(people["person"].unique()) == list(range(PEOPLE))
+    assert set(people["model"]) == {"people"}
+    mean = people[people["what"] == "mean"].set_index("person")["value"]
+    # Every second person is stricter by half of the line.
+    assert mean[mean.index % 2 == 0].min() > mean[mean.index % 2 == 1].max()
+    assert people["conf_low"].isna().all()
+    assert set(model["model"]) == {"small"}
+    assert (model["conf_low"] < model["value"]).all()
+    assert (model["value"] < model["conf_high"]).all()

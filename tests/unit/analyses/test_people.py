@@ -53,6 +53,17 @@ def test_every_model_is_compared_with_every_baseline():
     assert set(without["baseline"]) == {"people-arm"}
 
 
+def test_every_model_is_correlated_with_every_baseline():
+    table = compare("people_correlations", people=["people-arm"])
+    assert (
+        table[["model", "baseline"]].drop_duplicates().shape == (4, 2) == table[["model", "baseline"]].shape
+    )
+    ok = table[table["status"] == "ok"]
+    assert ok["estimate"].between(-1, 1).all()
+    assert table.loc[table["baseline"] == "expected", "reliability_people"].eq(1).all()
+    assert not len(compare("people_correlations", with_expected=False))
+
+
 @pytest.mark.parametrize("kind", ["people_distances", "people_flows", "people_estimates", "people_slices"])
 def test_ratings_of_other_flows_are_refused(kind):
     same, other = VIGNETTES.assign(vignette="a story"), VIGNETTES.assign(sender="toy")
@@ -93,6 +104,18 @@ def test_people_s_norms_are_estimated_for_every_flow():
     slices = compare("people_slices", people=["people-arm"], by=["sender"])
     assert slices["level"].nunique() == 1 + VIGNETTES["sender"].nunique()
     assert (slices["n_effective"] > 0).all()
+
+
+def test_factors_predict_people_beside_the_model(monkeypatch):
+    rated = ratings(7)
+    dolls = rated["flow"].isin(VIGNETTES.loc[VIGNETTES["sender"] == "doll", "flow"]) & rated["level"].notna()
+    rated["level"] = rated["level"].mask(dolls & (rated["variant"] != "0_0"), -2)
+    monkeypatch.setattr(f"{__name__}.ratings", lambda seed: rated)
+    with_factors = compare("people_estimates", people=["people-arm"], factors=["sender", "recipient"])
+    alone = compare("people_estimates", people=["people-arm"])
+    assert set(with_factors["status"]) == {"ok"}
+    # That people mind dolls is in no answer of the models.
+    assert (with_factors["explained"] > alone["explained"] + 0.2).all()
 
 
 def test_a_plan_names_the_raters_needed_for_an_error():

@@ -92,6 +92,13 @@ def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_s
     assert others.left_out == {}
 
 
+def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count(write_study: Write) -> None:
+    x = planted(n_templates=5)
+    found = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[3:8]})
+    assert not found.same_units
+    assert found.shift(found.select(None), True).n_templates == 5
+
+
 def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write_study: Write) -> None:
     x = planted(n_templates=3)
     x[:, 0] = np.nan  # refusals

@@ -9,6 +9,7 @@ import pytest
 from cinorms.stats.assisted import estimate_flows, slices
 from cinorms.stats.samples import Sample
 
+from ...shared_ratings import FOLDER, needs_ratings
 from .people import rated
 
 FLOWS = 2000
@@ -74,6 +75,33 @@ def test_a_level_that_nobody_rated_has_no_numbers():
     assert some["status"].tolist() == ["ok", "ok", "ok", "no_ratings"]
     assert some.loc["z", ["n_ratings", "n_raters"]].tolist() == [0, 0]
     assert some.loc["z", ["plain", "estimate", "conf_low", "weight"]].isna().all()
+
+
+def same_flows(rng, norms, raters, flows):
+    """Return ratings of which every rater has the same flows, drawn at random."""
+    flow, rater = (
+        np.tile(rng.choice(len(norms), flows, replace=False), raters),
+        np.repeat(np.arange(raters), flows),
+    )
+    rating = norms[flow] + rng.normal(0, 0.3, raters)[rater] + rng.normal(0, 0.7, len(flow))
+    return pd.DataFrame({"flow": flow, "rater": rater, "rating": rating})
+
+
+def test_intervals_hold_where_all_raters_rate_the_same_drawn_flows():
+    flows, norms = design(7, 0.0)
+    rng, hits = np.random.default_rng(7), []
+    for _ in range(60):
+        row = slices(flows, same_flows(rng, norms, 60, 30)).iloc[0]
+        hits.append(row["conf_low"] <= norms.mean() <= row["conf_high"])
+    assert np.mean(hits) >= 0.88  # over raters alone: 0.42
+
+
+def test_where_all_flows_are_rated_only_the_raters_are_a_sample():
+    flows, norms = design(8, 0.0)
+    ratings = same_flows(np.random.default_rng(8), norms[:40], 25, 40)
+    row = slices(flows[:40], ratings).iloc[0]
+    by_rater = ratings.groupby("rater")["rating"].mean()
+    assert row["std_err"] == pytest.approx(by_rater.std() / np.sqrt(25))
 
 
 @pytest.mark.slow
@@ -206,3 +234,32 @@ def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from
         )
         hits.append((error <= reach)[other.sizes >= 3].mean())
     assert 0.93 <= np.mean(hits) <= 0.97
+
+
+@needs_ratings
+def test_flows_that_nobody_rated_from_factors_alone() -> None:
+    """A third of the flows and a third of the people of the survey of 2016 are held out, and predicted."""
+    asked = pd.read_csv(FOLDER / "hcomp2016/ratings_long.csv").query("code < 3")
+    flows = asked.drop_duplicates("question").sort_values("question")
+    factors = flows[["sender", "recipient", "attribute", "principle"]].astype(str)
+    predictors = pd.get_dummies(factors, drop_first=True, dtype=float).to_numpy()
+    cells = asked.assign(y=3.0 - 2 * asked["code"]).pivot_table("y", "question", "rater").to_numpy()
+    rng = np.random.default_rng(1)
+    flow, rater = (rng.random(n) < 1 / 3 for n in cells.shape)
+    known = np.where(flow[:, None] | rater, np.nan, cells)
+    people = Sample(known, (~np.isnan(known)).astype(float))
+    error = {}
+    for name, x in (("factors", predictors), ("nothing", np.zeros((len(cells), 1)))):
+        table = estimate_flows(people, x)
+        for where, rows in (("unrated", flow), ("rated", ~flow)):
+            held = cells[rows][:, rater]
+            n = (~np.isnan(held)).sum(axis=1)
+            held, n, part = held[n > 3], n[n > 3], table[rows][n > 3]
+            noise = np.nanvar(held, axis=1, ddof=1).mean() / n
+            away = np.nanmean(held, axis=1) - part["estimate"]
+            covered = np.abs(away) < 1.96 * np.sqrt(part["std_err"] ** 2 + noise)
+            assert 0.93 < covered.mean() < 0.98
+            error[name, where] = float(np.sqrt((away**2 - noise).mean()))
+    # From -1 (no) to 1 (yes); factors help most where nobody was asked.
+    assert error["factors", "unrated"] < 0.5 * error["nothing", "unrated"]
+    assert error["factors", "rated"] < 0.9 * error["nothing", "rated"]

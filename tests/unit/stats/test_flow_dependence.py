@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.flow_dependence import VERDICTS, Dependence, dependence
+from cinorms.stats.flow_dependence import SIGNIFICANT, VERDICTS, Dependence, dependence
 
 from ...scales import ACCEPTABILITY
 from .made import matrix
@@ -88,3 +88,13 @@ def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns() -> No
     mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
     one, other = (dependence(each, templates, ACCEPTABILITY, NEEDED, 1, 99) for each in (frame, mixed))
     assert one == other
+
+
+def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow() -> None:
+    """Single answers exchanged would say so of nearly every such respondent."""
+    rng = np.random.default_rng(12)
+    found = [
+        asked(np.repeat(rng.integers(-2, 3, (FLOWS, TEMPLATES)), ORDERS, axis=1).astype(float)).p
+        for _ in range(20)
+    ]
+    assert np.mean(np.array(found) < SIGNIFICANT) <= 0.15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,3 +157,15 @@ def test_wrong_planted_norms_are_found_before_anything_runs(
     with pytest.raises(ConfigError) as caught:
         load(copied)
     assert str(caught.value) == f"resources/planted/tulu-2.yaml: {message}"
+
+
+def test_the_lock_states_the_revision_of_entries_without_one(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    served = {"engine": "vllm", "family": "f", "source": "owner/m", "dtype": "auto", "max_model_len": 512}
+    entries = {"open": {**served, "revision": None}, "pinned": {**served, "revision": "b" * 40}}
+    entries["api"] = {"engine": "openai", "family": "f", "source": "owner/m"}
+    (tmp_path / "config/models.yaml").write_text(yaml.safe_dump(entries))
+    (tmp_path / "config/revisions.lock").write_text(yaml.safe_dump({"owner/m": "a" * 40}))
+    registry = load_registry(Root(tmp_path))
+    assert [registry[name].get("revision") for name in entries] == ["a" * 40, "b" * 40, None]
+    assert registry["open"].settings.revision == "a" * 40

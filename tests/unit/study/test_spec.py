@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from cinorms.core.root import Root
+from cinorms.inference.spec import take_shard
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
+from cinorms.prompts.variants import list_variants
 from cinorms.study.registry import load_registry
 from cinorms.study.settings import Reasoning
 from cinorms.study.spec import (
@@ -211,6 +213,17 @@ def test_shards_are_the_registrys_but_never_more_than_variants(build_study: Buil
     assert shards_of(study, "main", "tulu-2-7b") == ["1-of-3", "2-of-3", "3-of-3"]
     assert len(shards_of(study, "main", "gpt-4o-mini")) == 33
     assert shards_of(study, "main", "llama-3.1-8b-instruct") == ["1-of-1"]
+
+
+def test_shards_by_template_are_the_templates(build_study: Build) -> None:
+    by = {"tulu-2-7b": {"shards": {"by": "template"}}, "gpt-4o-mini": {"shards": {"by": "variant"}}}
+    study = study_of(build_study, by)
+    shards = shards_of(study, "main", "tulu-2-7b")
+    assert len(shards) == study.templates("main", "tulu-2-7b") == 11
+    variants = list_variants("p", [f"{{{{ vignette }}}} {n}" for n in range(11)], 11, 3)
+    for number, shard in enumerate(shards):
+        assert take_shard(variants, shard)["variant"].tolist() == [f"{number}_{order}" for order in range(3)]
+    assert len(shards_of(study, "main", "gpt-4o-mini")) == 33
 
 
 @pytest.mark.parametrize("name", PARAPHRASERS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def people_structure(
         try:
             table = standing.structure(fit_people(people), people, entry.options.most_classes, entry.seed)
         except DataError as error:
-            table = pd.DataFrame([{"status": "not_estimated", "reason": str(error)}])
+            table = _nothing(str(error))
         parts.append(named(table, {"arm": one.arm, "model": one.model}))
     return stack([part.reindex(columns=list(_STRUCTURE)) for part in parts], _STRUCTURE).astype(
         _types(_STRUCTURE)
@@ -95,33 +96,66 @@ def model_among_people(
     selected: Sequence[Selected], entry: Entry[AmongOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return where each model would stand among the people; see `KINDS` for the columns."""
-    arm, parts = entry.options.people, []
-    group = next((one for one in selected if one.arm == arm), None)
-    fitted: Crowd | None = None
+    arm, most, parts = entry.options.people, entry.options.most_classes, []
+    people = _crowd(selected, entry, vignettes, prompts)
     for one in (one for one in selected if one.arm != arm):
-        who = {"arm": one.arm, "model": one.model, "people": arm}
+        check_same_flows(entry, vignettes, one.arm, arm)
         try:
-            if group is None:
-                raise DataError("nobody of the arm of people is selected")
-            check_same_flows(entry, vignettes, one.arm, arm)
-            people = _answers(group, entry, vignettes[arm], prompts[arm])
-            fitted = fitted or fit_people(people)
+            group, fit = people()
             model = _answers(one, entry, vignettes[one.arm], prompts[one.arm])
-            table = standing.among(fitted, people, model, entry.options.most_classes, entry.seed)
+            table = standing.among(fit, group, model, most, entry.seed)
         except DataError as error:
-            table = pd.DataFrame([{"status": "not_estimated", "reason": str(error)}])
-        parts.append(named(table, who))
+            table = _nothing(str(error))
+        parts.append(named(table, {"arm": one.arm, "model": one.model, "people": arm}))
     if not parts:
-        alone = {"status": "not_estimated", "reason": "no model is compared with people"}
-        parts = [
-            named(pd.DataFrame([alone]), {"arm": arm, "model": one.model, "people": arm}) for one in selected
-        ]
+        alone = _nothing("no model is compared with people")
+        parts = [named(alone, {"arm": arm, "model": one.model, "people": arm}) for one in selected]
     return stack([part.reindex(columns=list(_AMONG)) for part in parts], _AMONG).astype(_types(_AMONG))
+
+
+def people_positions(
+    selected: Sequence[Selected], entry: Entry[AmongOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return the mean answer and the weights of every person and every model; see `KINDS` for the columns."""
+    parts, people = [], _crowd(selected, entry, vignettes, prompts)
+    for one in selected:
+        try:
+            group, fit = people()
+            of_model = one.arm != entry.options.people
+            model = _answers(one, entry, vignettes[one.arm], prompts[one.arm]) if of_model else None
+            table = standing.positions(fit, group, model, entry.seed).assign(status="ok", reason="")
+        except DataError as error:
+            table = _nothing(str(error))
+        parts.append(named(table, {"arm": one.arm, "model": one.model}))
+    return stack([part.reindex(columns=list(_POSITIONS)) for part in parts], _POSITIONS).astype(
+        _types(_POSITIONS)
+    )
+
+
+def _nothing(reason: str) -> pd.DataFrame:
+    return pd.DataFrame([{"status": "not_estimated", "reason": reason}])
+
+
+def _crowd(
+    selected: Sequence[Selected], entry: Entry[AmongOptions], vignettes: Frames, prompts: Frames
+) -> Callable[[], tuple[CrowdAnswers, Crowd]]:
+    """Return what fits the people of the arm that the entry names, once; it raises ``DataError`` where it cannot."""
+
+    @cache
+    def fitted() -> tuple[CrowdAnswers, Crowd]:
+        arm = entry.options.people
+        group = next((one for one in selected if one.arm == arm), None)
+        if group is None:
+            raise DataError("nobody of the arm of people is selected")
+        people = _answers(group, entry, vignettes[arm], prompts[arm])
+        return people, fit_people(people)
+
+    return fitted
 
 
 def _types(columns: dict[str, str]) -> dict[str, Any]:
     texts = {"arm", "model", "people", "what", "level", "status", "reason"}
-    counts = {"class", "n_people", "n_flows"}
+    counts = {"class", "person", "n_people", "n_flows"}
     return {name: "str" if name in texts else "Int64" if name in counts else "float64" for name in columns}
 
 
@@ -165,6 +199,15 @@ _AMONG = {
     "n_people": "People with an answer.",
     "n_flows": "Flows that people and model answered.",
     **usual("status", "reason"),
+}
+_POSITIONS = {
+    **WHO,
+    "person": "Number of the person, in the order of the running numbers; missing for a model.",
+    "what": "mean or weight, as in the kind people_structure.",
+    "level": "Level of the factor; missing for the mean answer.",
+    "value": "Of a person: one draw from what the answers say, so that people spread as they do without the noise of "
+    "single answers. Of a model: its value.",
+    **usual("conf_low", "conf_high", "status", "reason"),
 }
 
 KINDS = (
@@ -210,5 +253,15 @@ KINDS = (
             "conf_high",
             "n_people",
         ),
+    ),
+    Kind(
+        name="people_positions",
+        about="Strictness and weights of every person and every model: what the figure people_cloud shows.",
+        function=people_positions,
+        reads="answers",
+        report_section="factors",
+        key=("arm", "model", "person", "what", "level"),
+        columns=_POSITIONS,
+        shown=("model", "person", "what", "level", "value", "conf_low", "conf_high"),
     ),
 )

@@ -21,6 +21,7 @@ from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
 from cinorms.stats.assisted import estimate_flows, slices
 from cinorms.stats.ceilings import distances, flow_differences
+from cinorms.stats.correlation import correlation
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 
@@ -64,6 +65,23 @@ class SliceOptions(Sliced, PeopleOptions):
     by: LeftOut[Names] = Field(
         None, description="Factors of the dataset: a mean for each of their levels. Default: none."
     )
+
+
+class EstimateOptions(PeopleOptions):
+    """Options of people's mean for every flow."""
+
+    factors: LeftOut[Names] = Field(
+        None,
+        description="Factors of the dataset that predict people's means beside the model's answers, each level for "
+        "itself. Default: none.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors."""
+        super().check(place)
+        for arm in self.arms:
+            known = place.study.factors_of(arm).factors
+            place.check_names("factors", self.factors or (), known, f"factor of arm {arm!r}")
 
 
 class SurveyOptions(OfArms):
@@ -179,6 +197,17 @@ def people_distances(
     return table.assign(nearest=nearest.astype("Int64"))
 
 
+def people_correlations(
+    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+) -> pd.DataFrame:
+    """Return Pearson's r of each model with each baseline; see `KINDS` for the columns."""
+    rows = [
+        {**who, **correlation(model.sample, base.at(model.flows))}
+        for who, model, base in _with_baselines(selected, entry, vignettes, prompts)
+    ]
+    return pd.DataFrame(rows, columns=list(entry.declared.columns))
+
+
 def people_flows(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
@@ -197,12 +226,15 @@ def people_flows(
 
 
 def people_estimates(
-    selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
+    selected: Sequence[Selected], entry: Entry[EstimateOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return people's mean for every flow, rated or not; see `KINDS` for the columns."""
-    parts = []
+    parts, factors = [], list(entry.options.factors or ())
     for who, model, people in _with_people(selected, entry, vignettes, prompts):
-        table = estimate_flows(people.at(model.flows), model.sample.means[:, None]).assign(flow=model.flows)
+        stated = vignettes[model.arm].set_index("flow").loc[model.flows, factors].astype(str)
+        levels = pd.get_dummies(stated, drop_first=True, dtype=np.float64) if factors else stated
+        predictors = np.column_stack([model.sample.means, levels.to_numpy(dtype=np.float64)])
+        table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
 
@@ -307,6 +339,28 @@ KINDS = (
                 "verdict",
             ),
         ),
+    ),
+    Kind(
+        name="people_correlations",
+        about="Pearson's r of each model with people over flows, and the largest r that the noise of both allows.",
+        function=people_correlations,
+        reads="answers",
+        report_section="delta",
+        key=("arm", "model", "baseline"),
+        columns={
+            **WHO,
+            "baseline": _BASELINE,
+            "estimate": "Pearson's r of the means of the model and of people, over flows.",
+            "conf_low": "Lower end of the 95% interval, over flows.",
+            "conf_high": "Upper end of the 95% interval, over flows.",
+            "ceiling": "The r of such means if all people and all wordings gave the same: the root of both "
+            "reliabilities; missing where one is.",
+            "reliability_model": "Share of the variance of the model's means that is not the noise of wordings.",
+            "reliability_people": "Share of the variance of people's means that is not the noise of raters; 1 for "
+            "expected values.",
+            "n_flows": "Flows with a mean on both sides.",
+            **usual("status"),
+        },
     ),
     Kind(
         name="people_flows",

@@ -198,7 +198,7 @@ KINDS = (
             **usual("p"),
             "norms": "Flows that hold a norm.",
             "norms_exchanged": "Flows that would hold a norm on average if the valid answers of each "
-            "template were shuffled between its flows and orders.",
+            "template were shuffled between its flows, those of one flow together.",
             **usual("status"),
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
             f"below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",

@@ -229,7 +229,7 @@ def _file(folder: Path, name: str) -> Path:
 # --- The two sides next to each other
 
 #: Two sides that share fewer templates are compared as two samples of wordings of their own.
-FEWEST_SHARED = 2
+FEWEST_SHARED = equivalence.FEWEST
 
 
 @dataclass(frozen=True)

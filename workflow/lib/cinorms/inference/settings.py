@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -49,6 +49,13 @@ class TraceMarks(Described):
     """What closes it; spaces and line ends after it are written where the budget cuts a trace."""
 
 
+class ShardsBy(Described):
+    """A job for each part of what an arm asks."""
+
+    by: Literal["template", "variant"]
+    """template: a job for each template, with all its answer orders; variant: a job for each variant."""
+
+
 class EntrySettings(Described):
     """One model."""
 
@@ -70,8 +77,8 @@ class EntrySettings(Described):
     """GPUs that one copy of the model needs (tensor parallel)."""
     paper_layout: Literal["single", "instruction_in_system"] = "single"
     """How the papers divided prompts for this model into messages."""
-    shards: int = Field(default=1, ge=1, le=100_000)
-    """Number of jobs that the questions of an arm are split into."""
+    shards: Annotated[int, Field(ge=1, le=100_000)] | ShardsBy = 1
+    """Jobs that the questions of an arm are split into: a number, or `{by: template}` or `{by: variant}`."""
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
         default=None,

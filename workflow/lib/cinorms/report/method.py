@@ -148,7 +148,7 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
         "model": model,
         "engine": str(record.get("engine") or ENGINES[results.study.arms[arm].source]),
         "source": str(spec.get("source") or entry.get("source", "")),
-        "revision": str(ran or spec.get("revision") or entry.get("revision") or ""),
+        "revision": _revision(ran or spec.get("revision"), entry.get("revision")),
         "known about it": ", ".join(
             f"{k} {entry[k]}" for k in ("family", "capacity", "alignment", "quantisation") if k in entry
         ),
@@ -159,6 +159,13 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
         "run time": f"{seconds / 3600:.2f} h" if seconds else "",
         "US dollars": "" if record.get("usd") is None else f"{record['usd']:.2f}",
     }
+
+
+def _revision(ran: Any, stated: Any) -> str:
+    """Return which checkpoint was asked, and the one that the registry or its lock states where that is another."""
+    if ran and stated and ran != stated:
+        return f"{ran} (differs from {stated}, which config/ states)"
+    return str(ran or stated or "")
 
 
 def readers(results: StudyResults) -> list[tuple[str, str]]:

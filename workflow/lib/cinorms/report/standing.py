@@ -45,10 +45,10 @@ def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str
     one = {str(what): row for what, row in rows[rows["what"] != "weight"].groupby("what")}
     mean, distance, nearest = (one[what].iloc[0] for what in ("mean", "distance", "class"))
     weight = weights.loc[(weights["share"] - 0.5).abs() == (weights["share"] - 0.5).abs().max()].iloc[0]
-    more, high = weight["share"] >= 0.5, mean["share"] >= 0.5
+    high = mean["share"] >= 0.5
     sentences = [
         f"answers {'higher' if high else 'lower'} ({scale['more' if high else 'less']}) than {_of_people(mean)}",
-        f"gives \u2018{weight.name}\u2019 {'more' if more else 'less'} weight than {_of_people(weight)}",
+        _unusual(weight),
         f"{_shown(distance)} of people are nearer to the average person than it is",
         _likeness(nearest),
     ]
@@ -69,6 +69,13 @@ def _shown(row: pd.Series[Any]) -> str:
     """Return a share with its interval, in per cent."""
     share, low, high = (100 * float(row[name]) for name in ("share", "conf_low", "conf_high"))
     return f"{share:.0f}% [{low:.0f}, {high:.0f}]"
+
+
+def _unusual(row: pd.Series[Any]) -> str:
+    """Return what the level weighs whose share is farthest from a half, if its interval is on one side of a half."""
+    if row["conf_low"] <= 0.5 <= row["conf_high"]:
+        return "gives no level a weight that is shown to be other than that of the person in the middle"
+    return f"gives \u2018{row.name}\u2019 {'more' if row['share'] >= 0.5 else 'less'} weight than {_of_people(row)}"
 
 
 def _likeness(row: pd.Series[Any]) -> str:

@@ -1,7 +1,8 @@
 """People's means over all flows, or for each flow, from a few ratings and what predicts them (a model's answers).
 
 `slices` are prediction-powered estimates (PPI++) of the means over all flows of a design, or over parts of them. They
-are valid whatever the model answers, if the rated flows are drawn at random from all; raters are a sample of raters.
+are valid whatever the model answers, if it did not see these ratings and the rated flows are drawn at random from all;
+raters are a sample of raters. A model that saw the ratings reproduces their errors, and no interval shows it.
 They cannot reduce the noise of who rated: if raters differ in strictness, that part stays, however good the model.
 
 `estimate_flows` is about every flow, rated or not (Fay and Herriot 1979). The mean of people for a flow is a linear
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, sums_by
+from cinorms.stats.arrays import Floats, Ints, group_rows, sums_by, two_way
 from cinorms.stats.samples import Sample, moderated
 from cinorms.stats.wordings import FEWEST, Units, interval, quantile, spread
 
@@ -66,10 +67,12 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
         nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
         weight = np.where(below > nothing, divide(top, below), 0.0)
-        of_ratings, of_answers = (sums_by(raters, part).T for part in (of_ratings, of_answers))
+        # Rated flows are a draw from those of the design: what they add vanishes as all of them are rated.
+        by_flow = sums_by(row, operator.T).T  # sums to 1 but where nothing is rated
+        left = 1 - (by_flow > 0).sum(axis=1) / np.maximum(size, 1)
         alone, together = (
-            spread(Units(np.ascontiguousarray(x), share))
-            for x in (of_ratings, of_ratings - weight[:, None] * of_answers)
+            _spread(x, (raters, share), (row, by_flow), left)
+            for x in (of_ratings, of_ratings - weight * of_answers)
         )
         estimate = plain - weight * (of_rated - of_all)
         plain_error, *of_plain = interval(plain, *alone)
@@ -86,6 +89,24 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
         )
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
+
+
+def _spread(
+    influence: Floats, of_raters: tuple[Ints, Floats], of_flows: tuple[Ints, Floats], left: Floats
+) -> tuple[Any, Any]:
+    """Return the variance of estimates (columns of ``influence``, by rating) over raters and drawn flows.
+
+    Of both the codes of the ratings and the weights; ``left`` is the part of the flows that is not rated. Both sums
+    hold the noise of single ratings, which counts once.
+    """
+    raters, flows = (
+        spread(Units(np.ascontiguousarray(sums_by(codes, influence).T), weight))
+        for codes, weight in (of_raters, of_flows)
+    )
+    cells = sums_by(group_rows([of_raters[0], of_flows[0]])[1], influence)
+    rest = (cells**2).sum(axis=0)
+    drawn = np.where(np.isfinite(flows[0]), flows[0], 0.0)
+    return two_way(raters, (left * drawn, flows[1]), left * np.minimum(rest, drawn))
 
 
 #: Rated flows that are needed beyond the number of coefficients.

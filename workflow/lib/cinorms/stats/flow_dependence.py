@@ -1,8 +1,9 @@
 """Whether a model's answers depend on the flow at all: its answers compared with the same answers in random order.
 
-This module shuffles the valid answers of each template between its flows and answer orders. The remaining differences
-between flows, and the remaining norms, are those that the model would show without reading the flow. Why, and what it
-misses: docs/method/stats/trust.md.
+This module shuffles the answers of each template between its flows; those of one flow in all orders stay together, as a
+model may answer each prompt at random and yet alike in every order. The remaining differences between flows, and the
+remaining norms, are those that the model would show without reading the flow. Why, and what it misses:
+docs/method/stats/trust.md.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cinorms.core.scales import Scale
 from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Ints
+from cinorms.stats.wordings import level_counts
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
@@ -79,30 +81,31 @@ def dependence(
     """
     levels = levels.sort_index().reindex(sorted(levels.columns), axis=1)
     x = levels.to_numpy()
-    flow, variant = np.nonzero(~np.isnan(x))
+    flow = np.nonzero(~np.isnan(x))[0]
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
         return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, np.nan, "no_answers")
-    # Templates one after another, so that each is a slice.
-    template = pd.factorize(templates.reindex(levels.columns).to_numpy()[variant])[0]
-    order = np.argsort(template, kind="stable")
-    ends = np.cumsum(np.bincount(template))
-    bins = scale.binned.levels
-    steps = np.array(bins) - bins[0]
-    cell = flow[order] * len(bins)
-    code = scale.places(x[flow, variant][order])
-    counts = _counts(cell, code, n_flows, len(bins))
+    steps = np.array(scale.binned.levels) - scale.binned.levels[0]
+    asked = templates.reindex(levels.columns)
+    if (
+        asked[~np.isnan(x).all(axis=0)].nunique() < 2
+    ):  # one template alone: its variants are exchanged one by one
+        templates = pd.Series(np.arange(x.shape[1]), index=levels.columns)
+    # Templates x flows x levels: what each flow was answered in each template.
+    cells = np.moveaxis(level_counts(levels, templates, scale), 0, 2).transpose(1, 0, 2).astype(np.int64)
+    counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=0)
-    top_share = float(of_levels.max() / len(code))
+    top_share = float(of_levels.max() / len(flow))
     norms, observed = _norms(counts, thresholds), _between(counts, steps)
-    total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(code))
+    total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
         return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
-    rng, between, held, dealt = np.random.default_rng(seed), np.empty(draws), np.empty(draws), code.copy()
+    rng, between, held = np.random.default_rng(seed), np.empty(draws), np.empty(draws)
+    answered = [np.flatnonzero(part.any(axis=1)) for part in cells]
     for draw in range(draws):
-        for group in map(slice, [0, *ends[:-1]], ends):
-            dealt[group] = rng.permutation(code[group])
-        exchanged = _counts(cell, dealt, n_flows, len(bins))
+        exchanged = np.zeros_like(counts)
+        for part, there in zip(cells, answered, strict=True):
+            exchanged[there] += part[rng.permutation(there)]
         between[draw], held[draw] = _between(exchanged, steps), _norms(exchanged, thresholds)
     by_chance = float(between.mean())
     return Dependence(
@@ -116,11 +119,6 @@ def dependence(
         norms_exchanged=float(held.mean()),
         status="ok",
     )
-
-
-def _counts(cell: Ints, code: Ints, n_flows: int, n_levels: int) -> Ints:
-    """Return how often each level (columns) was given to each flow (rows)."""
-    return np.bincount(cell + code, minlength=n_flows * n_levels).reshape(-1, n_levels)
 
 
 def _between(counts: Ints, steps: Ints) -> float:

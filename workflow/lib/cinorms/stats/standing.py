@@ -161,6 +161,24 @@ def among(
     return pd.concat([table, pd.DataFrame([row])], ignore_index=True).assign(**size)
 
 
+def positions(fit: Crowd, people: CrowdAnswers, model: CrowdAnswers | None, seed: int) -> pd.DataFrame:
+    """Return the mean answer and the weights of every person (one draw of each), or those of a model with intervals.
+
+    Columns: what, level, person, value, conf_low, conf_high.
+    """
+    weigh = contrasts(len(people.levels))
+    names = pd.DataFrame(
+        {"what": ["mean", *["weight"] * len(people.levels)], "level": [None, *people.levels]}
+    )
+    if model is None:
+        drawn = fit.draw(1, np.random.default_rng(seed))[0] @ weigh.T
+        parts = [names.assign(person=number, value=values) for number, values in enumerate(drawn)]
+        return pd.concat(parts, ignore_index=True).assign(conf_low=np.nan, conf_high=np.nan)
+    value, drawn, _ = _model_values(fit, people, model, seed)
+    low, high = np.quantile(drawn @ weigh.T, INTERVAL, axis=0)
+    return names.assign(person=np.full(len(names), np.nan), value=weigh @ value, conf_low=low, conf_high=high)
+
+
 def _nearest(
     people: CrowdAnswers, values: Floats, away: Floats, most_classes: int, seed: int
 ) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def _check_asking(study: Study, name: str, arm: Arm) -> None:
                 f"{variants} variants; lower norms.t_val or norms.t_val_for.{model}"
             )
         entry = study.registry_entry(model)
-        if entry.settings.shards > 1:
+        if entry.settings.shards != 1:
             raise ConfigError(
                 f"{entry.file}: {model}.shards: {entry.settings.shards} does not fit asking.until 'decided' of arm "
                 f"'{name}': the next round depends on all answers; set it to 1"

@@ -38,6 +38,28 @@ def load_registry(root: Root) -> dict[str, ModelEntry]:
     return registry
 
 
+#: The file beside the registry with a commit for each hub repository.
+REVISIONS = "revisions.lock"
+
+
+class _Revisions(RootModel[Any]):
+    """The commit of each repository of the Hugging Face hub."""
+
+    model_config = ConfigDict(regex_engine="python-re")
+    root: Mapping[
+        str, Annotated[str, Field(pattern=r"^[0-9a-f]{40}(?!\n)$", description="a full commit of the hub")]
+    ]
+
+
+def read_revisions(path: Path) -> dict[str, str]:
+    """Return the commits that the lock at ``path`` states; none where there is no such file."""
+    if not path.is_file():
+        return {}
+    stated = load_yaml(path)
+    check(stated, _Revisions, str(path))
+    return dict(stated)
+
+
 class _Registry(RootModel[Any]):
     """Models under audit, by name."""
 
@@ -48,6 +70,7 @@ class _Registry(RootModel[Any]):
 def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
     stated, file = load_yaml(path), root.shown(path)
     check(stated, _Registry, file)
+    locked = read_revisions(path.with_name(REVISIONS))
     for name, entry in stated.items():
         engine = entry.get("engine")
         if engine is None:
@@ -57,4 +80,7 @@ def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
                 f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, engine_modules())}"
             )
         check(entry, engine_kind(engine).settings(), file, name)
+        # Only an engine that loads checkpoints itself takes a commit of the hub.
+        if engine_kind(engine).checkpoint and entry.get("revision") is None and entry["source"] in locked:
+            stated[name] = {**entry, "revision": locked[entry["source"]]}
     return {name: make_model(entry, RegistryPlace(file, name, root)) for name, entry in stated.items()}

@@ -9,7 +9,7 @@ from typing import Any
 from cinorms.inference.companions import place_of
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, Job, engine_kind
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.settings import ServedSettings
+from cinorms.inference.settings import ServedSettings, ShardsBy
 from cinorms.inference.spec import PROTOCOL, Asked, Spec, in_repeat, shard_names
 from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
 from cinorms.study.study import Study
@@ -130,8 +130,12 @@ def shards_of(study: Study, arm: str, model: str) -> list[str]:
     """Return the names of the shards of ``model`` in the first asking of ``arm``; existing answers are one shard."""
     if study.arms[arm].source != "model":
         return shard_names(1, 1)
-    n_variants = study.templates(arm, model) * study.arms[arm].orders.count
-    return shard_names(study.registry[model].settings.shards, n_variants)
+    templates, shards = study.templates(arm, model), study.registry[model].settings.shards
+    n_variants = templates * study.arms[arm].orders.count
+    if isinstance(shards, ShardsBy):
+        # Variants are listed template by template, so as many equal runs as templates are the templates.
+        shards = templates if shards.by == "template" else n_variants
+    return shard_names(shards, n_variants)
 
 
 def repeated_shards_of(study: Study, arm: str, model: str) -> list[str]:
