@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from cinorms.core.templates import environment, policy
+from cinorms.core.filling import environment, policy
 
 
 def test_values_are_escaped_unless_the_caller_does_it_and_an_unknown_name_is_an_error() -> None:

@@ -18,8 +18,8 @@ import pytest
 from scipy.stats import norm
 
 from cinorms.core import tables
+from cinorms.core.filling import policy
 from cinorms.core.labels import PLANTED_MARK, planted_mark
-from cinorms.core.templates import policy
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import findings as report_findings
 from cinorms.report import method

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from cinorms.core.files import replacing
-from cinorms.core.templates import render_page
+from cinorms.core.filling import render_page
 from cinorms.core.version import __version__
 from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side

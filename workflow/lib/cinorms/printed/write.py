@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.csv_files import csv_text
-from cinorms.core.templates import environment
+from cinorms.core.filling import environment
 from cinorms.printed.cells import Cell, Printed
 
 #: More rows than this need a table that breaks over pages.

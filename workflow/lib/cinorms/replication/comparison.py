@@ -18,8 +18,8 @@ import pandas as pd
 
 from cinorms.core.csv_tables import COMPARISON
 from cinorms.core.errors import DataError, listing, nearest
+from cinorms.core.filling import render_page
 from cinorms.core.rounding import rounded, rounded_once, scientific
-from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.published.releases import Release
 from cinorms.stats import pvalues

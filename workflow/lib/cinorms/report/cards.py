@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.core.filling import environment
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
-from cinorms.core.templates import environment
 from cinorms.core.version import __version__
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid

@@ -7,8 +7,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
-from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
+from cinorms.core.filling import render_page
 from cinorms.core.labels import model_labels
-from cinorms.core.templates import render_page
 from cinorms.core.version import __version__
 from cinorms.report.standing import standing_section
 
