@@ -121,8 +121,12 @@ def test_pets2026_is_the_papers_study(build_study: Build, folder: Path) -> None:
     assert set(study.all_models()) == PETS_MODELS
     assert set(study.datasets()) == {"iot", "confaide_2a"}
     assert {arm.prompts for arm in study.arms.values()} == {"chatgpt", "gemini", "pegasus", "confaide"}
-    temperatures = {n: a.temperature for n, a in study.arms.items() if a.prompts == "chatgpt"}
+    temperatures = {
+        n: a.temperature for n, a in study.arms.items() if a.prompts == "chatgpt" and n != "again"
+    }
     assert sorted(temperatures.values()) == [0, 0.5, 1]
+    again = study.arms["again"]
+    assert (again.temperature, again.repeat, again.dataset) == (0, 2, "iot")
     main = study.arms["main"]
     assert (main.orders.plain(), main.temperature) == ({"method": "random", "count": 3}, 0)
     assert study.templates("main") == 11
@@ -136,7 +140,7 @@ def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> Non
     assert set(study.all_models()) == PETS_MODELS | {"tulu-2-dpo-7b-awq", "tulu-2-dpo-13b-awq"}
     assert set(study.datasets()) == {"iot", "coppa"}
     for dataset in ("iot", "coppa"):
-        arms = [arm for arm in study.arms.values() if arm.dataset == dataset]
+        arms = [arm for name, arm in study.arms.items() if arm.dataset == dataset and name != "again"]
         assert sorted(arm.temperature for arm in arms) == [0, 1]
         assert all(arm.orders.plain() == {"method": "fixed", "count": 1} for arm in arms)
         assert all(arm.prompts == "chatgpt" for arm in arms)
