@@ -10,10 +10,9 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.inference.questions import Questions
-from cinorms.prompts.acts import in_order
 from cinorms.prompts.orders import orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
-from cinorms.prompts.variants import list_variants, messages
+from cinorms.prompts.variants import in_order, list_variants, messages
 
 from ...agents import flows
 from ...snakemake_runs import write_yaml

@@ -12,8 +12,9 @@ import pandas as pd
 from cinorms.core.csv_tables import PREVIEW
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import Scale
-from cinorms.prompts.acts import SEEN, asks_for_action, in_order
-from cinorms.prompts.orders import options_shown, order_codes
+from cinorms.prompts.acts import SEEN, asks_for_action
+from cinorms.prompts.orders import options_shown, order_codes, orders_of
+from cinorms.vignettes.agent_files import steps_of
 from cinorms.vignettes.factors import has_levels
 
 #: The papers' literal wrappers, flaws included (docs/method/prompts/variants.md, "Wrappers"): ``llama3`` writes the
@@ -119,6 +120,20 @@ def messages(
     head = "\n\n".join(part for part in (system, instruction) if part)
     first = [{"role": "system", "content": head}] if head else []
     return [*first, {"role": "user", "content": user}]
+
+
+def in_order(trajectory: str, order_code: int, n_options: int) -> tuple[str, str]:
+    """Return instruction and tools of a trajectory, and what was seen in the order with this code (see `Orders`).
+
+    The steps are put into as many runs of neighbours as the orders have options, and the runs into the order: 0 keeps
+    it.
+    """
+    head, steps = steps_of(trajectory)
+    order = orders_of(n_options).shown[order_code].tolist()
+    runs = [
+        steps[len(steps) * run // n_options : len(steps) * (run + 1) // n_options] for run in range(n_options)
+    ]
+    return head, "\n\n".join(step for run in order for step in runs[run])
 
 
 def fill(template: str, vignette: str, shown: str, place: str = "{options}") -> str:
