@@ -1,4 +1,4 @@
-"""Count for each rule of the reader the real replies that it decided, by model: ``benchmarks/reader/ledger.csv``.
+"""Count for each rule of the reader the real replies that it decided, by model: ``ledger.csv`` of the reader.
 
 ``.venv/bin/python benchmarks/reader/ledger.py FOLDER``, with eval/results of github.com/HKUST-KnowComp/GoldCoin: the
 replies of other models than that of tests/data/real_replies.csv. `make reference` shows the counts.
@@ -20,7 +20,7 @@ from cinorms.answers.reading.rules import read_text
 from cinorms.core.scales import papers_scale
 
 ROOT = Path(__file__).resolve().parents[2]
-LEDGER = Path(__file__).resolve().with_name("ledger.csv")
+LEDGER = ROOT / "workflow/lib/cinorms/answers/reading/ledger.csv"
 
 
 def of_small_model() -> pd.Series[int]:

@@ -106,7 +106,7 @@ def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
         name: " ".join((results / f"figures/{name}.txt").read_text("utf-8").split()) for name in names
     }
     assert all(mark in caption for caption in captions.values()), captions
-    assert "people 6 flows in 9 raters" in captions["spread"]
+    assert "people (6 flows in 9 raters)" in captions["spread"]
     card = (results / "cards/people.md").read_text(encoding="utf-8")
     assert "Ratings by people: no model gave these answers." in card
     assert "6 flows, each rated by up to 10 people" in card

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from cinorms.answers import reading
 from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.answers.reading.rules import RULES, Reading, read_text
 
@@ -71,7 +72,7 @@ def test_families_that_a_real_model_showed(text: str, finish: str, read: str) ->
 
 def test_the_ledger_counts_what_each_rule_decides_now() -> None:
     """After a change of rules: ``python benchmarks/reader/ledger.py FOLDER``, and name what changed."""
-    ledger = pd.read_csv(TABLE.parents[2] / "benchmarks" / "reader" / "ledger.csv")
+    ledger = pd.read_csv(Path(reading.__file__).with_name("ledger.csv"))
     assert set(ledger["rule"]) <= {rule.__name__ for rule in RULES}
     kept = ledger[ledger["model"] == "SmolLM2-135M-Instruct"].set_index("rule")["n"].to_dict()
     texts = pd.read_csv(TABLE, keep_default_na=False, dtype=str).to_dict("records")

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from cinorms.analyses.columns import ANY_PLANTED
+from cinorms.answers import reading
 from cinorms.answers.reading.rules import RULES
 from cinorms.core.csv_files import read_csv
 from cinorms.core.csv_tables import CSV_TABLES
@@ -109,7 +110,7 @@ def pages(defaults: Path) -> dict[str, str]:
         "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
-        "reader.md": reader_page(defaults.parents[1] / "benchmarks" / "reader" / "ledger.csv"),
+        "reader.md": reader_page(),
         **{name: text for section in SECTIONS for name, text in section_pages(section).items()},
         **{
             f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
@@ -149,8 +150,9 @@ def tables_page() -> str:
     return _page("Tables of every study", *parts)
 
 
-def reader_page(ledger: Path) -> str:
-    """Return the page of the reader's rules, with how many real replies each decided, by model (``ledger``)."""
+def reader_page() -> str:
+    """Return the page of the reader's rules, with how many real replies each decided, by model (``ledger.csv``)."""
+    ledger = Path(reading.__file__).with_name("ledger.csv")
     counts = read_csv(ledger).pivot(index="rule", columns="model", values="n").fillna(0).astype(int)
     replies = listed([f"{n:,} of {model}" for model, n in counts.sum().items()])
     about = (
