@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
+from cinorms.answers.read import read_responses
 from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
@@ -22,6 +23,7 @@ from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
 from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
+from ..scales import ACCEPTABILITY
 from ..specs import make_flows, make_spec
 from ..study_facts import facts
 
@@ -34,14 +36,16 @@ def ask(folder: Path, **changes: Any) -> None:
     spec = make_spec("openai", source="s", n_templates=1, **changes)
 
     def reply(asked: Questions, at: npt.NDArray[np.int64], keep: Keep) -> None:
-        chunk = pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"})
+        places = asked.grid[["flow", "row"]].to_numpy()[at]
+        texts = [f"neutral {flow} {row} {spec.repeat}" for flow, row in places]
+        chunk = pd.DataFrame({"at": at, "text": texts, "finish_reason": "stop"})
         if "reasoning" in changes:
             chunk["trace"] = [f"about {asked.grid['flow'].iloc[i]}" if i else None for i in at]
             chunk = chunk.assign(n_trace_tokens=3, trace_status="whole")
         keep(chunk)
 
     engine = SimpleNamespace(ask=reply, facts=dict)
-    out = folder / "study/responses/main/m/1-of-1.parquet"
+    out = folder / f"study/responses/main/m/{spec.shard}.parquet"
     out.parent.mkdir(parents=True, exist_ok=True)
     write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.at(folder / ".journal", spec).begin())  # type: ignore[arg-type]
 
@@ -83,6 +87,30 @@ def test_where_there_are_none_a_message_says_so(tmp_path: Path, results: Results
     ask(tmp_path)
     with pytest.raises(DataError, match="no responses with traces of model 'm'"):
         results.traces("main", "m")
+
+
+def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(
+    tmp_path: Path, results: Results
+) -> None:
+    ask(tmp_path)
+    ask(tmp_path, shard="1-of-1-repeat-2")
+    said = tables.read(tmp_path / "study/responses/main/m/1-of-1.parquet", tables.RESPONSES)
+    answers = read_responses(said, ACCEPTABILITY)
+    (tmp_path / "study/answers/main").mkdir(parents=True)
+    tables.write(answers, tmp_path / "study/answers/main/m.parquet", tables.ANSWERS)
+    found = results.answers(text=True)
+    assert list(found) == [*results.answers(), "prompt", "text"]
+    assert found["text"].tolist() == [f"neutral {flow} {row} 1" for flow in range(3) for row in range(2)]
+    for row in found.itertuples():
+        options = ", ".join(ACCEPTABILITY.options[int(place)] for place in row.order)
+        assert row.prompt == f"flow {row.flow} [{options}]"
+    both = results.replies("main", "m", [2])
+    assert both["repeat"].value_counts().to_dict() == {1: 2, 2: 2}
+    with pytest.raises(DataError, match=r"asked about none of these flows .* numbers 0 to 2"):
+        results.replies("main", "m", [7])
+    for path in (tmp_path / "study/responses/main/m").glob("*.parquet"):
+        path.unlink()
+    assert results.answers("main", "m", text=True)[["prompt", "text"]].isna().all(axis=None)
 
 
 def test_without_the_journal_a_message_says_where_traces_are(tmp_path: Path, results: Results) -> None:

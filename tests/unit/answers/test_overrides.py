@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.answers.overrides import load_overrides, match_overrides, review_table, settled, write_review
+from cinorms.answers.overrides import (
+    load_overrides,
+    match_overrides,
+    merge_reviews,
+    review_table,
+    settled,
+    write_review,
+)
 from cinorms.answers.read import read_responses, text_hash
 from cinorms.core.csv_files import defuse, undo_defusing
+from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 
 from .tables_of_texts import ACCEPT, TEXTS, responses
@@ -117,6 +125,17 @@ def test_the_review_lists_what_no_exact_rule_read_most_frequent_first():
     assert review["count"].tolist() == [2, 1, 1]
     assert review["level"].tolist() == [pd.NA, pd.NA, 1]
     assert review["sha256"].tolist()[0] == text_hash("s")
+    assert list(review) == list(REVIEW.about)
+
+
+def test_the_review_names_the_first_flow_and_variant_of_each_text():
+    table = responses(["neutral", "s", "not neutral", "s", "s"])
+    table["variant"] = pd.Categorical(["0_0", "0_1", "1_0", "1_1", "1_2"])
+    parts = [table[:3].reset_index(drop=True), table[3:].reset_index(drop=True)]
+    reviews = [review_table(part, read_responses(part, ACCEPT)) for part in parts]
+    for review in (review_table(table, read_responses(table, ACCEPT)), merge_reviews(reviews)):
+        places = review[["text", "count", "flow", "variant"]].to_numpy().tolist()
+        assert places == [["s", 3, 1, "0_1"], ["not neutral", 1, 2, "1_0"]]
 
 
 def test_a_text_read_in_two_ways_is_listed_twice():

@@ -48,8 +48,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an act with prompts for ratings": (
         arm(task="act", dataset="privacylens_trajectory"),
-        "arms.main.prompts: prompt set 'chatgpt' asks models to rate, but the task of arm 'main' is act; allowed: act, published_act "
-        "(or set task: rate)",
+        "arms.main.prompts: prompt set 'chatgpt' asks models to rate, but the task of arm 'main' is act; "
+        "allowed: act, published_act (or set task: rate)",
     ),
     "an act that reads probabilities": (
         arm(task="act", prompts="act", dataset="privacylens_trajectory", readout="options", temperature=0),

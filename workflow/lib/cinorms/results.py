@@ -20,7 +20,7 @@ from cinorms.core.sealing import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import PATTERN, Spec
+from cinorms.inference.spec import PATTERN, Spec, repeat_of
 from cinorms.study.facts import StudyFacts
 
 #: Columns of the vignettes that are not factors.
@@ -122,11 +122,15 @@ class Results:
         described.attrs["holds"] = rows["holds"].iloc[0]
         return described
 
-    def answers(self, arm: str | None = None, model: str | None = None) -> pd.DataFrame:
+    def answers(
+        self, arm: str | None = None, model: str | None = None, *, text: bool = False
+    ) -> pd.DataFrame:
         """Return one row per flow and variant: its factors in words, and the answer. Default: all arms and models.
 
         Columns: arm, model, flow, the factors, variant, template_no, order_no, order, level, answer (the level in
-        words), status, rule.
+        words), status, rule. With ``text`` also prompt (its messages, an empty line between them) and text, the reply
+        word for word, read from the responses now; both are missing where the responses are not here, text also where
+        there was no reply.
         """
         pairs = [
             (name, who)
@@ -136,7 +140,10 @@ class Results:
         ]
         if not pairs:
             raise DataError(f"model {model!r} was not asked in arm {arm!r}")
-        return pd.concat([self._answers(*pair) for pair in pairs], ignore_index=True)
+        parts = [self._answers(*pair) for pair in pairs]
+        if text:
+            parts = [self._with_texts(part, *pair) for part, pair in zip(parts, pairs, strict=True)]
+        return pd.concat(parts, ignore_index=True)
 
     def tensor(self, model: str, arm: str | None = None, of: str = "level") -> pd.Series[Any]:
         """Return the privacy bias of a model in an arm: its norm for every combination of the factors' levels.
@@ -188,13 +195,16 @@ class Results:
         found = pd.concat(parts, ignore_index=True).assign(arm=arm, model=model)
         return found[["arm", "model", *columns, "trace"]]
 
-    def replies(self, arm: str, model: str, flows: Sequence[int]) -> pd.DataFrame:
-        """Return what a model was sent about ``flows`` of an arm, and what it replied, word for word.
+    def replies(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return what a model was sent about ``flows`` of an arm (default: all), and what it replied, word for word.
 
-        Columns: arm, model, flow, variant, messages (role and content of each), text (missing where there is no reply),
-        finish_reason. No rows where the answers were published or imported without their texts.
+        Columns: arm, model, flow, variant, repeat (1 for the first asking), messages (role and content of each), text
+        (missing where there is no reply), finish_reason. No rows where the answers were published or imported without
+        their texts. Planted respondents have prompts and replies too. Raises ``DataError`` where none of ``flows`` was
+        asked: an arm that selects flows does not ask about flow 0.
         """
         columns = ["flow", "variant", "text", "finish_reason"]
+        asked_flows: set[int] = set()
         found = []
         for path in self._responses(arm, model):
             spec = json.loads(tables.facts(path).get("spec", "null"))
@@ -202,11 +212,17 @@ class Results:
                 continue
             asked = self._questions(arm, spec)
             frame = tables.read(path, tables.RESPONSES, columns)
-            at = np.flatnonzero(frame["flow"].isin(flows))
+            asked_flows.update(frame["flow"].unique().tolist())
+            at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
             texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
-            messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index)
-            found.append(texts.assign(arm=arm, model=model, messages=messages))
-        names = ["arm", "model", "flow", "variant", "messages", "text", "finish_reason"]
+            messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index, dtype="object")
+            found.append(texts.assign(arm=arm, model=model, repeat=repeat_of(path.stem), messages=messages))
+        if flows is not None and asked_flows and not asked_flows & set(flows):
+            raise DataError(
+                f"model {model!r} was asked about none of these flows in arm {arm!r}; the flows that it was asked "
+                f"about have the numbers {min(asked_flows)} to {max(asked_flows)}"
+            )
+        names = ["arm", "model", "flow", "variant", "repeat", "messages", "text", "finish_reason"]
         return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
 
     def flows(self, dataset: str) -> pd.DataFrame:
@@ -241,6 +257,16 @@ class Results:
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *asked]]
+
+    def _with_texts(self, answers: pd.DataFrame, arm: str, model: str) -> pd.DataFrame:
+        """Return answers with the prompt and the reply of the first asking beside each."""
+        said = self.replies(arm, model)
+        first = said[said["repeat"] == 1]
+        prompts = ["\n\n".join(message["content"] for message in chat) for chat in first["messages"]]
+        texts = first[["flow", "variant", "text"]].assign(prompt=pd.array(prompts, dtype="str"))
+        texts = texts.astype({"flow": answers["flow"].dtype, "variant": "str", "text": "str"})
+        columns = ["flow", "variant", "prompt", "text"]
+        return answers.merge(texts[columns], how="left", on=["flow", "variant"], validate="1:1")
 
     def _file(self, name: str) -> Path:
         path = self.folder / name

@@ -66,7 +66,9 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
         yield "\n   This flow was not asked in this arm."
         return
     sent: dict[Any, Any] = {
-        reply.variant: reply for reply in results.replies(arm, model, [flow]).itertuples()
+        reply.variant: reply
+        for reply in results.replies(arm, model, [flow]).itertuples()
+        if reply.repeat == 1
     }
     for answer in own.itertuples():
         yield from _read(answer, sent.get(answer.variant))

@@ -145,11 +145,10 @@ def _lines(numbers: pd.Series[int]) -> str:
 
 
 def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
-    """Return every distinct text that was not read by an exact rule, most frequent first.
+    """Return every distinct text that was not read by an exact rule, most frequent first, with the first place.
 
-    One row per text and reading (a text can read differently where it was cut, or under another order);
-    columns sha256, text, count, level, status, rule. ``answers`` must be those of ``responses``, row for
-    row; else DataError.
+    One row per text and reading (a text can read differently where it was cut, or under another order).
+    ``answers`` must be those of ``responses``, row for row; else DataError.
     """
     same = len(responses) == len(answers) and all(
         (responses[c].to_numpy() == answers[c].to_numpy()).all() for c in ("flow", "variant")
@@ -169,9 +168,12 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
             "level": level[rows],
             "status": status.codes[rows],
             "rule": rule.codes[rows],
+            "flow": responses["flow"].to_numpy()[rows],
+            "variant": responses["variant"].iloc[rows].astype("str").to_numpy(),
+            "count": 1,
         }
     )
-    found = keys.value_counts(sort=False).rename("count").reset_index()
+    found = _first_places(keys)
     found["text"] = np.asarray(text.categories, dtype=object)[found["text"]]
     found["level"] = found["level"].astype("Int8").mask(found["level"] == NO_LEVEL)
     found["status"] = np.asarray(status.categories, dtype=object)[found["status"]]
@@ -184,9 +186,14 @@ def merge_reviews(reviews: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the review tables of several ranges of flows as one."""
     if len(reviews) == 1:
         return reviews[0]
-    same = [name for name in REVIEW_COLUMNS if name != "count"]
-    counts = pd.concat(reviews).groupby(same, dropna=False, sort=False)["count"].sum()
-    return _most_frequent_first(counts.reset_index())
+    return _most_frequent_first(_first_places(pd.concat(reviews)))
+
+
+def _first_places(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per text and reading: how often it was given, and where first, in the order of the rows."""
+    same = [name for name in REVIEW_COLUMNS if name in rows and name not in ("count", "flow", "variant")]
+    places = {"count": "sum", "flow": "first", "variant": "first"}
+    return rows.groupby(same, dropna=False, sort=False).agg(places).reset_index()
 
 
 def _most_frequent_first(found: pd.DataFrame) -> pd.DataFrame:

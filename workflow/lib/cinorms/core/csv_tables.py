@@ -105,6 +105,8 @@ REVIEW = CsvTable(
         "sha256": "SHA-256 of the text; a file of overrides can name the text by it.",
         "text": "What the model wrote.",
         "count": "Responses with this text.",
+        "flow": "Number of the first flow that was answered with this text.",
+        "variant": "The variant in which that flow was answered so.",
         "level": "The level that was read; missing unless the status is ok.",
         "status": "ok, or why the answer has no level.",
         "rule": "The rule that read the answer.",
