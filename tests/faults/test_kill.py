@@ -41,8 +41,12 @@ def to_its_end(running: subprocess.Popen[str]) -> None:
     assert running.returncode == 0, errors
 
 
-def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
-    """Kill ``KILLS`` jobs at random moments, then let one end; return how many did not end by themselves."""
+def kill_until_done(given: dict[str, Any], seen: Callable[[], int], apart: int, seed: int) -> int:
+    """Kill ``KILLS`` jobs, then let one end; return how many did not end by themselves.
+
+    Most are killed when ``seen``, what jobs have asked, has grown by a random number up to ``apart``: after so many
+    seconds, a job on a slow machine has asked nothing yet.
+    """
     chance = random.Random(seed)
     killed, journal = 0, journal_of(given)
     before = 0
@@ -50,14 +54,19 @@ def kill_until_done(given: dict[str, Any], longest: float, seed: int) -> int:
         running = job(given)
         assert running.stdout is not None
         if number % 5:
-            running.stdout.readline()  # else it is killed while it starts
-        time.sleep(chance.uniform(0, longest))
+            running.stdout.readline()
+            kill_at = seen() + chance.randint(1, apart)
+            while seen() < kill_at and running.poll() is None:
+                time.sleep(0.005)
+        else:
+            time.sleep(chance.uniform(0, 1.5))  # while it starts
         running.send_signal(signal.SIGKILL)
         killed += running.wait() == -signal.SIGKILL
         running.stdout.close()
         kept = journal.read().num_rows
         assert kept >= before
         before = kept
+    assert before, "no job was killed after it had an answer"
     to_its_end(job(given))
     return killed
 
@@ -95,9 +104,11 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
     flows = expand(dataset.design).head(1500)
     of = spec(None, engine="planted", factors=list(dataset.factors), planted={"noise": 1, "verbose": 0.2})
     given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
-    killed = kill_until_done(given, longest=0.6, seed=1)
+    written = Path(given["asked"])
+    written.touch()
+    killed = kill_until_done(given, lambda: len(written.read_text().split()), apart=700, seed=1)
     assert killed >= 7
-    asked = Counter(Path(given["asked"]).read_text().split())
+    asked = Counter(written.read_text().split())
     assert len(asked) == 9000
     assert sum(asked.values()) <= 9000 + 50 * killed
     assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
@@ -110,7 +121,7 @@ def test_a_live_shard_killed_ten_times(
     endpoint.delay = 0.05
     given = files(tmp_path, spec(endpoint), vignettes(400), variants(), limits={"concurrency": 8})
     given["kind"] = "live"
-    killed = kill_until_done(given, longest=1.5, seed=2)
+    killed = kill_until_done(given, lambda: endpoint.number, apart=200, seed=2)
     assert killed >= 7
     assert len(endpoint.asked) == 2400
     twice = sum(endpoint.asked.values()) - 2400
@@ -126,7 +137,10 @@ def test_a_live_shard_killed_ten_times(
 def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
-    kill_until_done(given, longest=1.5, seed=3)
+    killed = kill_until_done(
+        given, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
+    )
+    assert killed >= 7
     assert len(endpoint.billed) == 2400
     assert set(endpoint.billed.values()) == {1}, "a request was paid for twice"
     assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)

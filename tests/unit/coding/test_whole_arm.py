@@ -97,6 +97,15 @@ def test_ranges_give_the_norms_of_the_whole(paths: list[str], tmp_path: Path, co
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
 
 
+def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths: list[str], tmp_path: Path) -> None:
+    _, answers = read(paths, None, tmp_path / "answers.parquet")
+    parts = [answers[answers["flow"] < 20], answers[:0], answers[answers["flow"] >= 60]]
+    tables.write_ranges(parts, tmp_path / "gap.parquet", tables.ANSWERS)
+    ranges = tables.read_ranges([tmp_path / "gap.parquet"], tables.ANSWERS, 60)
+    flows = np.concatenate([part["flow"].to_numpy() for _, (part,) in ranges])
+    assert sorted(set(flows)) == [*range(20), *range(60, N_FLOWS)]
+
+
 @pytest.mark.parametrize("lost", [0, 40, N_FLOWS - 1])
 def test_a_flow_that_is_missing_is_noticed_in_its_range(paths: list[str], tmp_path: Path, lost: int) -> None:
     frame = tables.read(paths[1], tables.RESPONSES)

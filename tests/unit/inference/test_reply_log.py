@@ -101,6 +101,51 @@ def test_a_job_killed_between_its_part_and_the_end_of_its_log_has_its_replies_on
     assert (replies.journal.usd(), replies.journal.read().num_rows) == (2.0, 4)
 
 
+def test_a_log_has_its_name_only_while_it_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = replies_in(tmp_path)
+    assert replies.journal is not None
+    folder, log, named = replies.journal.folder, replies.journal.log, []
+    with monkeypatch.context() as patch:
+        for module, name in ((reply_log.fcntl, "lockf"), (reply_log.os, "close")):
+            true = getattr(module, name)
+            patch.setattr(
+                module, name, lambda *given, true=true: named.append(logs_in(folder)) or true(*given)
+            )
+        replies.log(rows(1))
+        assert named == [[]], "before the lock"
+        assert logs_in(folder) == [log.path]
+        log.end()
+        assert named == [[], []], "when the lock ends"
+    left = folder / "arriving" / f".1.{replies.journal._mark}.log.{replies.journal._mark}.tmp"
+    left.touch()
+    with replies.journal.hold([(0, 0)]):
+        assert not left.exists()
+
+
+def test_a_log_that_became_a_part_or_is_another_persons_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = killed(tmp_path, 2)
+    other = journal_in(tmp_path, Asker("two", "main", "m"))
+    true = Path.open
+
+    def refuse(self: Path, *given: Any, **named: Any) -> Any:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return true(self, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        with other.hold([(0, 0)]):
+            assert path.exists()
+    assert other.read().num_rows == 2
+    with monkeypatch.context() as patch:
+        listed = [[path], []]  # between the two, the job that asked has made its part
+        patch.setattr(journals, "logs_in", lambda folder: listed.pop(0))
+        with other.hold([(0, 0)]):
+            assert not list((other.folder / "parts").iterdir())
+
+
 def test_a_torn_end_is_cut_at_whatever_byte_and_a_changed_bit_costs_one_reply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -422,15 +422,18 @@ def read_ranges(
         yield (low, high), frames
 
 
-def _flow_spans(path: str | Path, contract: Contract) -> list[tuple[int, int, int]]:
-    """Return the lowest flow, the highest flow and the number of rows of each row group of a file."""
+def _flow_spans(path: str | Path, contract: Contract) -> list[tuple[float, float, int]]:
+    """Return the lowest flow, the highest flow and the number of rows of each row group of a file.
+
+    A group without rows, as a range without flows leaves it, has a place too: places are numbers of groups.
+    """
     with damage_named(path, contract.remedy):
         metadata = pq.read_metadata(unseal(path))
         place = metadata.schema.names.index("flow")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        flows = [group.column(place).statistics for group in groups if group.num_rows]
-        rows = [group.num_rows for group in groups if group.num_rows]
-        return [(flow.min, flow.max, n) for flow, n in zip(flows, rows, strict=True)]
+        flows = [group.column(place).statistics if group.num_rows else None for group in groups]
+        spans = [(np.inf, -np.inf) if flow is None else (flow.min, flow.max) for flow in flows]
+        return [(*span, group.num_rows) for span, group in zip(spans, groups, strict=True)]
 
 
 def read(

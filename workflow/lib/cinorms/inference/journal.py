@@ -247,8 +247,10 @@ class Journal:
     def _settle(self) -> None:
         """Make parts of the logs of jobs that were killed."""
         for log in logs_in(self.folder):
-            with suppress(FileNotFoundError), log.open("r+b") as handle:
-                if not is_free(handle, otherwise=log.stem.split(".")[1] == self._mark):
+            # Another job was faster, or another person's job left it: it is read where it is.
+            with suppress(FileNotFoundError, PermissionError), log.open("r+b") as handle:
+                is_left = is_free(handle, otherwise=log.stem.split(".")[1] == self._mark)
+                if not is_left or log not in logs_in(self.folder):  # it may have become a part meanwhile
                     continue
                 chunk, keys = read_log(log)
                 if len(chunk):
@@ -293,7 +295,7 @@ class Journal:
                         job_state.current().note(doing="waiting for another job that asks the same variants")
                         waiting = True
                     time.sleep(min(1.0, patience / 10))
-                for folder in ("parts", "traces"):
+                for folder in ("parts", "traces", "arriving"):
                     for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
                         left.unlink(missing_ok=True)
                 self._settle()

@@ -68,11 +68,10 @@ class ReplyLog:
 
     def end(self) -> None:
         """Remove the file: its replies are a part now."""
-        path = self.path
-        self.close()
-        if path:
+        if self.path:  # before its lock is free: another job would make a second part of it
             with suppress(OSError):
-                path.unlink(missing_ok=True)
+                self.path.unlink(missing_ok=True)
+        self.close()
 
     def close(self) -> None:
         """Leave the file as it is; what comes goes into another."""
@@ -82,10 +81,12 @@ class ReplyLog:
 
     def _open(self) -> None:
         path = self._folder / f"{time.time_ns():020d}.{self._mark}.log"
-        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        self.path = path
+        # It has its name once it is locked: a log that nobody holds is made a part of, and removed.
+        unlocked = path.with_name(f".{path.name}.{self._mark}.tmp")
+        self._handle = os.open(unlocked, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         with suppress(OSError):  # a file system without locks
             fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.path = unlocked.rename(path)
 
 
 def logs_in(folder: Path) -> list[Path]:
