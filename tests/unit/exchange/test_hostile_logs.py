@@ -49,6 +49,14 @@ def test_an_archive_with_nothing_odd_is_read(tmp_path: Path) -> None:
     assert inspect_log.problem_of(tmp_path / "c.json") is None
 
 
+def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_log, "PIECE", 1000)
+    for size in range(990, 1300):
+        assert inspect_log.problem_of(archive(tmp_path / "a.eval", a=b"a" * size)) is None, size
+
+
 @pytest.mark.parametrize("stated", [None, 100])
 def test_a_bomb_is_refused_whatever_size_it_states(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stated: int | None
