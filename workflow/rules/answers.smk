@@ -182,6 +182,7 @@ rule check_overrides:
     resources:
         mem_mb=2000,
     params:
+        places=[[arm, model] for arm, model, _ in VALUES.published("responses")],
         levels=VALUES.levels,
         code=code_of("check_overrides"),
     script:

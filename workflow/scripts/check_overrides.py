@@ -7,8 +7,10 @@ from cinorms.core.logs import start_logging
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     path = snakemake.input.overrides[0]
+    columns = ["flow", "variant", "text", "finish_reason"]
     shards = (
-        tables.read(shard, tables.RESPONSES, ["text", "finish_reason"]) for shard in snakemake.input.responses
+        (arm, model, tables.read(shard, tables.RESPONSES, columns))
+        for (arm, model), shard in zip(snakemake.params.places, snakemake.input.responses, strict=True)
     )
     counts = settled(shards, load_overrides(path, snakemake.params.levels), path)
     csv_tables.write(counts, snakemake.output.settled, csv_tables.OVERRIDES)

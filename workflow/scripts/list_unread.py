@@ -1,7 +1,7 @@
 """List the replies that no exact rule reads, and what a coder is asked about them."""
 
 from cinorms.answers.acting import read_replies
-from cinorms.answers.overrides import load_overrides
+from cinorms.answers.overrides import overrides_of
 from cinorms.coding.codes import find_unread, list_readings, merge_items, merge_readings
 from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.core import tables
@@ -11,8 +11,7 @@ from cinorms.core.scales import Scale
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     scale = Scale.of(snakemake.params.scale)
-    given, levels = snakemake.input.overrides, snakemake.params.levels
-    overrides = load_overrides(given[0], levels) if given else None
+    overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels)
     parts, readings = [], []
     for model, vignettes_file, prompts_file, *shards in snakemake.params.files:
         responses = tables.stack([tables.read(path, tables.RESPONSES) for path in shards], tables.RESPONSES)

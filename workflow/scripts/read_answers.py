@@ -1,6 +1,6 @@
 """Read the level of the scale from every response."""
 
-from cinorms.answers.overrides import load_overrides, merge_reviews, write_review
+from cinorms.answers.overrides import merge_reviews, overrides_of, write_review
 from cinorms.coding.whole_arm import ArmReader
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
@@ -8,8 +8,8 @@ from cinorms.core.scales import Scale
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    given, levels = snakemake.input.overrides, snakemake.params.levels
-    overrides = load_overrides(given[0], levels) if given else None
+    place = snakemake.wildcards.arm, snakemake.wildcards.model
+    overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels, *place)
     reader = ArmReader(
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cinorms.answers.acting import read_replies
-from cinorms.answers.overrides import load_overrides
+from cinorms.answers.overrides import overrides_of
 from cinorms.answers.read import repeated_answers
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
@@ -18,8 +18,7 @@ if __name__ == "__main__":
     vignettes = tables.read(snakemake.input.vignettes, tables.VIGNETTES)
     variants = tables.read(snakemake.input.variants, tables.PROMPTS)
     scale, model = Scale.of(snakemake.params.scale), snakemake.wildcards.model
-    given, levels = snakemake.input.overrides, snakemake.params.levels
-    overrides = load_overrides(given[0], levels) if given else None
+    overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels)
     codes = tables.read(snakemake.input.codes[0], tables.CODES) if snakemake.input.codes else None
     shards, replies, answers = {}, {}, {}
     for path in (*snakemake.input.first, *snakemake.input.repeats):

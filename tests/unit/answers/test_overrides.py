@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinorms.answers.acting import read_replies
 from cinorms.answers.overrides import (
     load_overrides,
     match_overrides,
     merge_reviews,
+    overrides_of,
     review_table,
     settled,
     write_review,
@@ -23,6 +25,8 @@ from cinorms.core.errors import DataError
 from .tables_of_texts import ACCEPT, TEXTS, responses
 
 LEVELS = ACCEPT.levels
+VIGNETTES = pd.DataFrame({"flow": range(6), "vignette": "v"})
+PLACED = "arm,model,flow,variant,level,status"
 
 
 def write_csv(path, *lines):
@@ -54,20 +58,21 @@ def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_pat
     )
     overrides = load_overrides(path, LEVELS)
     one, two = responses(["not neutral"], ["stop"]), responses(["s", "s"], ["stop", "stop"])
-    assert settled([one, two], overrides[:2], path)["n_responses"].tolist() == [1, 2]
+    shards = [("main", "m", one), ("main", "other", two)]
+    assert settled(shards, overrides[:2], path)["n_responses"].tolist() == [1, 2]
     with pytest.raises(
         DataError, match=r"mine.csv, line 4: no response .* the text 'never said' \(and 1 further"
     ):
-        settled([one, two], overrides, path)
+        settled(shards, overrides, path)
     # A reply that failed is settled by nobody.
     with pytest.raises(DataError, match="line 2: no response"):
-        settled([responses(["not neutral"], ["error"]), two], overrides[:2], path)
+        settled([("main", "m", responses(["not neutral"], ["error"])), shards[1]], overrides[:2], path)
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["text,levle", "a,1"], r"line 1: columns \['text', 'levle'\]; allowed: text, sha256, level"),
+        (["text,levle", "a,1"], r"line 1: columns \['text', 'levle'\]; allowed: text, sha256, arm"),
         (["text,note", "a,b"], r"line 1: columns"),
         (["text,level", "a,3"], r"line 2: level is '3'; allowed: -2, -1, 0, 1, 2"),
         (["text,level", "ok,1", "a,1.5"], r"line 3: level is '1.5'"),
@@ -78,6 +83,13 @@ def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_pat
         (["text,sha256,level", ",,1"], r"line 2: neither text nor sha256"),
         (["sha256,level", "abc,1"], r"line 2: sha256 is 'abc'; copy the 64"),
         (["text,level", "a,1", "a,1"], r"line 3: the same text as line 2"),
+        (["arm,model,flow,level", "a,m,1,1"], r"line 1: columns"),
+        (
+            [PLACED, "a,m,,v,1,"],
+            r"line 2: flow is empty; a line about one answer gives arm, model, flow, var",
+        ),
+        ([PLACED, "a,m,x,v,1,"], r"line 2: flow is 'x'; give the flow's number"),
+        ([PLACED, "a,m,1,v,1,", "a,m,2,v,1,", "a,m,1,v,,refusal"], r"line 4: the same answer as line 2"),
         (["text,level", "a,1,2"], r"line 2: more cells than the header"),
     ],
 )
@@ -86,6 +98,44 @@ def test_a_wrong_override_is_named_by_file_and_line(tmp_path, lines, message):
     with pytest.raises(DataError, match=message) as caught:
         load_overrides(path, LEVELS)
     assert str(path) in str(caught.value)
+
+
+def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
+    path = write_csv(
+        tmp_path / "o.csv",
+        "text,arm,model,flow,variant,level,status",
+        "s,main,m,1,v,,nonsense",  # this text and place
+        "s,main,m,2,v,1,",  # another text by now
+        ",main,m,3,v,-2,",
+        "s,,,,,0,",
+        ",main,m,4,v,1,",  # the engine failed
+        ",main,other,0,v,1,",
+        ",main,m,5,w,1,",
+    )
+    table = responses(["s", "s", "neutral", "s", "s", "neutral"], ["stop"] * 4 + ["error", "stop"])
+    prompts = pd.DataFrame({"template": ["{scenario} {options}"]})
+    overrides = overrides_of([path], LEVELS, "main", "m")
+    answers = read_replies(table, ACCEPT, VIGNETTES, prompts, overrides)
+    assert answers["level"].tolist() == [0, pd.NA, 0, -2, pd.NA, 0]
+    assert answers["status"].tolist() == ["ok", "nonsense", "ok", "ok", "error", "ok"]
+    assert answers["rule"].eq("override").tolist() == [True, True, False, True, False, False]
+    # What is said about one answer is not said about another asking, nor about another model.
+    again = read_replies(table, ACCEPT, VIGNETTES, prompts, overrides_of([path], LEVELS))
+    assert again["level"].tolist() == [0, 0, 0, 0, pd.NA, 0]
+    every = load_overrides(path, LEVELS)
+    shards = [("main", "m", table), ("main", "other", table[:1]), ("say", "m", table)]
+    kept = every[every["line"].isin([2, 4, 5, 7])]
+    assert settled(shards, kept, path)["n_responses"].tolist() == [1, 1, 7, 1]
+    with pytest.raises(DataError, match=r"line 3: .* arm main, model m, flow 2, variant v \(and 2 further"):
+        settled(shards, every, path)
+    assert overrides_of([], LEVELS) is None
+
+
+def test_a_level_of_another_scale_settles_no_single_answer(tmp_path):
+    path = write_csv(tmp_path / "o.csv", PLACED, "main,m,0,v,3,")
+    prompts = pd.DataFrame({"template": ["{scenario} {options}"]})
+    overrides = overrides_of([path], range(-3, 4), "main", "m")
+    assert read_replies(responses(["s"]), ACCEPT, VIGNETTES, prompts, overrides)["level"].isna().all()
 
 
 def test_unreadable_overrides_are_one_message(tmp_path):

@@ -90,6 +90,22 @@ def test_with_every_reply_coded_by_hand_the_numbers_are_the_true_ones() -> None:
     assert table["status"].eq("complete").all()
 
 
+def test_the_error_of_a_sample_by_hand() -> None:
+    replies = Replies()
+    replies.add("a", [1] * 10, [1] * 10, [1] * 10, {0: 10})
+    # Of ten replies four are drawn, and of these one has no level in truth.
+    drawn = draw_sample(replies.coded[0], 4, 1)["item"].tolist()
+    replies.by_hand[0].loc[replies.by_hand[0]["item"] == drawn[0], "level"] = pd.NA
+    table = replies.table(size=4).set_index("measure")
+    # Six of ten replies are not drawn; the sum of squares of 1, 0, 0, 0 about their mean is 3/4, and a wrong reply more
+    # among five is added, of 1 (an answer without a level) and of 1 (a quarter of the way from -2 to 2).
+    share = 0.5 * np.sqrt(6 / 10 * (0.75 / 4**2 + (1 / 5) ** 2) * 4 / 3)
+    mean = 10 / 17.5 * np.sqrt(6 / 10 * ((4 / 7) ** 2 * 0.75 / 4**2 + (1 / 5) ** 2) * 4 / 3)
+    for measure, value, error in (("valid_share", 17.5 / 20, share), ("mean_level", 7.5 / 17.5, mean)):
+        row = table.loc[measure, ["estimate", "low", "high"]].tolist()
+        assert row == pytest.approx([value, value - 1.96 * error, value + 1.96 * error])
+
+
 def test_nothing_is_estimated_until_the_whole_sample_is_coded() -> None:
     replies = Replies()
     replies.add("a", [1, 2, NONE], [1, 2, NONE], [1, 1, 1], {0: 4})

@@ -62,7 +62,7 @@ def in_small_groups(writer: ParquetWriter, table: pa.Table) -> None:
 def reader() -> ArmReader:
     overrides = pd.DataFrame(
         {"sha256": [text_hash("I cannot say.")], "level": pd.array([1], dtype="Int8"), "status": ["ok"]}
-    )
+    ).assign(flow=pd.array([None], dtype="Int64"))
     return ArmReader(VIGNETTES, VARIANTS, ACCEPTABILITY, SPEC.as_plain(), overrides)
 
 

@@ -49,6 +49,16 @@ def test_an_archive_with_nothing_odd_is_read(tmp_path: Path) -> None:
     assert inspect_log.problem_of(tmp_path / "c.json") is None
 
 
+def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_log, "PIECE", 1000)
+    chance = random.Random(1)
+    for size in range(801, 1060):  # zlib may hold the end of the repetition back when it has read all bytes
+        path = archive(tmp_path / "a.eval", a=chance.randbytes(size) + b"a" * 200)
+        assert inspect_log.problem_of(path) is None, size
+
+
 @pytest.mark.parametrize("stated", [None, 100])
 def test_a_bomb_is_refused_whatever_size_it_states(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stated: int | None

@@ -27,6 +27,7 @@ from cinorms.run.check import (
     look_at_checkpoints,
     look_at_expectations,
     look_at_keys,
+    look_at_overrides,
     look_at_paraphrases,
     look_at_partitions,
     look_at_sentences,
@@ -163,6 +164,23 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere: P
     ((_, fault),) = look("recipient,expected\nowner's docter,1\n")
     assert "did you mean 'owner's doctor'" in fault
     assert look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+
+
+def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere: Path) -> None:
+    def look(*lines: str) -> list[tuple[str, str]]:
+        (elsewhere / "mine.csv").write_text("\n".join(lines) + "\n")
+        made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
+        return told(look_at_overrides(case(load(Root(PROJECT), made))))
+
+    header = "text,arm,model,flow,variant,level"
+    assert look(header, "well,,,,,1", ",main,gpt-4o-mini,3,0_0,1") == []
+    assert look("text,level", "well,9") == [
+        ("error", "mine.csv, line 2: level is '9'; allowed: -2, -1, 0, 1, 2")
+    ]
+    faults = look(header, ",mian,gpt-4o-mini,3,0_0,1", ",main,gpt-4o,3,0_0,1")
+    assert faults[0][1].startswith("mine.csv, line 2: there is no arm 'mian'")
+    assert faults[1][1].startswith("mine.csv, line 3: arm 'main' does not ask 'gpt-4o'")
+    assert look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
 # --- Keys, also of a paraphraser

@@ -58,6 +58,15 @@ def test_constants_have_intervals_of_their_number_of_flows() -> None:
     assert row["high"] == 1
 
 
+def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flows() -> None:
+    # No flow is called wrong, though each would be without the first wording.
+    said = np.tile([1.0, -1.0], (40, 1))
+    row = table(SayDo.of(said, np.ones((40, 1)), 0.0)).loc["says_no"]
+    assert row["estimate"] == row["low"] == 0
+    assert row["std_err"] > 0
+    assert 0.05 < row["high"] < 1
+
+
 def test_noise_lowers_the_association_and_not_the_corrected_one() -> None:
     found = table(drawn(np.random.default_rng(2), 1500, 6, 1.0))["estimate"]
     assert found["association"] < 0.9

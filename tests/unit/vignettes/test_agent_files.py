@@ -58,6 +58,11 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
         {},
         "flows.json: record 1: item 1 of 'trajectory.sensitive_info_items' has no words; remove it",
     ),
+    "an item of a line to fill in": (
+        [record(0, sensitive_info_items=["____"])],
+        {},
+        "flows.json: record 0: item 0 of 'trajectory.sensitive_info_items' has no words; remove it",
+    ),
     "items that are no list": (
         [record(0, needed_info_items="Monday")],
         {},
@@ -106,3 +111,22 @@ def test_the_published_files(
     assert len(items) == n
     assert sum(len(of["sensitive"]) for of in items) == sensitive
     assert sum(len(of["needed"]) for of in items) == needed
+
+
+@pytest.mark.parametrize(
+    ("seed", "notes", "message"),
+    [
+        (
+            {"scenario": "email"},
+            ["a note"],
+            "'dataset_item.information' is ['a note']; expected notes by name",
+        ),
+        ({"domain": "work"}, {"plan": "a note"}, "there is no 'seed.scenario'"),
+    ],
+)
+def test_what_is_wrong_with_a_task(tmp_path: Path, seed: dict[str, str], notes: Any, message: str) -> None:
+    task = {"seed": seed, "dataset_item": {"user_task": "Write to Ben.", "information": notes}}
+    columns = {"vignette": "trajectory", "factors": {"task": "dataset_item.user_task"}}
+    with pytest.raises(DataError) as raised:
+        read_vignettes(dataset_of(tmp_path, [task], source="ci_rl", columns=columns), tmp_path)
+    assert f"flows.json: record 0: {message}" in str(raised.value)

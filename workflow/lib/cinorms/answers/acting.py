@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cinorms.answers.overrides import settle_answers
 from cinorms.answers.read import NO_LEVEL, categories, read_responses, text_hash
 from cinorms.answers.reading.normalise import after_thinking, normalise
 from cinorms.answers.reading.refusals import ASKS_BACK, MACHINE, SORRY, edges
@@ -202,6 +203,9 @@ def read_replies(
     overrides: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return the answers in the responses of an arm: actions where its ``prompts`` ask for them, else levels."""
+    texts = None if overrides is None else overrides[overrides["flow"].isna()]
     if prompts["template"].map(asks_for_action).any():
-        return read_actions(responses, scale, vignettes, overrides)
-    return read_responses(responses, scale, overrides=overrides, prompts=prompts)
+        answers = read_actions(responses, scale, vignettes, texts)
+    else:
+        answers = read_responses(responses, scale, overrides=texts, prompts=prompts)
+    return answers if overrides is None else settle_answers(answers, responses, overrides, scale)

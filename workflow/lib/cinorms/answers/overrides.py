@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import NO_LEVEL, categories, text_hash
@@ -16,21 +18,25 @@ from cinorms.core.csv_files import check_header, defuse, undo_defusing
 from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
+from cinorms.core.scales import Scale
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
 #: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
 OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in {"ok", *RARE_STATUSES})
 REVIEW_COLUMNS = list(REVIEW.about)
-OVERRIDE_COLUMNS = ("text", "sha256", "level", "status", "note")
+#: What names one answer; a line without them is about every reply with its text.
+PLACE = ("arm", "model", "flow", "variant")
+OVERRIDE_COLUMNS = ("text", "sha256", *PLACE, "level", "status", "note")
 
 
 def load_overrides(path: str | Path, levels: Collection[int]) -> pd.DataFrame:
-    """Read ``overrides.csv``: a person's codes, one text per line.
+    """Read ``overrides.csv``: a person's codes, one text or one answer per line.
 
-    Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given);
-    exactly one of ``level`` (one of ``levels``, those of the study's scales) and ``status``; ``note`` is free.
-    Returns line, sha256, text, level, status, note; a line with a level has the status ok. DataError names the
-    file, the line, what is given and what is allowed.
+    Columns: ``text`` as the review list shows it, or ``sha256`` (which counts where both are given); ``arm``,
+    ``model``, ``flow`` and ``variant`` of a single answer, which needs no text; exactly one of ``level`` (one of
+    ``levels``, those of the study's scales) and ``status``; ``note`` is free.
+    Returns line, sha256, text, arm, model, flow, variant, level, status, note; a line with a level has the status ok.
+    DataError names the file, the line, what is given and what is allowed.
     """
     check_header(path)
     try:
@@ -38,10 +44,11 @@ def load_overrides(path: str | Path, levels: Collection[int]) -> pd.DataFrame:
             reader = csv.DictReader(handle, strict=True)
             header = list(reader.fieldnames or [])
             unknown = [c for c in header if c not in OVERRIDE_COLUMNS]
-            if unknown or not {"text", "sha256"} & set(header) or not {"level", "status"} & set(header):
+            names_answers = {"text", "sha256"} & set(header) or set(PLACE) <= set(header)
+            if unknown or not names_answers or not {"level", "status"} & set(header):
                 raise DataError(
-                    f"{path}, line 1: columns {header}; allowed: {', '.join(OVERRIDE_COLUMNS)}"
-                    " (text or sha256, level or status; note if you like)"
+                    f"{path}, line 1: columns {header}; allowed: {', '.join(OVERRIDE_COLUMNS)} (text, sha256, or arm, "
+                    "model, flow and variant; level or status; note if you like)"
                 )
             rows = [(reader.line_num, row) for row in reader]
     except OSError as problem:
@@ -51,12 +58,30 @@ def load_overrides(path: str | Path, levels: Collection[int]) -> pd.DataFrame:
     except (UnicodeDecodeError, csv.Error) as problem:
         raise DataError(f"{path}: not a CSV file in UTF-8 ({problem}); save it as 'CSV UTF-8'") from problem
     lines = [_override(path, line, row, levels) for line, row in rows if any(v for v in row.values())]
-    frame = pd.DataFrame(lines, columns=["line", "sha256", "text", "level", "status", "note"])
-    twice = frame[frame.duplicated("sha256", keep=False)]
-    if len(twice):
-        a, b = twice[twice["sha256"] == twice["sha256"].iloc[0]]["line"].iloc[:2]
-        raise DataError(f"{path}, line {b}: the same text as line {a}; keep one of the two")
-    return frame.astype({"line": "int64", "level": "Int8"})
+    frame = pd.DataFrame(lines, columns=["line", "sha256", "text", *PLACE, "level", "status", "note"])
+    named: dict[tuple[object, ...], object] = {}
+    for found in lines:
+        name = tuple(found[column] for column in (("sha256",) if found["flow"] is None else PLACE))
+        if name in named:
+            what = "text" if found["flow"] is None else "answer"
+            raise DataError(
+                f"{path}, line {found['line']}: the same {what} as line {named[name]}; keep one of the two"
+            )
+        named[name] = found["line"]
+    return frame.astype({"line": "int64", "level": "Int8", "flow": "Int64"})
+
+
+def overrides_of(
+    files: Sequence[str], levels: Collection[int], arm: str | None = None, model: str | None = None
+) -> pd.DataFrame | None:
+    """Return the lines of the study's file, if it has one, that are about texts, or about answers of a model in an arm.
+
+    Without an arm none about single answers: they are about what was said once, not about another asking.
+    """
+    if not files:
+        return None
+    overrides = load_overrides(files[0], levels)
+    return overrides[overrides["flow"].isna() | (overrides["arm"] == arm) & (overrides["model"] == model)]
 
 
 def _override(
@@ -73,8 +98,14 @@ def _override(
     digest, level, status = (cell[c].strip().lower() for c in ("sha256", "level", "status"))
     if digest and not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise wrong(f"sha256 is '{cell['sha256']}'", "copy the 64 hexadecimal digits from the review list")
-    if not digest and cell["text"] == "":
-        raise wrong("neither text nor sha256", "give one of them")
+    place = {c: cell[c].strip() for c in PLACE}
+    if any(place.values()) and not all(place.values()):
+        lacking = ", ".join(c for c in PLACE if not place[c])
+        raise wrong(f"{lacking} is empty", f"a line about one answer gives {', '.join(PLACE)}; others none")
+    if place["flow"] and not re.fullmatch("[0-9]{1,9}", place["flow"]):
+        raise wrong(f"flow is '{place['flow']}'", "give the flow's number, a whole number from 0")
+    if not digest and cell["text"] == "" and not place["flow"]:
+        raise wrong("neither text nor sha256", f"give one of them, or {', '.join(PLACE)} of one answer")
     if bool(level) == bool(status):
         given = f"level '{level}' and status '{status}'" if level else "neither level nor status"
         raise wrong(given, "give exactly one: a level for a valid answer, else a status")
@@ -88,8 +119,10 @@ def _override(
     text = undo_defusing(cell["text"])
     return {
         "line": line,
-        "sha256": digest or text_hash(text),
+        "sha256": digest or (text_hash(text) if cell["text"] else ""),
         "text": text,
+        **place,
+        "flow": int(place["flow"]) if place["flow"] else None,
         "level": int(level) if level else None,
         "status": status or "ok",
         "note": cell["note"],
@@ -112,28 +145,75 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
     counted = text.codes[(responses["finish_reason"] != "error").to_numpy()]
     counts = np.bincount(counted[counted >= 0], minlength=len(text.categories))
     by_hash = {text_hash(t): int(n) for t, n in zip(text.categories, counts, strict=True)}
-    return overrides.assign(n_responses=[by_hash.get(h, 0) for h in overrides["sha256"]])
+    settled_by = [by_hash.get(h, 0) for h in overrides["sha256"]]
+    for number, _, at in _answers_named(responses, overrides):
+        settled_by[number] = len(at)
+    return overrides.assign(n_responses=settled_by)
 
 
-def settled(responses: Iterable[pd.DataFrame], overrides: pd.DataFrame, path: str | Path) -> pd.DataFrame:
-    """Return ``overrides`` with ``n_responses`` over all responses of a study.
+def _answers_named(
+    responses: pd.DataFrame, overrides: pd.DataFrame
+) -> Iterator[tuple[int, dict[str, Any], npt.NDArray[np.intp]]]:
+    """Yield each override of a single answer with its place in the table and the rows of ``responses`` that it settles.
+
+    A line that also gives the text settles the answer only while the model's reply is that text.
+    """
+    lines: list[dict[str, Any]] = overrides.to_dict("records")  # type: ignore[assignment]
+    for number, line in enumerate(lines):
+        if pd.isna(line["flow"]):
+            continue
+        at = np.flatnonzero((responses["flow"] == line["flow"]).to_numpy(dtype=bool))
+        rows = responses.iloc[at]
+        meant = (rows["variant"].astype("str") == line["variant"]) & (rows["finish_reason"] != "error")
+        if line["sha256"]:
+            same = [pd.notna(text) and text_hash(text) == line["sha256"] for text in rows["text"]]
+            meant &= np.array(same, dtype=bool)
+        yield number, line, at[meant.to_numpy(dtype=bool)]
+
+
+def settle_answers(
+    answers: pd.DataFrame, responses: pd.DataFrame, overrides: pd.DataFrame, scale: Scale
+) -> pd.DataFrame:
+    """Return the answers in ``responses`` with the overrides of single answers.
+
+    A level of another scale settles none.
+    """
+    for _, line, at in _answers_named(responses, overrides):
+        if len(at) and (pd.isna(line["level"]) or line["level"] in scale.levels):
+            if "override" not in answers["rule"].cat.categories:
+                answers["rule"] = answers["rule"].cat.add_categories("override")
+            for column, value in (("level", line["level"]), ("status", line["status"]), ("rule", "override")):
+                answers.loc[answers.index[at], column] = value
+    return answers
+
+
+def settled(
+    responses: Iterable[tuple[str, str, pd.DataFrame]], overrides: pd.DataFrame, path: str | Path
+) -> pd.DataFrame:
+    """Return ``overrides`` with ``n_responses`` over all ``responses`` of a study, each with its arm and model.
 
     Raises ``DataError`` for lines of the file at ``path`` that match no response: a code without effect is a mistake
     in the file.
     """
     total = np.zeros(len(overrides), dtype=np.intp)
-    for frame in responses:
-        total += match_overrides(frame, overrides)["n_responses"].to_numpy()
+    for arm, model, frame in responses:
+        elsewhere = overrides["flow"].notna() & ((overrides["arm"] != arm) | (overrides["model"] != model))
+        here = match_overrides(frame, overrides[~elsewhere])["n_responses"]
+        total += here.reindex(overrides.index, fill_value=0).to_numpy()
     found = overrides.assign(n_responses=total)
     idle = found[found["n_responses"] == 0]
     if len(idle):
         first = idle.iloc[0]
-        given = repr(first["text"][:60]) if first["text"] else f"sha256 {first['sha256'][:12]}..."
+        text = repr(first["text"][:60]) if first["text"] else f"sha256 {first['sha256'][:12]}..."
+        place = ", ".join(f"{name} {first[name]}" for name in PLACE)
+        given = (
+            f"the text {text}" if pd.isna(first["flow"]) else f"this place (with this text, if any): {place}"
+        )
         more = (
             f" (and {len(idle) - 1} further lines: {_lines(idle['line'].iloc[1:])})" if len(idle) > 1 else ""
         )
         raise DataError(
-            f"{path}, line {first['line']}: no response of this study has the text {given}{more}; copy sha256 "
+            f"{path}, line {first['line']}: no response of this study has {given}{more}; copy sha256 "
             "or text from a list of texts to review (answers/*/*.review.csv in the results), or delete the line"
         )
     return found

@@ -20,6 +20,7 @@ from cinorms.coding.codes import is_good
 from cinorms.coding.sample import INCOMPLETE, strata_of
 from cinorms.core.csv_tables import OWN_ERROR
 from cinorms.core.scales import Scale
+from cinorms.stats.proportions import wilson
 
 Floats = npt.NDArray[np.float64]
 #: What is corrected: the share of answers with a level; of those, the share above the middle; their mean level.
@@ -114,8 +115,6 @@ class _Replies:
 
 def _wilson(groups: Iterable[tuple[int, int, float]]) -> tuple[float, float, float]:
     """Return a share over groups of ``(size, sampled, share)`` with Wilson's 95% interval; missing without any."""
-    from statsmodels.stats.proportion import proportion_confint
-
     rows = np.array(list(groups), dtype=float)
     if not len(rows):
         return (np.nan,) * 3
@@ -124,8 +123,7 @@ def _wilson(groups: Iterable[tuple[int, int, float]]) -> tuple[float, float, flo
     share = float(part @ shares)
     # As many as a simple random sample needs for the same variance; of one group its own number.
     n = 1 / float((part**2 / sampled).sum())
-    low, high = proportion_confint(share * n, n, method="wilson")
-    return share, float(low), float(high)
+    return share, *wilson(share, n)
 
 
 def own_error(

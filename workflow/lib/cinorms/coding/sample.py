@@ -16,6 +16,7 @@ from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.csv_tables import AGREEMENT, TO_CODE
 from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale
+from cinorms.stats.proportions import wilson
 
 SHEET = tuple(TO_CODE.about)
 #: What a coder's code does: gives a level where no rule found one; contradicts the level of a loose rule; names why
@@ -166,7 +167,7 @@ def compare(
     distinct reply to a flow. It is wider where the best of ``tried`` coders is used (Bonferroni). The codes of a kind
     count (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
     """
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.special import ndtri
 
     given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
     pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand")).assign(
@@ -179,8 +180,7 @@ def compare(
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
         same &= (done["status"] == done["status_by_hand"]).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
-        alpha = 0.05 / tried
-        low, high = proportion_confint(agreed, n, alpha, method="wilson") if n else (None, None)
+        low, high = wilson(agreed / n, n, float(ndtri(1 - 0.025 / tried))) if n else (None, None)
         good = COUNTS if low is not None and low >= needed else TOO_LOW
         row = {"model": model, "kind": kind, "codes": n_given, "sample": len(part), "coded_by_hand": n}
         row |= {"agreed": agreed, "share": agreed / n if n else None, "low": low, "high": high}

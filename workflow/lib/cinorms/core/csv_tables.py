@@ -116,15 +116,19 @@ OVERRIDES = CsvTable(
     "overrides",
     "answers/overrides.csv",
     "The manually coded answers of the study's file of overrides, and how many responses each settles.",
-    ("sha256",),
+    ("line",),
     {
         "line": "Line of the file of overrides.",
-        "sha256": "SHA-256 of the text.",
-        "text": "The text; missing where the file gives sha256 only.",
+        "sha256": "SHA-256 of the text; missing where the line gives only the place of an answer.",
+        "text": "The text; missing where the line gives none.",
+        "arm": "Arm of a single answer; missing in a line about all replies with its text.",
+        "model": "Model of a single answer; missing likewise.",
+        "flow": "Number of the flow of a single answer; missing likewise.",
+        "variant": "Variant of a single answer; missing likewise.",
         "level": "The level that the person gave it; missing for a status.",
         "status": "ok for a level, else the status that the person gave it.",
         "note": "The person's note.",
-        "n_responses": "Responses of the study with this text.",
+        "n_responses": "Responses of the study that the line settles.",
     },
 )
 TO_CODE = CsvTable(

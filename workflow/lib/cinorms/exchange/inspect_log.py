@@ -83,13 +83,13 @@ def _unpacked(file: IO[bytes], member: zipfile.ZipInfo, most: int) -> int:
     lengths = file.read(4)
     file.seek(sum(struct.unpack("<HH", lengths)), 1)
     unpacking, size, left = zlib.decompressobj(-zlib.MAX_WBITS), 0, member.compress_size
-    while (
-        size <= most
-        and not unpacking.eof
-        and (packed := unpacking.unconsumed_tail or file.read(min(PIECE, left)))
-    ):
+    while size <= most and not unpacking.eof:
+        packed = unpacking.unconsumed_tail or file.read(min(PIECE, left))
         left -= 0 if unpacking.unconsumed_tail else len(packed)
-        size += len(unpacking.decompress(packed, PIECE))
+        unpacked = len(unpacking.decompress(packed, PIECE))
+        if not packed and not unpacked:  # after the last byte of the file some may still wait in zlib
+            break
+        size += unpacked
     return size
 
 

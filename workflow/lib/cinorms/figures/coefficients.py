@@ -34,10 +34,11 @@ TABLES = (
     "linear_regression",
     "people_differences",
 )
-#: What an estimate is in a table with this column, which is not of a cumulative link model.
+#: What an estimate is in a table with this column, which is not of a cumulative link model. Such a table can have a
+#: status as its outcome.
 MEANINGS = {
-    "people_estimate": "coefficient of the model less that of people, in steps of the answer scale",
-    "sd_residual": "change of the mean answer from the baseline, in steps of the answer scale",
+    "people_estimate": "model less people: coefficient (steps of the answer scale; of a status, shares)",
+    "sd_residual": "change from the baseline (steps of the answer scale; of a status, shares)",
 }
 #: How a term without numbers is marked.
 MARKS = {

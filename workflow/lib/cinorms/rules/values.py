@@ -154,7 +154,7 @@ class StudyValues:
     @cached_property
     def levels(self) -> list[int]:
         """The levels of every scale of the study: what a person can write as a level."""
-        return sorted({level for arm in self.study.arms for level in self.study.scale(arm).levels})
+        return self.study.levels()
 
     def rated(self, arm: str) -> dict[str, Any]:
         """Return what decides which ratings an arm of people takes, as one value."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
+from cinorms.answers.overrides import load_overrides
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
@@ -186,6 +187,26 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
     return [error(text) for text in faults.values()] if found else None
 
 
+def look_at_overrides(case: Case) -> Iterator[EntryProblem] | None:
+    """Read the file of manually coded answers; look for answers of models and arms that the study does not have."""
+    file = case.study.settings.overrides
+    return _override_faults(case.study, file) if file else None
+
+
+def _override_faults(study: Study, file: str) -> Iterator[EntryProblem]:
+    try:
+        overrides = load_overrides(file, study.levels())
+    except CinormsError as fault:
+        yield error(str(fault))
+        return
+    single = overrides[overrides["flow"].notna()]
+    for line, arm, model in zip(single["line"], single["arm"], single["model"], strict=True):
+        if arm not in study.arms:
+            yield error(f"{file}, line {line}: there is no arm {arm!r}; {listing(arm, study.arms)}")
+        elif model not in (models := study.models(arm)):
+            yield error(f"{file}, line {line}: arm {arm!r} does not ask {model!r}; {listing(model, models)}")
+
+
 def look_at_defaults(case: Case) -> list[EntryProblem]:
     """Name the default tables and figures that do not fit the study: they are left out."""
     return [warning(f"left out: {text}") for text in case.study.left_out]
@@ -312,6 +333,7 @@ def checks() -> tuple[StudyCheck, ...]:
         StudyCheck("paraphrases", "every wording has been confirmed", look_at_paraphrases),
         StudyCheck("sentences", "every vignette ends before the next sentence begins", look_at_sentences),
         StudyCheck("expected", "the files with expected values fit the flows", look_at_expectations),
+        StudyCheck("overrides", "the manually coded answers can be read", look_at_overrides),
         StudyCheck(
             "defaults", "every default table and figure that is used fits the study", look_at_defaults
         ),

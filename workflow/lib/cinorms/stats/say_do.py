@@ -130,7 +130,8 @@ def _limits(name: str, value: float, error: float, quantile: float, n: int) -> t
         return np.nan, np.nan
     if name in SHARES:
         inside = value * (1 - value)
-        effective = n if error == 0 or np.isnan(error) else min(inside / error**2, n)
+        # Of a share of 0 or 1 no number of flows gives the error.
+        effective = min(inside / error**2, n) if error > 0 and inside > 0 else n
         return wilson(value, effective, quantile)
     if np.isnan(error):
         return np.nan, np.nan

@@ -321,8 +321,8 @@ class StudySettings(Settings):
         "overrides it."
     )
     overrides: str | None = Field(
-        description="A CSV file of manually coded answers (columns text or sha256, level or status, note); null "
-        "for none."
+        description="A CSV file of manually coded answers (columns text or sha256, or arm, model, flow and variant of "
+        "one answer; level or status; note); null for none."
     )
     answers: AnswerSettings
     compare: str | None = Field(

@@ -219,6 +219,10 @@ class Study:
         """Return the answer scale of ``arm``."""
         return self.named_scale(self.scale_name(arm))
 
+    def levels(self) -> list[int]:
+        """Return the levels of the scales of all arms."""
+        return sorted({level for arm in self.arms for level in self.scale(arm).levels})
+
     def named_scale(self, name: str) -> Scale:
         """Return the answer scale ``name``."""
         return _scale(self.root.resource("scales", name))

@@ -108,7 +108,7 @@ class _Fields:
         if not isinstance(value, (list, dict)):
             raise DataError(f"{self.path}: record {row}: '{keys}' is {value!r}; expected a list of texts")
         texts = [as_text(item) for item in (value.values() if isinstance(value, dict) else value)]
-        if blank := [number for number, text in enumerate(texts) if not re.search(r"\w", text)]:
+        if blank := [number for number, text in enumerate(texts) if not re.search(r"[^\W_]", text)]:
             raise DataError(f"{self.path}: record {row}: item {blank[0]} of '{keys}' has no words; remove it")
         return texts
 
@@ -149,7 +149,12 @@ def _trajectory(fields: _Fields, row: int, record: Record) -> str:
 def _task(fields: _Fields, row: int, record: Record) -> str:
     task = str(fields.at(row, record, "dataset_item.user_task")).strip()
     notes = fields.at(row, record, "dataset_item.information")
-    tool = {"email": "SendEmail", "chat messages": "SendMessage"}.get(record["seed"]["scenario"], "Send")
+    if not isinstance(notes, dict):
+        raise DataError(
+            f"{fields.path}: record {row}: 'dataset_item.information' is {notes!r}; expected notes by name"
+        )
+    how = str(fields.at(row, record, "seed.scenario"))
+    tool = {"email": "SendEmail", "chat messages": "SendMessage"}.get(how, "Send")
     seen = (
         f"Action: ReadNote\nAction Input: {json.dumps({'about': about}, ensure_ascii=False)}\n"
         f"Observation: {as_text(value)}"
