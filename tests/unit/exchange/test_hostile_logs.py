@@ -53,8 +53,10 @@ def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspect_log, "PIECE", 1000)
-    for size in range(990, 1300):
-        assert inspect_log.problem_of(archive(tmp_path / "a.eval", a=b"a" * size)) is None, size
+    chance = random.Random(1)
+    for size in range(801, 1060):  # zlib may hold the end of the repetition back when it has read all bytes
+        path = archive(tmp_path / "a.eval", a=chance.randbytes(size) + b"a" * 200)
+        assert inspect_log.problem_of(path) is None, size
 
 
 @pytest.mark.parametrize("stated", [None, 100])
