@@ -86,6 +86,20 @@ def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
     code, printed = short(project)
     assert code != 0
     message = "mine.csv, line 1: columns ['text', 'rating']"
+    # A faulty file is refused before anything is asked.
+    assert printed.count(message) == 1
+    assert "Nothing was asked" in printed
+    # What fails here is the same in every job that reads answers.
+    message = "nobody can read these"
+    (project.folder / "mine.csv").write_text("text,level\n", encoding="utf-8")
+    script = project.folder / "workflow/scripts/read_answers.py"
+    text = script.read_text(encoding="utf-8").replace(
+        "    answers = reader.read(", f'    raise DataError("{message}")\n    answers = reader.read('
+    )
+    imported = "from cinorms.core.errors import DataError\nfrom cinorms.core import tables\n"
+    script.write_text(text.replace("from cinorms.core import tables\n", imported), encoding="utf-8")
+    code, printed = short(project)
+    assert code != 0
     assert printed.count(message) == 1
     at = printed.index("jobs failed")
     assert printed.index(message) > at > printed.rindex("] ")
