@@ -91,9 +91,9 @@ publish: $(VENV)/run.done ## make a folder of CONFIG for an archive: results/{st
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
 	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) \
-	  --prioritize results/$(basename $(notdir $(or $(STUDY),replication.yaml)))/comparison.csv -- replicate
-	@[ -n "$(STUDY)" ] || echo "LLM-CI's answers are not published. Its 8 counts and 18 p-values of agreement are in" \
-	  "resources/published/llmci2024_numbers.csv; a run of config/llm-ci2024.yaml lists them next to its own."
+	  --prioritize results/$(basename $(notdir $(or $(STUDY),replication.yaml)))/comparison.csv -- replicate && \
+	  { [ -n "$(STUDY)" ] || echo "LLM-CI's answers are not published. Its 8 counts and 18 p-values of agreement are in" \
+	  "resources/published/llmci2024_numbers.csv; a run of config/llm-ci2024.yaml lists them next to its own."; }
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
 	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml); do \
