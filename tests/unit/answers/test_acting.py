@@ -10,19 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.answers.acting import (
-    GENERALISED,
-    SHARED,
-    WITHHELD,
-    ItemWords,
-    find_action,
-    read_actions,
-    read_replies,
-)
+from cinorms.answers.acting import ItemWords, find_action, read_actions, read_replies
 from cinorms.answers.read import text_hash
 from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
+from cinorms.core.tables import GENERALISED, SHARED, WITHHELD
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 

@@ -48,6 +48,12 @@ def test_letters_in_every_spelling(tmp_path: Path) -> None:
     tables.write(found, tmp_path / "a.parquet", tables.ANSWERS)
 
 
+def test_a_letter_for_no_option_is_named(tmp_path: Path) -> None:
+    (tmp_path / "said.csv").write_text("name,answer\nmain1,A\n", encoding="utf-8")
+    with pytest.raises(DataError, match="a letter stands for 'fine', no option"):
+        read_letters(tmp_path / "said.csv", "answer", {"A": "fine"}, flows(tmp_path), TWO)
+
+
 def test_verdicts_are_levels_and_items(tmp_path: Path) -> None:
     found = verdicts(tmp_path, {"main2": judged(False, True), "main1": judged(False, False)})
     assert found["sensitive"].tolist() == [[0, 0], [0, 2]]

@@ -41,6 +41,7 @@ def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
     ("stable", "answer", "words"),
     [
         (0.8, "Mostly", "80% of its norms (80 of 100) would be the same"),
+        (0.796, "In part", "79.6% of its norms (80 of 100)"),
         (0.79, "In part", "79% of its norms (79 of 100)"),
         (0.2, "In part", "20% of its norms (20 of 100)"),
         (0.19, "Hardly", "19% of its norms (19 of 100)"),

@@ -10,7 +10,7 @@ from cinorms.stats import persons
 from cinorms.stats.arrays import Floats
 from cinorms.stats.classes import choose, fit_classes, held_out
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
-from cinorms.stats.standing import among, contrasts, structure
+from cinorms.stats.standing import among, choose_classes, contrasts, structure
 
 LEVELS = ["a", "b", "c"]
 N = len(LEVELS)
@@ -174,7 +174,9 @@ def test_a_stricter_model_is_above_fewer_people(planted: Planted, crowd: Crowd) 
     for yes in (0.2, 0.4, 0.6):
         y = (np.random.default_rng(1).random(len(model.y)) < yes).astype(float)
         other = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
-        table = among(crowd, planted.people, other, 2, seed=1).set_index("what")
+        table = among(crowd, planted.people, other, choose_classes(planted.people, 2, 1), seed=1).set_index(
+            "what"
+        )
         row = table.loc["mean"]
         assert row["conf_low"] <= row["share"] <= row["conf_high"]
         shares.append(row["share"])
@@ -186,7 +188,7 @@ def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted: Plan
     model = planted.model
     y = np.clip(crowd.mean[model.level] + crowd.flow[model.flow], 0, 1)
     like = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
-    table = among(crowd, planted.people, like, 2, seed=1).set_index("what")
+    table = among(crowd, planted.people, like, choose_classes(planted.people, 2, 1), seed=1).set_index("what")
     assert table.loc["distance", "share"] < 0.02
     assert table.loc["distance", "value"] < 0.05
     assert 0.3 < table.loc["mean", "share"] < 0.7
@@ -198,7 +200,8 @@ def test_intervals_of_shares_cover_the_true_share() -> None:
     covered = []
     for seed in range(60):
         study = Planted(seed)
-        table = among(fit_people(study.people), study.people, study.model, 1, seed).iloc[: N + 2]
+        classes = choose_classes(study.people, 1, seed)
+        table = among(fit_people(study.people), study.people, study.model, classes, seed).iloc[: N + 2]
         true = study.share_below()
         covered.append((table["conf_low"].to_numpy() <= true) & (true <= table["conf_high"].to_numpy()))
     assert 0.92 < np.mean(covered) < 0.99

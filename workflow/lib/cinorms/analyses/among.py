@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import valid_levels
 from cinorms.stats import standing
+from cinorms.stats.classes import CrowdClasses
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
 
 if TYPE_CHECKING:
@@ -87,30 +88,33 @@ def people_structure(
         except DataError as error:
             table = _nothing(str(error))
         parts.append(named(table, {"arm": one.arm, "model": one.model}))
-    return stack([part.reindex(columns=list(_STRUCTURE)) for part in parts], _STRUCTURE).astype(
-        _types(_STRUCTURE)
-    )
+    return _stacked(parts, _STRUCTURE)
 
 
 def model_among_people(
     selected: Sequence[Selected], entry: Entry[AmongOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
     """Return where each model would stand among the people; see `KINDS` for the columns."""
-    arm, most, parts = entry.options.people, entry.options.most_classes, []
+    arm, parts = entry.options.people, []
     people = _crowd(selected, entry, vignettes, prompts)
+
+    @cache
+    def classes() -> CrowdClasses:
+        return standing.choose_classes(people()[0], entry.options.most_classes, entry.seed)
+
     for one in (one for one in selected if one.arm != arm):
         check_same_flows(entry, vignettes, one.arm, arm)
         try:
             group, fit = people()
             model = _answers(one, entry, vignettes[one.arm], prompts[one.arm])
-            table = standing.among(fit, group, model, most, entry.seed)
+            table = standing.among(fit, group, model, classes(), entry.seed)
         except DataError as error:
             table = _nothing(str(error))
         parts.append(named(table, {"arm": one.arm, "model": one.model, "people": arm}))
     if not parts:
         alone = _nothing("no model is compared with people")
         parts = [named(alone, {"arm": arm, "model": one.model, "people": arm}) for one in selected]
-    return stack([part.reindex(columns=list(_AMONG)) for part in parts], _AMONG).astype(_types(_AMONG))
+    return _stacked(parts, _AMONG)
 
 
 def people_positions(
@@ -127,9 +131,7 @@ def people_positions(
         except DataError as error:
             table = _nothing(str(error))
         parts.append(named(table, {"arm": one.arm, "model": one.model}))
-    return stack([part.reindex(columns=list(_POSITIONS)) for part in parts], _POSITIONS).astype(
-        _types(_POSITIONS)
-    )
+    return _stacked(parts, _POSITIONS)
 
 
 def _nothing(reason: str) -> pd.DataFrame:
@@ -153,10 +155,12 @@ def _crowd(
     return fitted
 
 
-def _types(columns: dict[str, str]) -> dict[str, Any]:
+def _stacked(parts: Sequence[pd.DataFrame], columns: dict[str, str]) -> pd.DataFrame:
+    """Return the parts as one table with these columns and their types."""
     texts = {"arm", "model", "people", "what", "level", "status", "reason"}
     counts = {"class", "person", "n_people", "n_flows"}
-    return {name: "str" if name in texts else "Int64" if name in counts else "float64" for name in columns}
+    types = {name: "str" if name in texts else "Int64" if name in counts else "float64" for name in columns}
+    return stack([part.reindex(columns=list(columns)) for part in parts], columns).astype(types)
 
 
 _ON_LINE = "on a line from 0, the lowest option, to 1, the highest: for yes and no, the share of yes"

@@ -13,11 +13,13 @@ from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
 from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
 from cinorms.core.schema import LeftOut
+from cinorms.core.tables import KNOWN_ACTS, SHARED
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
+from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import template_means, template_numbers
 
@@ -25,11 +27,8 @@ if TYPE_CHECKING:
     from cinorms.stats.arrays import Floats
     from cinorms.study.entry_place import EntryPlace
 
-#: How an item that an action shares is marked, and the level of such an action (`answers.acting`).
-SHARED, SHARED_LEVEL = 2, 1
-#: Statuses of replies that do nothing, and so share nothing.
-NOTHING_DONE = ("refusal", "needs_context")
-ALL = "all flows"
+#: The level of an action that shares an item, on the scale of disclosure.
+SHARED_LEVEL = 1
 
 
 class ActsOptions(OfFlows):
@@ -81,9 +80,7 @@ class Compared(NamedTuple):
 def done_matrix(answers: pd.DataFrame) -> pd.DataFrame:
     """Return flows x variants: 1 where the action shares a sensitive item, 0 where it does not, NaN where not known."""
     shares = (answers["level"] == SHARED_LEVEL).fillna(False).to_numpy(dtype=float)
-    status = answers["status"].astype(str)
-    known = (status == "ok") | status.isin(NOTHING_DONE)
-    return grid(answers, np.where(known, shares, np.nan))
+    return grid(answers, np.where(answers["status"].isin(KNOWN_ACTS), shares, np.nan))
 
 
 def compared(
@@ -112,7 +109,7 @@ def say_do(
     """Return rates and association of what is said and done, for all flows and by factor; see `KINDS`."""
     parts = []
     for pair in compared(selected, entry, vignettes, prompts):
-        rows = [(ALL, ALL, np.ones(len(pair.flows), dtype=bool))]
+        rows = [(ALL_FLOWS, ALL_FLOWS, np.ones(len(pair.flows), dtype=bool))]
         levels = vignettes[pair.names["arm"]].set_index("flow").loc[pair.flows]
         for factor in entry.options.by or ():
             of_flows = levels[factor].astype(str).to_numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ def _read_distinct(
     words = (
         frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
     )
-    settled = _settled(text, overrides, scale)
+    settled = settled_texts(text.categories, overrides, scale)
     apart = "trace_status" in responses
     readings = []
     for pair in pairs.tolist():
@@ -94,7 +94,9 @@ def _read_distinct(
     return units, readings
 
 
-def _settled(text: pd.Categorical, overrides: pd.DataFrame | None, scale: Scale) -> dict[str | None, Reading]:
+def settled_texts(
+    texts: Iterable[str], overrides: pd.DataFrame | None, scale: Scale
+) -> dict[str | None, Reading]:
     """Return the reading of each distinct text that an override settles; a level of another scale settles none."""
     if overrides is None or overrides.empty:
         return {}
@@ -104,7 +106,7 @@ def _settled(text: pd.Categorical, overrides: pd.DataFrame | None, scale: Scale)
         for digest, level, status in zip(overrides["sha256"], levels, overrides["status"], strict=True)
         if level is None or level in scale.levels
     }
-    hashes = {t: text_hash(t) for t in text.categories}
+    hashes = {t: text_hash(t) for t in texts}
     return {t: by_hash[h] for t, h in hashes.items() if h in by_hash}
 
 

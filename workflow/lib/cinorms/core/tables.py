@@ -35,6 +35,8 @@ ANSWER_STATUSES = (
 )
 #: Those that few studies can have: a table lists them only where they occur.
 RARE_STATUSES = frozenset({"invalid", "trace_cut", "not_a_rating"})
+#: Statuses of actions of which it is known what they disclose: those that do nothing disclose nothing.
+KNOWN_ACTS = ("ok", "refusal", "needs_context")
 #: Those that a model's answers can have, and the categories of answers without a trace that was cut: in the order in
 #: which every version has written them.
 MODEL_STATUSES, USUAL_STATUSES = ANSWER_STATUSES[:-1], ANSWER_STATUSES[:-2]
@@ -54,7 +56,8 @@ MOST_ROWS = 2**20
 #: The flows from the first number on, to below the second.
 FlowRange = tuple[float, float]
 
-#: For each item of a flow how much of it an action discloses.
+#: How much of an item an action discloses, and a column with that for each item of a flow.
+WITHHELD, GENERALISED, SHARED = 0, 1, 2
 ITEMS = pa.list_(pa.int8())
 
 NULLABLE_INTS = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}

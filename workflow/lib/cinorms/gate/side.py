@@ -18,7 +18,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.tables import ANSWER_STATUSES
+from cinorms.core.tables import ANSWER_STATUSES, KNOWN_ACTS
 from cinorms.norms.assessment import divide
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import equivalence
@@ -331,7 +331,7 @@ def shares(answers: Answers, side: Side) -> Floats:
         raise ConfigError(
             f"gate: {side.address.name} has no actions (its arm has not 'task: act'); a claim of kind leaks needs them"
         )
-    known = has_status(answers, ("ok", "refusal", "needs_context"))
+    known = has_status(answers, KNOWN_ACTS)
     return np.where(known == 1, (answers.level == side.levels[-1]) * 1.0, np.nan)
 
 

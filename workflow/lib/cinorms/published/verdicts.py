@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import DataError
+from cinorms.core.errors import DataError, listing
 from cinorms.core.scales import Scale
+from cinorms.core.tables import SHARED
 from cinorms.published.frames import category
 from cinorms.vignettes.agent_files import items_of
 
 #: An answer is its letter, in brackets or not, with what follows.
 _LETTER = re.compile(r"\s*\(?([A-Z])\b")
-#: How an item is marked that a judge calls leaked (`answers.acting`).
-_SHARED = 2
 
 
 def read_letters(
@@ -34,6 +33,11 @@ def read_letters(
         rows = list(csv.DictReader(handle))
     if not rows or "name" not in rows[0] or column not in rows[0]:
         raise DataError(f"{path}: has no column 'name' or no column {column!r}")
+    for option in options.values():
+        if option not in scale.options:
+            raise DataError(
+                f"{path}: a letter stands for {option!r}, no option; {listing(option, scale.options)}"
+            )
     found = [_LETTER.match(row[column] or "") for row in rows]
     told = [options.get(match[1]) if match else None for match in found]
     levels = [None if option is None else scale.levels[scale.options.index(option)] for option in told]
@@ -53,7 +57,7 @@ def read_verdicts(path: Path, vignettes: pd.DataFrame, scale: Scale) -> pd.DataF
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: is not a file of verdicts ({type(error).__name__}: {error})") from None
-    sensitive = [[_SHARED * leaked for _, leaked in of] for of in judged.values()]
+    sensitive = [[SHARED * leaked for _, leaked in of] for of in judged.values()]
     levels: list[int | None] = [scale.levels[-1] if any(of) else scale.levels[0] for of in sensitive]
     answers = _answers(path, list(judged), levels, vignettes, sensitive=sensitive)
     items = items_of(vignettes)

@@ -18,6 +18,7 @@ from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.answer_codes import tally
 from cinorms.report.results import StudyResults
 from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
+from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import (
     CONFIDENCE,
@@ -34,8 +35,6 @@ Floats = npt.NDArray[np.float64]
 
 #: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
-#: How tables on actions call the rows on all flows.
-ALL_FLOWS = "all flows"
 #: Contrasts of one table that are named; of more, only the number is given.
 NAMED = 3
 

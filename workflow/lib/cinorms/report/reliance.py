@@ -33,7 +33,7 @@ def reliance(results: StudyResults) -> list[Reliance]:
         Reliance(
             model,
             _answer(_row(results, "flow_dependence", arm, model), _row(results, "stability", arm, model)),
-            " ".join(_sentences(results, arm, model)),
+            " ".join(f"{text[0].upper()}{text[1:]}" for text in _sentences(results, arm, model)),
         )
         for _, model in pairs
     ]
@@ -66,17 +66,20 @@ def _answer(depends: dict[str, Any], stable: dict[str, Any]) -> str:
 def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
     depends, stable = (_row(results, kind, arm, model) for kind in ("flow_dependence", "stability"))
     if depends:
-        verdict = VERDICTS[str(depends["verdict"])]
-        yield f"{verdict[0].upper()}{verdict[1:]}."
+        yield f"{VERDICTS[str(depends['verdict'])]}."
     # Of answers that ignore the flow no norm is about it, in whatever wording.
     if depends and depends["verdict"] not in DEPENDS:
         pass
     elif not len(results.held(arm, model)):
         yield "It holds no norm."
     elif stable and pd.notna(stable["share_stable"]):
-        same = round(stable["share_stable"] * stable["norms"])
+        held = stable["share_stable"]
+        same = round(held * stable["norms"])
+        # As a whole number it may be a limit that it does not reach.
+        fine = any(held < limit <= round(held, 2) for limit in (MOSTLY, IN_PART))
+        held_share = f"{held:.1%}" if fine else share(same, stable["norms"])
         yield (
-            f"{share(same, stable['norms'])} of its norms ({count(same)} of {count(stable['norms'])}) would be the "
+            f"{held_share} of its norms ({count(same)} of {count(stable['norms'])}) would be the "
             "same in other wordings with a probability of at least 95%."
         )
     else:

@@ -16,8 +16,8 @@ import pandas as pd
 
 from cinorms.stats.arrays import Floats
 from cinorms.stats.proportions import wilson
+from cinorms.stats.wordings import quantile
 
-CONFIDENCE = 0.95
 #: Flows are left out one by one, of more than this in so many random groups.
 MOST_GROUPS = 200
 #: Random halves of the flows by which the part of the wordings is told from noise.
@@ -110,9 +110,9 @@ def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
     rows = []
     variance, freedom = _variance(sides, seed) if n > 2 else (np.full(len(STATISTICS), np.nan), np.ones(6))
     for at, name in enumerate(STATISTICS):
-        quantile = _quantile(freedom[at])
+        width = float(quantile(max(freedom[at], 1.0)))
         error = float(np.sqrt(variance[at]))
-        low, high = _limits(name, float(found[at]), error, quantile, _flows_under(sides, name))
+        low, high = _limits(name, float(found[at]), error, width, _flows_under(sides, name))
         rows.append({"statistic": name, "estimate": found[at], "std_err": error, "low": low, "high": high})
     return pd.DataFrame(rows)
 
@@ -124,7 +124,7 @@ def _flows_under(sides: SayDo, name: str) -> int:
     return int(under[name].sum()) if name in under else len(level)
 
 
-def _limits(name: str, value: float, error: float, quantile: float, n: int) -> tuple[float, float]:
+def _limits(name: str, value: float, error: float, width: float, n: int) -> tuple[float, float]:
     """Return the limits: of a share Wilson's with the number of flows that gives its error, else Fisher's z."""
     if np.isnan(value):
         return np.nan, np.nan
@@ -132,19 +132,13 @@ def _limits(name: str, value: float, error: float, quantile: float, n: int) -> t
         inside = value * (1 - value)
         # Of a share of 0 or 1 no number of flows gives the error.
         effective = min(inside / error**2, n) if error > 0 and inside > 0 else n
-        return wilson(value, effective, quantile)
+        return wilson(value, effective, width)
     if np.isnan(error):
         return np.nan, np.nan
     if name == "corrected" or abs(value) >= 1:
-        return max(value - quantile * error, -1.0), min(value + quantile * error, 1.0)
-    z, half = np.arctanh(value), quantile * error / (1 - value**2)
+        return max(value - width * error, -1.0), min(value + width * error, 1.0)
+    z, half = np.arctanh(value), width * error / (1 - value**2)
     return float(np.tanh(z - half)), float(np.tanh(z + half))
-
-
-def _quantile(freedom: float) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf((1 + CONFIDENCE) / 2, max(freedom, 1.0)))
 
 
 def _variance(sides: SayDo, seed: int) -> tuple[Floats, Floats]:

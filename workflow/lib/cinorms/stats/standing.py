@@ -49,9 +49,7 @@ def _observed(sums: Floats, counts: Floats) -> Floats:
 def structure(fit: Crowd, people: CrowdAnswers, most_classes: int, seed: int) -> pd.DataFrame:
     """Return the rows of kind ``people_structure``."""
     rng = np.random.default_rng(seed)
-    half = rng.random(len(people.y)) < 0.5
-    both = _sums(people)
-    halves = _sums(people, half), _sums(people, ~half)
+    both, halves = _sums(people), _halves(people, rng)
     seen, (a, b) = _observed(*both), (_observed(*part) for part in halves)
     weigh = contrasts(len(people.levels))
     drawn = fit.draw(DRAWS, rng) @ weigh.T
@@ -93,10 +91,8 @@ def _correlation(x: Floats, y: Floats) -> float:
 
 def _classes(people: CrowdAnswers, both: Any, halves: Any, most: int, seed: int) -> list[pd.DataFrame]:
     """Return the classes of people, and how well each number of them predicts unseen answers."""
-    first, second = halves
-    tried = [held_out(first, second, n, seed) for n in range(1, most + 1)]
-    chosen = choose(tried)
-    classes = fit_classes(both[0], both[1], chosen, seed)
+    classes, tried = _chosen(both, halves, most, seed)
+    chosen = len(classes.share)
     one, other = (classes.member(*part).argmax(axis=1) for part in halves)
     rows = []
     for number in range(chosen):
@@ -116,17 +112,27 @@ def _classes(people: CrowdAnswers, both: Any, halves: Any, most: int, seed: int)
 
 def choose_classes(people: CrowdAnswers, most: int, seed: int) -> CrowdClasses:
     """Return the classes that `structure` reports."""
-    half = np.random.default_rng(seed).random(len(people.y)) < 0.5
-    halves = _sums(people, half), _sums(people, ~half)
-    chosen = choose([held_out(*halves, n, seed) for n in range(1, most + 1)])
-    sums, counts = _sums(people)
-    return fit_classes(sums, counts, chosen, seed)
+    return _chosen(_sums(people), _halves(people, np.random.default_rng(seed)), most, seed)[0]
+
+
+def _halves(people: CrowdAnswers, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return the sums of two random halves of the answers."""
+    half = rng.random(len(people.y)) < 0.5
+    return _sums(people, half), _sums(people, ~half)
+
+
+def _chosen(
+    both: tuple[Floats, Floats], halves: tuple[Any, Any], most: int, seed: int
+) -> tuple[CrowdClasses, list[tuple[float, float]]]:
+    """Return the classes of the number that predicts best, and how well each number of them predicts."""
+    tried = [held_out(halves[0], halves[1], n, seed) for n in range(1, most + 1)]
+    return fit_classes(both[0], both[1], choose(tried), seed), tried
 
 
 def among(
-    fit: Crowd, people: CrowdAnswers, model: CrowdAnswers, most_classes: int, seed: int
+    fit: Crowd, people: CrowdAnswers, model: CrowdAnswers, classes: CrowdClasses, seed: int
 ) -> pd.DataFrame:
-    """Return the rows of kind ``model_among_people`` of one model."""
+    """Return the rows of kind ``model_among_people`` of one model; ``classes`` are those of `choose_classes`."""
     value, drawn_value, shared = _model_values(fit, people, model, seed)
     rng = np.random.default_rng(seed)
     level_flow = np.array(
@@ -156,7 +162,7 @@ def among(
             "conf_high": np.maximum(high, below),
         }
     )
-    row = _nearest(people, np.vstack([value, drawn_value]), away, most_classes, seed)
+    row = _nearest(people, np.vstack([value, drawn_value]), away, classes)
     size = {"n_people": crowd.shape[1], "n_flows": len(np.unique(shared.flow)), "status": "ok", "reason": ""}
     return pd.concat([table, pd.DataFrame([row])], ignore_index=True).assign(**size)
 
@@ -179,14 +185,12 @@ def positions(fit: Crowd, people: CrowdAnswers, model: CrowdAnswers | None, seed
     return names.assign(person=np.full(len(names), np.nan), value=weigh @ value, conf_low=low, conf_high=high)
 
 
-def _nearest(
-    people: CrowdAnswers, values: Floats, away: Floats, most_classes: int, seed: int
-) -> dict[str, Any]:
+def _nearest(people: CrowdAnswers, values: Floats, away: Floats, of_people: CrowdClasses) -> dict[str, Any]:
     """Return the row of the class that is nearest to the value, the first of ``values``, of which the others are draws.
 
     ``away`` is how far they are from the average person.
     """
-    share, classes = choose_classes(people, most_classes, seed)
+    share, classes = of_people
     gap = np.column_stack([_without_noise(values, profile) for profile in classes])
     nearest = int(gap[0].argmin())
     profile = classes[nearest]
