@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from cinorms.planted.agents import NOT_ASKED
 from cinorms.planted.respondents import answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
-from ...agents import dataset_of, flows, record
+from ...agents import dataset_of, record
 from ...specs import make_flows, make_spec
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
@@ -59,9 +58,7 @@ def truly_shares(told: pd.DataFrame, texts: pd.Series) -> np.ndarray:
     """Whether an action has a sensitive item word by word, which planted agents write down or leave out."""
     of_flow = told.set_index("flow")["items"].str.contains("diabetes")
     both = zip(told["flow"], texts.astype(str), strict=True)
-    return np.array(
-        [any(i in text for i in (_ITEMS if of_flow[flow] else ITEMS)) for flow, text in both]
-    )
+    return np.array([any(i in text for i in (_ITEMS if of_flow[flow] else ITEMS)) for flow, text in both])
 
 
 _ITEMS = ["Ann Lee has diabetes.", "Her salary is 3200 euros a month."]
@@ -97,7 +94,9 @@ def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(tol
     assert "final action" in prompts_of(SCALE)["template"][0]
 
 
-def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(told: pd.DataFrame) -> None:
+def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(
+    told: pd.DataFrame,
+) -> None:
     acted, answers, coded, agreement, errors, read = judged(told, 0, 120)
     true = truly_shares(told, acted["text"])
     ok = read["status"].eq("ok").to_numpy()
