@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from cinorms.core.errors import ConfigError, listing
+from cinorms.core.scales import DISCLOSURE
 from cinorms.core.validation import check_file, unknown
 from cinorms.exchange.registry import format_modules
 from cinorms.human.survey import split_name
@@ -16,7 +17,7 @@ from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.layers import Place
 from cinorms.study.settings import Arm, ArmDefaults
 from cinorms.study.spec import reasoning_of
-from cinorms.study.study import DISCLOSURE, Study
+from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
 
 #: The settings that a source of answers needs, and those that it may have; no other source may have them.
@@ -466,10 +467,11 @@ def _check_coder(study: Study) -> None:
     place = answers.stated_in("coder")
     if answers.coder not in study.registry:
         raise unknown(*place.named, answers.coder, study.registry, "model")
-    if study.registry[answers.coder].kind.planted:
+    entry = study.registry[answers.coder]
+    if entry.kind.planted and entry.identity["planted"].get("judge") is None:
         raise ConfigError(
             f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
-            "name a real model"
+            "name a real model, or a planted respondent with 'judge', which reads actions of planted agents"
         )
 
 
