@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from cinorms.core import terminal
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.logs import command
+from cinorms.core.logs import command, prepare
 from cinorms.core.version import __version__
 
 #: The project's own folder, in a clone.
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def script() -> None:
     """Run `main` as the command that an installed package has."""
-    terminal.prepare()
+    prepare()
     sys.exit(main())
 
 
@@ -103,7 +102,7 @@ def _run(module: str, arguments: Sequence[str]) -> int:
 
 def _start(name: str, arguments: Sequence[str]) -> None:
     """Replace this process by Snakemake, once the study's files could be read: it may answer with a traceback."""
-    known = import_module("cinorms.run.study_file").parser(
+    known = import_module("cinorms.study.load").parser(
         name, f"{ABOUTS[name]}. Other options are Snakemake's."
     )
     known.add_argument("--profile", help="where jobs run, e.g. profiles/slurm; default: on all cores here")
