@@ -193,6 +193,8 @@ def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path: Path) -> N
     text = (folder / "cinorms_main.py").read_text(encoding="utf-8")
     compile(text, "cinorms_main.py", "exec")
     assert 'json_dataset("prompts.jsonl"' in text
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert "response_files: received/{model}.eval " in page  # Inspect's log, not the dataset
     assert "GenerateConfig(temperature=0, max_tokens=100)" in text
     assert [m["role"] for m in lines_of(folder / "prompts.jsonl")[0]["input"]] == ["system", "user"]
 
