@@ -250,7 +250,8 @@ def people_estimates(
         table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         if seen and not factors:
             numbers = [name for name in table if name not in ("flow", "direct", "n_raters", "status")]
-            table = table.assign(**dict.fromkeys(numbers, np.nan), status=MAY_HAVE_SEEN)
+            table[numbers] = np.nan
+            table["status"] = MAY_HAVE_SEEN
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
 
