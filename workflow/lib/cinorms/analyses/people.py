@@ -249,7 +249,8 @@ def people_estimates(
         predictors = of_factors if seen and factors else np.hstack([of_model, of_factors])
         table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         if seen and not factors:
-            numbers = [name for name in table if name not in ("flow", "direct", "n_raters", "status")]
+            known = ("flow", "direct", "n_raters", "status")
+            numbers = [str(name) for name in table if name not in known]
             table[numbers] = np.nan
             table["status"] = MAY_HAVE_SEEN
         parts.append(named(_or_no_flows(table), who))
