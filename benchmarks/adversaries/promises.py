@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,10 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats import assisted, ceilings, equivalence, flow_dependence, reliability, wordings
+from cinorms.stats.deciding.rounds import DecidingRule, replay
+from cinorms.stats.deciding.schedule import NOT_ASKED
 from cinorms.stats.equivalence import DifferenceLimits
 from cinorms.stats.samples import Sample
 
@@ -28,10 +32,11 @@ ALPHA = 0.05
 
 
 class Tried(NamedTuple):
-    """One promise in one process: how often it was kept or broken."""
+    """One promise in one process: how often it was kept or broken; ``studies`` where these are fewer than asked for."""
 
     where: str
     rate: float
+    studies: int = 0
 
 
 def few(share: float) -> Callable[[np.random.Generator, int], Floats]:
@@ -181,31 +186,24 @@ def stable(orders: int):
     """Return what yields how many norms called stable (95%) are the same in fresh wordings."""
 
     def cells(runs: int) -> Iterator[Tried]:
+        studies = max(runs // 20, 1)
         for templates, both in itertools.product((11, 30), (0.2, 0.5, 0.8)):
-            for seed in range(3):
-                rng = np.random.default_rng([templates, orders, seed])
-                called, again = 0, 0.0
-                for _ in range(max(runs // 40, 1)):
-                    flow = rng.normal(0, 1.2, 300)
-                    x = _asked(rng, flow, templates, orders, both)
-                    mode = _modes(x)
-                    share = np.max([(x == level).mean(axis=(1, 2)) for level in processes.LEVELS], axis=0)
-                    found = wordings.flow_intervals(*processes.levels_of(x), ACCEPTABILITY)[
-                        "stability"
-                    ].to_numpy()
-                    kept = ~np.isnan(mode) & (share > 0.5) & (found >= 0.95)
-                    called += int(kept.sum())
-                    again += np.mean(
-                        [
-                            (_modes(_asked(rng, flow, templates, orders, both)) == mode)[kept].sum()
-                            for _ in range(10)
-                        ]
-                    )
-                if called:
-                    yield Tried(
-                        f"{templates} templates, effects of flow and template together {both}",
-                        float(again / called),
-                    )
+            rng, called, again = np.random.default_rng([templates, orders]), 0, 0.0
+            for _ in range(studies):
+                flow = rng.normal(0, 1.2, 300)
+                x = _asked(rng, flow, templates, orders, both)
+                mode = _modes(x)
+                share = np.max([(x == level).mean(axis=(1, 2)) for level in processes.LEVELS], axis=0)
+                found = wordings.flow_intervals(*processes.levels_of(x), ACCEPTABILITY)[
+                    "stability"
+                ].to_numpy()
+                kept = ~np.isnan(mode) & (share > 0.5) & (found >= 0.95)
+                called += int(kept.sum())
+                fresh = (_modes(_asked(rng, flow, templates, orders, both)) for _ in range(10))
+                again += np.mean([(modes == mode)[kept].sum() for modes in fresh])
+            where = f"{templates} templates, effects of flow and template together {both}"
+            if called:
+                yield Tried(where, float(again / called), studies)
 
     return cells
 
@@ -220,6 +218,30 @@ def _modes(x: Floats) -> Floats:
     counts = np.stack([(x == level).sum(axis=(1, 2)) for level in processes.LEVELS])
     tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
     return np.where(tied, np.nan, counts.argmax(axis=0) - 2.0)
+
+
+def decided(runs: int) -> Iterator[Tried]:
+    """Yield which share of the verdicts changes at a risk of 2% (one respondent for each 100 ``runs``)."""
+    from tests.unit.stats.deciding.test_rounds import LEVELS, design, respondent
+
+    rule = DecidingRule(Thresholds(6, 0.5, "strict"), 0.02, 120)
+    for share in (0.0, 0.45):
+        changed = []
+        for seed in range(max(runs // 100, 1)):
+            made, rng = design(seed), np.random.default_rng(seed)
+            orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
+            places = places_of(orders, LEVELS)
+            codes = respondent(seed)
+            codes = np.where(rng.random(codes.shape) < share, places.argmin(axis=2), codes)
+            made = replace(made, places=places)
+            asked = replay(made, rule, codes)
+            now, full = (made.verdict(x, rule.thresholds) for x in (np.where(asked, codes, NOT_ASKED), codes))
+            changed.append((now != full).mean())
+        yield Tried(
+            f"{share:.0%} of the answers take the first option, 720 flows",
+            float(np.mean(changed)),
+            len(changed),
+        )
 
 
 # --- People
@@ -337,6 +359,7 @@ TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "status, a tenth of the wordings": claim(status_passes, tenth),
     "side": claim(side_passes),
     "side, a tenth of the wordings": claim(side_passes, tenth),
+    "until decided": decided,
     "flow_dependence": dependence,
     "flow_dependence, missing by flow and answer": missing_dependence,
 }

@@ -97,11 +97,14 @@ def slices(
             | {"n_effective": np.where(status == "ok", n_effective, np.nan), "status": status}
         )
         parts.append(table)
-    table = pd.concat(parts, ignore_index=True)
-    if seen:
-        ok = table["status"] == "ok"
-        table.loc[ok, [*_WITH_MODEL, "n_effective"]] = np.nan
-        table.loc[ok, "status"] = MAY_HAVE_SEEN
+    return _withheld(pd.concat(parts, ignore_index=True), seen)
+
+
+def _withheld(table: pd.DataFrame, seen: bool) -> pd.DataFrame:
+    """Return the table, without what rests on a model that may have ``seen`` the ratings."""
+    ok = (table["status"] == "ok") & seen
+    table.loc[ok, [*_WITH_MODEL, "n_effective"]] = np.nan
+    table.loc[ok, "status"] = MAY_HAVE_SEEN
     return table
 
 

@@ -19,6 +19,11 @@ class WorstCell(NamedTuple):
 
 
 WORST: dict[str, WorstCell] = {
+    "mean distance": WorstCell(
+        rate=0.905,
+        where="26 normal raters, 5 per flow",
+        studies=200,
+    ),
     "shift": WorstCell(
         rate=0.197,
         where="7 templates, reaction of wordings: a fifth moved",
@@ -39,6 +44,16 @@ WORST: dict[str, WorstCell] = {
         where="15 templates, reaction of wordings: a tenth moved",
         studies=600,
     ),
+    "stable norms": WorstCell(
+        rate=0.973,
+        where="30 templates, effects of flow and template together 0.5",
+        studies=10,
+    ),
+    "stable norms, one order": WorstCell(
+        rate=0.926,
+        where="11 templates, effects of flow and template together 0.2",
+        studies=10,
+    ),
     "status": WorstCell(
         rate=0.215,
         where="7 templates, reaction of wordings: a fifth moved",
@@ -48,5 +63,15 @@ WORST: dict[str, WorstCell] = {
         rate=0.482,
         where="7 templates, reaction of wordings: a tenth moved",
         studies=600,
+    ),
+    "trace slopes": WorstCell(
+        rate=0.975,
+        where="20 templates, 200 flows",
+        studies=200,
+    ),
+    "trace slopes over flows": WorstCell(
+        rate=0.57,
+        where="11 templates, 200 flows",
+        studies=200,
     ),
 }
