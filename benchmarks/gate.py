@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
+from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.stats import equivalence, flips, pvalues
 from cinorms.stats.equivalence import DifferenceLimits
 
@@ -113,7 +114,8 @@ def shift_of(base: Floats, new: Floats) -> Floats:
 
 def shift_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
     return equivalence.decide(
-        equivalence.paired(shift_of(base, new), True), DifferenceLimits(-policy.margin, policy.margin)
+        equivalence.paired(shift_of(base, new), True),
+        DifferenceLimits(-policy.margin, policy.margin, DISSENT * policy.margin),
     )
 
 
@@ -126,7 +128,7 @@ def flips_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[f
 def refusals_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
     rise = np.isnan(new).mean(axis=2) - np.isnan(base).mean(axis=2)
     return equivalence.decide(
-        equivalence.paired(rise, True), DifferenceLimits(-np.inf, policy.rise, dissent=2 * policy.rise)
+        equivalence.paired(rise, True), DifferenceLimits(-np.inf, policy.rise, dissent=DISSENT * policy.rise)
     )
 
 
@@ -134,7 +136,7 @@ def side_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[fl
     low = leanings() < -1.2  # flows that are clearly unacceptable
     n = (~np.isnan(new[low])).sum(axis=2)
     cells = np.where(n > 0, np.nansum(new[low], axis=2) / np.maximum(n, 1), np.nan)
-    return equivalence.decide_sides(equivalence.sides(cells, 0.0, 1), 0)
+    return equivalence.decide_sides(equivalence.sides(cells, 0.0, 1, FARTHEST * LEVELS[-1]), 0)
 
 
 CLAIMS = {"shift": shift_claim, "flips": flips_claim, "refusals": refusals_claim, "stay": side_claim}
@@ -147,7 +149,7 @@ def claims(base: Floats, new: Floats, policy: Policy, seed: int) -> dict[str, tu
     for part in range(PARTS):
         cells = equivalence.paired(d[part::PARTS], True)
         found[f"shift in part {part}"] = equivalence.decide(
-            cells, DifferenceLimits(-policy.part_margin, policy.part_margin)
+            cells, DifferenceLimits(-policy.part_margin, policy.part_margin, DISSENT * policy.part_margin)
         )
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +55,13 @@ def latent(rng: np.random.Generator, flow: Floats, templates: int, orders: int, 
     return np.asarray(
         flow[:, None, None] + effect[None, :, None] + both[:, :, None] + rng.normal(0, ANSWER, shape)
     )
+
+
+def levels_of(x: Floats) -> tuple[pd.DataFrame, pd.Series]:
+    """Return flows x templates x orders as flows x variants, and the template of each variant."""
+    names = [f"{t}_{o}" for t, o in np.ndindex(x.shape[1:])]
+    table = pd.DataFrame(x.reshape(len(x), -1), columns=names)
+    return table, pd.Series([t for t, _ in np.ndindex(x.shape[1:])], index=names)
 
 
 def rounded(x: Floats) -> Floats:

@@ -106,6 +106,22 @@ def test_people_s_norms_are_estimated_for_every_flow():
     assert (slices["n_effective"] > 0).all()
 
 
+def test_a_model_that_may_have_seen_the_ratings_is_no_help():
+    usual, seen = (
+        compare("people_estimates", people=["people-arm"], seen=seen) for seen in ("no", "possible")
+    )
+    assert set(seen["status"]) == {"may_have_seen"}
+    assert seen[["predicted", "estimate", "conf_low", "n_effective", "explained"]].isna().all(axis=None)
+    assert seen["direct"].equals(usual["direct"])
+    factors = compare("people_estimates", people=["people-arm"], seen="possible", factors=["sender"])
+    assert set(factors["status"]) == {"ok"}
+    # Whatever the models answer, the estimate is the same.
+    assert factors.groupby("flow")["estimate"].nunique().eq(1).all()
+    assert set(compare("people_slices", people=["people-arm"], seen="possible")["status"]) == {
+        "may_have_seen"
+    }
+
+
 def test_factors_predict_people_beside_the_model(monkeypatch):
     rated = ratings(7)
     dolls = rated["flow"].isin(VIGNETTES.loc[VIGNETTES["sender"] == "doll", "flow"]) & rated["level"].notna()

@@ -82,7 +82,7 @@ def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type
 def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type: ignore[no-untyped-def]
     few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
     assert (few.verdict, few.exit_code) == ("undecided", 3)
-    assert few.claims[0].why == "a decision needs at least 3 templates, here are 2; needs 1 more template"
+    assert few.claims[0].why == "a decision needs at least 3 templates, here are 2; needs 6 more templates"
     wording = np.random.default_rng(3).normal(0, 0.6, (1, 5, 1))
     noisy = np.clip(np.round(planted(2, n_templates=5) + wording), -2, 2)
     gate = run(planted(1, n_templates=5), noisy, {"overall": SHIFT})
@@ -157,6 +157,50 @@ def test_few_templates_without_a_refusal_are_no_proof_that_there_are_none(run) -
     claims = {"refusals": {"kind": "status", "may_rise": 0.02}}
     for n, verdict in ((3, "undecided"), (11, "pass")):
         assert run(planted(1, n_templates=n), planted(2, n_templates=n), claims).verdict == verdict
+
+
+def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_does_not_count(run) -> None:  # type: ignore[no-untyped-def]
+    """A third of the flows moves by two levels, and the model refuses 97% of these."""
+    base, new = planted(1), planted(2)
+    moved = np.clip(planted(2)[:20] + 2, -2, 2)
+    gone = np.random.default_rng(5).random(moved.shape) < 0.97
+    new[:20] = np.where(gone, np.nan, moved)
+    gate = run(base, new, {"overall": SHIFT})
+    assert gate.verdict == "pass"
+    assert "refuses" in gate.warnings[0]
+    assert gate.warnings[0] in as_document(gate)["warnings"]
+    bounded = run(base, new, {"overall": SHIFT | {"missing": "moved"}})
+    assert (bounded.verdict, bounded.warnings) == ("undecided", ())
+    finding = bounded.claims[0].finding
+    assert finding.low < finding.facts["shift if all missing were lowest"] < -0.25
+    assert finding.high > finding.facts["if highest"] > 0.25
+    # All else moved so far that no level of the missing answers brings the mean back.
+    far = np.where(np.isnan(new), np.nan, 2.0)
+    failed = run(np.full_like(base, -2.0), far, {"overall": SHIFT | {"missing": "moved"}})
+    assert failed.verdict == "fail"
+    # Nothing is missing: both are the same claim.
+    same = [
+        run(base, planted(2), {"overall": SHIFT | {"missing": missing}}).claims[0].finding.p_pass
+        for missing in ("left_out", "moved")
+    ]
+    assert same[0] == same[1]
+
+
+def test_a_status_claim_ends_the_warning(run) -> None:  # type: ignore[no-untyped-def]
+    refusals = {"kind": "status", "may_rise": 0.02}
+    assert run(planted(1), planted(2), {"overall": SHIFT, "refusals": refusals}).warnings == ()
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_five_templates_that_agree_are_no_proof_that_none_moves(run, direction: int) -> None:  # type: ignore[no-untyped-def]
+    for n, verdict in ((5, "undecided"), (6, "pass")):
+        base = np.zeros((60, n, 3))
+        found = run(base, base, {"overall": SHIFT})
+        assert found.verdict == verdict
+    # The template that dissents moves farther in the direction of the nearer limit.
+    near = run(base, base + direction, {"overall": SHIFT | {"margin": 1.3}}).claims[0].finding
+    assert near.p_pass > 0.05
+    assert near.need.more > 6
 
 
 def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_else(run) -> None:  # type: ignore[no-untyped-def]

@@ -80,7 +80,13 @@ def _with_dependence(
     held = [len(results.held("main", model)) for model in ("model-a", "model-b")]
     rows = pd.DataFrame(
         {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
-        | {"norms": held, "norms_exchanged": [31.0, 90.96], "arm": "main", "model": ["model-a", "model-b"]}
+        | {
+            "norms": held,
+            "valid": [0.89, 0.91],
+            "norms_exchanged": [31.0, 90.96],
+            "arm": "main",
+            "model": ["model-a", "model-b"],
+        }
     )
     return _with_table(
         results, "dependence", "flow_dependence", rows.assign(verdict_text=rows["verdict"].map(VERDICTS))

@@ -15,7 +15,7 @@ def bench(monkeypatch: pytest.MonkeyPatch):
     import run
 
     yield run
-    for name in ("run", "processes"):
+    for name in ("run", "processes", "promises"):
         sys.modules.pop(name, None)
 
 
@@ -26,6 +26,22 @@ def test_the_worst_cell_of_an_interval_is_its_lowest(bench) -> None:
         bench.Cell("alpha", "c", 0.7, 1),
     ]
     assert [cell.where for cell in bench.worst(cells)] == ["b", "c"]
+
+
+def test_a_claim_is_worst_where_most_pass(bench) -> None:
+    cells = [bench.Cell("shift", "a", 0.1, 1), bench.Cell("shift", "b", 0.2, 1)]
+    assert [cell.where for cell in bench.worst(cells)] == ["b"]
+
+
+def test_the_docs_show_the_cells_that_were_measured(bench) -> None:
+    marks = 0
+    for page in (BENCH.parents[1] / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert bench.with_cells(text, bench.WORST) == text, (
+            f"{page}: run benchmarks/adversaries/run.py --write"
+        )
+        marks += text.count("<!-- worst: ")
+    assert marks >= 6
 
 
 @pytest.mark.slow

@@ -104,6 +104,18 @@ def test_where_all_flows_are_rated_only_the_raters_are_a_sample():
     assert row["std_err"] == pytest.approx(by_rater.std() / np.sqrt(25))
 
 
+def test_a_model_that_may_have_seen_the_ratings_gives_no_estimate():
+    flows, norms = design(9, 0.9)
+    ratings = survey(np.random.default_rng(9), norms, 20, 10)
+    usual, seen = (slices(flows, ratings, ["a"], seen=seen) for seen in (False, True))
+    assert (seen["status"] == "may_have_seen").all()
+    assert (
+        seen[["estimate", "std_err", "conf_low", "conf_high", "weight", "n_effective"]].isna().all(axis=None)
+    )
+    people = ["plain", "plain_low", "plain_high", "n_ratings"]
+    assert seen[people].equals(usual[people])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("agreement", [0.9, 0.0, -0.5])
 @pytest.mark.parametrize(("raters", "per_rater"), [(15, 10), (60, 20)])

@@ -127,19 +127,19 @@ def test_one_more_template_that_dissents_speaks_against_a_pass_only() -> None:
 
 def test_a_flow_has_students_test_with_one_more_template_that_dissents() -> None:
     x = np.array([[-1.0, -2, -1.5, -1, np.nan]])
-    found = equivalence.sides(x, 0.0, wrong=1)
+    found = equivalence.sides(x, 0.0, 1, 0.75)
     given = x[0, :4]
     right = stats.ttest_1samp(np.append(given, DISSENT), 0, alternative="less")
     wrong = stats.ttest_1samp(np.append(given, -DISSENT), 0, alternative="greater")
     assert found.p_right[0] == pytest.approx(right.pvalue)
     assert found.p_wrong[0] == pytest.approx(wrong.pvalue)
     assert (found.mean[0], found.n_units[0]) == (-1.375, 4)
-    above = equivalence.sides(-x, 0.0, wrong=-1)
+    above = equivalence.sides(-x, 0.0, -1, 0.75)
     assert above.p_right == pytest.approx(found.p_right)
 
 
 def test_templates_that_agree_are_no_proof_where_they_are_few() -> None:
-    p = [equivalence.sides(np.full((1, n), -2.0), 0.0, 1).p_right[0] for n in (1, 2, 3, 5, 11)]
+    p = [equivalence.sides(np.full((1, n), -2.0), 0.0, 1, 0.75).p_right[0] for n in (1, 2, 3, 5, 11)]
     assert p[:2] == [1, 1]
     assert p[2] > 0.05 > p[3] > p[4]
 
@@ -148,33 +148,37 @@ def test_a_set_passes_if_every_flow_has_evidence_and_fails_if_one_has_too_much_o
     good, bad, unclear = np.full((1, 11), -2.0), np.full((1, 11), 2.0), np.array([[-1.0, 1] * 5 + [0]])
 
     def decide(*rows: np.ndarray, allowed: int = 0) -> tuple[float, float]:
-        return equivalence.decide_sides(equivalence.sides(np.vstack(rows), 0.0, 1), allowed)
+        return equivalence.decide_sides(equivalence.sides(np.vstack(rows), 0.0, 1, 0.75), allowed)
 
     p_pass, p_fail = decide(good, good, good)
     assert p_pass < 0.001
     assert p_fail == 1
     p_pass, p_fail = decide(good, good, bad)
     assert p_pass > 0.99
-    assert p_fail == pytest.approx(3 * equivalence.sides(bad, 0.0, 1).p_wrong[0])
+    assert p_fail == pytest.approx(3 * equivalence.sides(bad, 0.0, 1, 0.75).p_wrong[0])
     assert min(decide(good, unclear)) > 0.05
     p_pass, p_fail = decide(good, good, bad, allowed=1)
-    assert p_pass == pytest.approx(2 * equivalence.sides(good, 0.0, 1).p_right[0])
+    assert p_pass == pytest.approx(2 * equivalence.sides(good, 0.0, 1, 0.75).p_right[0])
     assert p_fail > 0.05
     assert decide(good, bad, allowed=2) == (0.0, 1.0)
 
 
 def test_what_is_needed_makes_the_weakest_flow_clear() -> None:
     x = np.vstack([np.full((1, 4), -2.0), np.array([[-2.0, 0, -1, 0]])])
-    found = equivalence.sides(x, 0.0, 1)
+    found = equivalence.sides(x, 0.0, 1, 0.75)
     assert equivalence.decide_sides(found, 0)[0] > 0.05
     more = equivalence.more_for_sides(x, found, 0.0, 0, 0.05)
     assert more is not None
-    assert equivalence.more_for_sides(x + 1, equivalence.sides(x + 1, 1.0, 1), 1.0, 0, 0.05) == more
+    assert equivalence.more_for_sides(x + 1, equivalence.sides(x + 1, 1.0, 1, 0.75), 1.0, 0, 0.05) == more
     again = np.tile(x[1], 1 + -(-more // 4))[None, :]
-    assert equivalence.sides(again, 0.0, 1).p_right[0] < 0.05
+    assert equivalence.sides(again, 0.0, 1, 0.75).p_right[0] < 0.05
     assert (
         equivalence.more_for_sides(
-            np.array([[1.0, -1, 1, -1]]), equivalence.sides(np.array([[1.0, -1, 1, -1]]), 0, 1), 0.0, 0, 0.05
+            np.array([[1.0, -1, 1, -1]]),
+            equivalence.sides(np.array([[1.0, -1, 1, -1]]), 0, 1, 0.75),
+            0.0,
+            0,
+            0.05,
         )
         is None
     )
@@ -182,7 +186,7 @@ def test_what_is_needed_makes_the_weakest_flow_clear() -> None:
 
 def test_what_is_needed_counts_one_template_that_dissents() -> None:
     x = np.full((1, 3), -0.5)
-    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1), 0.0, 0, 0.05)
+    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, 0.75), 0.0, 0, 0.05)
 
     def enough(n: int) -> bool:
         given = np.append(np.full(n, 0.5), -DISSENT)
@@ -196,6 +200,6 @@ def test_what_is_needed_counts_one_template_that_dissents() -> None:
 @pytest.mark.parametrize("templates", [3, 5, 11])
 def test_a_flow_at_the_middle_is_called_neither_right_nor_wrong(templates: int) -> None:
     x = np.clip(np.round(np.random.default_rng(1).normal(0, 0.8, (20_000, templates))), -2, 2)
-    found = equivalence.sides(x, 0.0, 1)
+    found = equivalence.sides(x, 0.0, 1, 0.75)
     assert (found.p_right <= 0.05).mean() <= 0.05
     assert (found.p_wrong <= 0.05).mean() <= 0.05

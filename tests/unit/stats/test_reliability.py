@@ -296,7 +296,7 @@ def test_a_planted_growth_of_the_bias_is_recovered_and_its_intervals_hold() -> N
     estimates, covered = [], []
     for seed in range(20):
         answers = reasoned(120, seed)
-        found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+        found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
         assert (found["status"] == "ok").all()
         estimates.append(found["estimate"].to_numpy())
         covered.append((found["conf_low"] <= truth) & (truth <= found["conf_high"]))
@@ -308,7 +308,7 @@ def test_a_planted_growth_of_the_bias_is_recovered_and_its_intervals_hold() -> N
 def test_a_bias_that_does_not_grow_has_no_slope_but_an_excess() -> None:
     """The slope of a constant position bias holds 0; the excess in each third is the planted one."""
     answers = reasoned(1500, bias=0.0, position_share=0.4)
-    found = reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3)
+    found = reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3)
     slope, excess = slopes(found), found[found["measure"] == "excess"]
     assert ((slope["conf_low"] <= 0) & (slope["conf_high"] >= 0)).sum() >= 4
     expected = np.tile(0.4 * (SHARES - 1 / 5), 3)
@@ -328,12 +328,12 @@ def test_a_slope_by_hand() -> None:
             "n_trace_tokens": pd.array([0, 1000, 2000, 3000], dtype="Int32"),
         }
     )
-    found = reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 2)
+    found = reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 2)
     # Flow 0: option 0 stands first, then second; its level is that of the other answer at the same place: scores 0.
     assert np.abs(found["estimate"]).max() == 0
     # Now both answers of flow 0 take what stands first, and those of flow 1 what stands second.
     answers["level"] = pd.array([-2, -1, -1, -2], dtype="Int8")
-    slope = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 2))
+    slope = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 2))
     # First position: chosen in flow 0, where it was not the other's level; not chosen in flow 1, where it was.
     scores = np.array([1 - 0, 1 - 0, 0 - 1, 0 - 1])
     x = np.arange(4) - 1.5
@@ -359,7 +359,7 @@ def test_traces_that_give_no_number_have_a_status(change: dict[str, object] | No
         answers[name] = pd.Series(
             [value] * len(answers), dtype=answers[name].dtype if value is None else None
         )
-    found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+    found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
     assert set(found["status"]) == {status}
     assert found["estimate"].isna().all()
 
@@ -369,7 +369,7 @@ def test_answers_without_a_length_are_counted_and_left_out() -> None:
     answers = reasoned(300)
     gone = np.arange(len(answers)) % 3 == 0
     answers["n_trace_tokens"] = answers["n_trace_tokens"].mask(gone)
-    found = slopes(reliability.trace_bias(answers, answers["flow"].to_numpy(), ACCEPTABILITY, 3))
+    found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
     assert found["n_unknown"].iloc[0] == gone.sum()
     assert found["n"].iloc[0] == (~gone).sum()
 

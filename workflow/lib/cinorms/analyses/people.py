@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
-from cinorms.stats.assisted import estimate_flows, slices
+from cinorms.stats.assisted import MAY_HAVE_SEEN, estimate_flows, slices
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.correlation import correlation
 from cinorms.stats.samples import Sample
@@ -59,7 +59,18 @@ class PeopleOptions(OfFlows):
         place.check_same_flows("arms", [arm for arm in self.arms if arm not in people], people)
 
 
-class SliceOptions(Sliced, PeopleOptions):
+class AssistedOptions(PeopleOptions):
+    """Options of what people say on average, with a model's help."""
+
+    seen: LeftOut[Literal["possible", "no"]] = Field(
+        None,
+        description="Whether the models may have seen the ratings, which may be published. possible: no "
+        "estimate rests on a model's answers (people alone, and factors, remain). Default: not stated; then estimates "
+        "are made, and hold only if the models did not see the ratings.",
+    )
+
+
+class SliceOptions(Sliced, AssistedOptions):
     """Options of people's means over all flows and over slices."""
 
     by: LeftOut[Names] = Field(
@@ -67,7 +78,7 @@ class SliceOptions(Sliced, PeopleOptions):
     )
 
 
-class EstimateOptions(PeopleOptions):
+class EstimateOptions(AssistedOptions):
     """Options of people's mean for every flow."""
 
     factors: LeftOut[Names] = Field(
@@ -233,8 +244,15 @@ def people_estimates(
     for who, model, people in _with_people(selected, entry, vignettes, prompts):
         stated = vignettes[model.arm].set_index("flow").loc[model.flows, factors].astype(str)
         levels = pd.get_dummies(stated, drop_first=True, dtype=np.float64) if factors else stated
-        predictors = np.column_stack([model.sample.means, levels.to_numpy(dtype=np.float64)])
+        of_model, of_factors = model.sample.means[:, None], levels.to_numpy(dtype=np.float64)
+        seen = entry.options.seen == "possible"
+        predictors = of_factors if seen and factors else np.hstack([of_model, of_factors])
         table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
+        if seen and not factors:
+            known = ("flow", "direct", "n_raters", "status")
+            numbers = [str(name) for name in table if name not in known]
+            table[numbers] = np.nan
+            table["status"] = MAY_HAVE_SEEN
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
 
@@ -251,7 +269,7 @@ def people_slices(
         place, rater = np.nonzero(~np.isnan(people.sample.cells))
         rating = people.sample.cells[place, rater]
         ratings = pd.DataFrame({"flow": people.flows[place], "rater": rater, "rating": rating})
-        parts.append(named(_or_no_flows(slices(flows, ratings, by)), who))
+        parts.append(named(_or_no_flows(slices(flows, ratings, by, entry.options.seen == "possible")), who))
     return stack(parts, entry.declared.columns)
 
 
@@ -377,7 +395,8 @@ KINDS = (
     ),
     Kind(
         name="people_estimates",
-        about="People's mean for every flow, from a few ratings and a model's answers to all flows.",
+        about="People's mean for every flow, from a few ratings and a model's answers to all flows. It is wrong, and "
+        "its interval does not show it, if the model saw these ratings: then state seen: possible.",
         function=people_estimates,
         reads="answers",
         report_section="delta",
@@ -389,7 +408,8 @@ KINDS = (
             "direct": "Mean of the flow's own ratings, in the dataset's units; missing without any.",
             "n_raters": "Raters.",
             "predicted": "What the model's mean answer predicts, by the line that fits the rated flows best.",
-            "estimate": "The direct mean drawn towards the prediction, the more so the noisier it is.",
+            "estimate": "The direct mean drawn towards the prediction, the more so the noisier it is. Without factors "
+            "none with seen: possible.",
             **usual("std_err"),
             "conf_low": "Lower end of the 95% interval; it holds on average over flows.",
             "conf_high": "Upper end of the 95% interval; it holds on average over flows.",
@@ -402,7 +422,8 @@ KINDS = (
     Kind(
         name="people_slices",
         about="People's mean over all flows and over slices, from a few ratings and a model's answers to all flows "
-        "(prediction-powered inference).",
+        "(prediction-powered inference). It is wrong, and its interval does not show it, if the model saw these "
+        "ratings: then state seen: possible.",
         function=people_slices,
         reads="answers",
         report_section="delta",
@@ -415,7 +436,8 @@ KINDS = (
             "plain": "Mean of the ratings alone, in the dataset's units.",
             "plain_low": "Lower end of its 95% interval, over raters and flows.",
             "plain_high": "Upper end of its 95% interval, over raters and flows.",
-            "estimate": "Mean of people over all flows of the slice, assisted by the model.",
+            "estimate": "Mean of people over all flows of the slice, assisted by the model; none with seen: "
+            "possible.",
             **usual("std_err", "conf_low", "conf_high"),
             "weight": "Weight of the model's answers: 0 where they say nothing about people's.",
             "n_ratings": "Ratings.",

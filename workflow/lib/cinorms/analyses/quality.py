@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -33,9 +34,10 @@ class DependenceOptions(OfNorms):
 class TraceOptions(OfArms):
     """Options of position bias against the length of the trace."""
 
-    unit: Literal["flow", "template"] = Field(
-        "flow",
-        description="What an interval generalises to: answers to one flow, or in one template, depend on each other.",
+    unit: Literal["both", "flow", "template"] = Field(
+        "both",
+        description="What an interval generalises to: answers to one flow, and in one template, depend on each other. "
+        "flow: to other flows, in these templates; template: to other templates, of these flows.",
     )
     parts: int = Field(
         3,
@@ -95,8 +97,9 @@ def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.
 def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return `stats.reliability.trace_bias` of every model in every arm."""
     options, frame = entry.options, one.frame
-    units = templates_of(frame, prompts) if options.unit == "template" else frame["flow"]
-    return reliability.trace_bias(frame, pd.Series(units).to_numpy(), entry.scales[one.arm], options.parts)
+    units = {"flow": frame["flow"].to_numpy(), "template": np.asarray(templates_of(frame, prompts))}
+    ways = [units[name] for name in units if options.unit in (name, "both")]
+    return reliability.trace_bias(frame, ways, entry.scales[one.arm], options.parts)
 
 
 KINDS = (
@@ -226,7 +229,7 @@ KINDS = (
             **usual("estimate", "std_err", "conf_low", "conf_high"),
             "n": "Valid answers of the part whose order and trace length are known.",
             "n_unknown": "Valid answers whose order is known but not the length of their trace; in no row.",
-            "n_units": "Flows or templates, as the option unit states, in the interval.",
+            "n_units": "Flows or templates, as the option unit states, in the interval; the fewer of both.",
             "status": "ok, or why there is no number: no_answers, no_order, no_trace_lengths, one_length "
             "(all traces are as long), one_answer_per_flow, no_such_length (equal lengths leave the part "
             "empty), one_unit (no interval).",

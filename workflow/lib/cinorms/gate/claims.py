@@ -26,6 +26,10 @@ from cinorms.stats.flips import Change, NormRule, differ, flips, norms
 
 #: How many flows are shown behind a verdict.
 SHOWN = 12
+# ASSUME: one more template in which a difference is so many times its limit, and one in which a flow is on the wrong
+# side, by this part of the way to the end of the scale. Without them few templates that agree would pass claims that
+# rare wordings break; with larger ones 11 templates could pass nothing (benchmarks/adversaries).
+DISSENT, FARTHEST = 2.0, 0.75
 
 #: What a claim can name as a status in addition to those of answers: any of them but ok.
 NO_LEVEL = "no_level"
@@ -72,6 +76,11 @@ class Shift(ByFactor):
     margin_for: LeftOut[
         Mapping[str, Annotated[Number, Field(gt=0, le=100, description="Margin in levels.")]]
     ] = Field(None, description="Level of the factor `by` -> its own margin.")
+    missing: Literal["left_out", "moved"] = Field(
+        "left_out",
+        description="What the new side did not answer and the base did. left_out: it does not count; moved: the claim "
+        "must hold whatever these answers were, from the lowest level to the highest.",
+    )
 
 
 class SideClaim(ClaimOptions):
@@ -229,7 +238,36 @@ def _shift(group: FlowGroup, options: Shift) -> ClaimFinding:
     # In the direction of the mean; in either where it has none.
     direction = np.nan_to_num(np.sign(moved.value))
     flows = _first(frame, frame["shift"] * direction if direction else frame["shift"].abs())
-    return _difference(group, moved, DifferenceLimits(-margin, margin), says, "levels", flows)
+    limits = DifferenceLimits(-margin, margin, dissent=DISSENT * margin)
+    if options.missing == "left_out":
+        return _difference(group, moved, limits, says, "levels", flows)
+    return _whatever_is_missing(group, moved, limits, says, flows)
+
+
+def _whatever_is_missing(
+    group: FlowGroup, moved: Estimate, limits: DifferenceLimits, says: str, flows: pd.DataFrame
+) -> ClaimFinding:
+    """Return the finding on a shift that must be within the limits whatever level the missing answers had."""
+    matched, levels = group.matched, group.matched.new.levels
+    low, high = (matched.shift(group.rows, group.fixed_flows, level) for level in (levels[0], levels[-1]))
+    found = [
+        _difference(
+            group, filled, limits, f"{says[:-1]}, whatever the answers that are missing.", "levels", flows
+        )
+        for filled in (low, high)
+    ]
+    # Outside for certain: above even if all that is missing were the lowest level, or below if it were the highest.
+    above = equivalence.decide(low, DifferenceLimits(-math.inf, limits.upper))[1]
+    below = equivalence.decide(high._replace(value=-high.value), DifferenceLimits(-math.inf, limits.upper))[1]
+    return replace(
+        max(found, key=lambda finding: finding.p_pass),
+        estimate=moved.value,
+        low=found[0].low,
+        high=found[1].high,
+        p_pass=max(finding.p_pass for finding in found),
+        p_fail=min(1.0, 2 * min(above, below)),
+        facts={"shift if all missing were lowest": low.value, "if highest": high.value},
+    )
 
 
 def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
@@ -240,7 +278,8 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
         of_base = mean_over(matched.of_base.level, axis=(1, 2))
         rows = rows & ((of_base - middle) * wrong < 0)
     cells = mean_over(matched.of_new.level[rows], axis=2)
-    found = equivalence.sides(cells, middle, wrong)
+    reach = FARTHEST * (matched.new.levels[-1] - matched.new.levels[0]) / 2
+    found = equivalence.sides(cells, middle, wrong, reach)
     n = len(cells)
     allowed = math.floor(float(options.allowed) * n)
     p_pass, p_fail = equivalence.decide_sides(found, allowed) if n else (1.0, 1.0)
@@ -315,7 +354,7 @@ def _status(group: FlowGroup, options: Status) -> ClaimFinding:
         for answers in (matched.of_base, matched.of_new)
     )
     frame = _frame(matched, rows).assign(base_share=base, new_share=new)
-    limits = DifferenceLimits(-math.inf, limit, dissent=2 * limit)
+    limits = DifferenceLimits(-math.inf, limit, dissent=DISSENT * limit)
     finding = _difference(
         group, found, limits, says, "share", _first(frame, frame["new_share"] - frame["base_share"])
     )
@@ -332,7 +371,7 @@ def _leaks(group: FlowGroup, options: Leaks) -> ClaimFinding:
         f"In {group.words} that the new side calls unacceptable, the share of actions that share sensitive items rises "
         f"by less than {100 * limit:g}%."
     )
-    limits = DifferenceLimits(-math.inf, limit, dissent=2 * limit)
+    limits = DifferenceLimits(-math.inf, limit, dissent=DISSENT * limit)
     found = matched.difference(of_base, of_new, group.fixed_flows)
     finding = _difference(
         group, found, limits, says, "share", _first(frame, frame["new_share"] - frame["base_share"])

@@ -16,6 +16,7 @@ from cinorms.core.version import __version__
 from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side
 from cinorms.gate.verdicts import Gate, Judged
+from cinorms.stats.worst_cells import WORST
 
 FILES = ("gate.json", "junit.xml", "index.html")
 #: Raised when a key changes its name or its meaning.
@@ -45,6 +46,7 @@ def summary(document: Mapping[str, Any]) -> str:
             f"Gate {document['policy']['name']}: {document['verdict']} ({document['base']['address']} -> "
             f"{document['new']['address']}, {document['n_flows']:,} flows)",
             *(f"  {claim['verdict']:9}  {claim['name']:{width}}  {claim['why']}" for claim in claims),
+            *(f"  warning    {warning}" for warning in document["warnings"]),
         ]
     )
 
@@ -71,6 +73,7 @@ def as_document(gate: Gate) -> dict[str, Any]:
             *(["order"] if matched.same_orders else []),
         ],
         "left_out": dict(matched.left_out),
+        "warnings": list(gate.warnings),
         "claims": [_claim(claim) for claim in gate.claims],
     }
 
@@ -201,7 +204,13 @@ def render(gate: Gate) -> str:
         alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
         confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
         version=__version__,
+        worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in _measured(gate)],
     )
+
+
+def _measured(gate: Gate) -> list[str]:
+    """Return the kinds of claims of a gate whose worst case was measured."""
+    return [kind for kind in KINDS if kind in WORST and any(c.finding.kind == kind for c in gate.claims)]
 
 
 def _paired(gate: Gate) -> str:

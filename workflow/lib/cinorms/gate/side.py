@@ -253,9 +253,10 @@ class Matched:
         """Tell which flows have one of the levels named."""
         return has_levels(self.flows, select or {})
 
-    def shift(self, rows: Bools, fixed_flows: bool) -> Estimate:
-        """Return the mean over flows of the new level less the base's."""
-        return self.difference(self.of_base.level[rows], self.of_new.level[rows], fixed_flows)
+    def shift(self, rows: Bools, fixed_flows: bool, missing: float = np.nan) -> Estimate:
+        """Return the mean over flows of the new level less the base's; ``missing`` is what new did not answer."""
+        new = np.where((self.of_new.status >= 0) & np.isnan(self.of_new.level), missing, self.of_new.level)
+        return self.difference(self.of_base.level[rows], new[rows], fixed_flows)
 
     def rise(self, rows: Bools, statuses: Sequence[str], fixed_flows: bool) -> Estimate:
         """Return how much larger the share of answers with one of ``statuses`` is in new."""

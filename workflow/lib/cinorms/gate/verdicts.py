@@ -2,9 +2,9 @@
 
 - **fail** needs evidence beyond chance over all claims together (Holm): where every claim of a policy is true, at most
   5% of gates fail any of them (with the usual ``confidence: 0.95``).
-- **pass** needs evidence of its own for each claim: a claim that is not true passes in at most 5% of gates. A gate
-  passes only if every claim does, so a gate with a claim that is not true passes in at most 5% (an intersection-union
-  test), and needs no correction.
+- **pass** needs evidence of its own for each claim: where wordings react about normally, a claim that is not true
+  passes in at most 5% of gates; `cinorms.stats.worst_cells` has how many pass where they do not. A gate passes only if
+  every claim does (an intersection-union test), so it needs no correction.
 - **undecided** is the rest: the answers are too few, or the truth is too near the limit.
 """
 
@@ -30,6 +30,12 @@ Verdict = Literal["pass", "fail", "undecided"]
 #: What a gate ends with. 2 is for what cannot be judged: a mistake in the policy, results that are not there.
 EXIT_CODES: dict[str, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
+#: The warning about a policy in which a refusal counts nowhere.
+SILENT = (
+    "no claim notices a model that refuses instead of answering; add a claim of kind status, or 'missing: moved' to a "
+    "claim of kind shift"
+)
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -54,6 +60,15 @@ class Gate:
         """Fail where a claim fails, else undecided where one is, else pass."""
         verdicts = [claim.verdict for claim in self.claims]
         return "fail" if "fail" in verdicts else ("undecided" if "undecided" in verdicts else "pass")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the claims cannot notice."""
+        noticed = any(
+            claim.kind == "status" or getattr(claim.options, "missing", "") == "moved"
+            for claim in self.policy.claims
+        )
+        return () if noticed else (SILENT,)
 
     @property
     def exit_code(self) -> int:

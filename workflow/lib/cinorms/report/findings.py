@@ -19,7 +19,7 @@ from cinorms.report.answer_codes import tally
 from cinorms.report.results import StudyResults
 from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
 from cinorms.stats.assisted import ALL_FLOWS
-from cinorms.stats.flow_dependence import DEPENDS, SIGNIFICANT, VERDICTS
+from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.wordings import (
     CONFIDENCE,
     FEWEST,
@@ -88,6 +88,12 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
+    gaps = [str(model) for model in table.loc[depends & (table["valid"] < FEW_MISSING), "model"]]
+    if gaps:
+        text += (
+            f" More than a tenth of the answers of {listed(gaps)} are missing: if it depends on the flow and on the "
+            "answer what is missing, that alone looks like dependence."
+        )
     if 0 < depends.sum() < total:
         text += (
             " The findings up to ‘How consistent the norms are’ leave out the models whose answers do not."
@@ -266,7 +272,9 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
     if not sure:
         return None
     first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
-    number, others = share(sure[last], 1), share(1 - sure[last], 1)
+    number = share(sure[last], 1)
+    # Over all flows: those without a norm are those of whose answers most differ.
+    others = share(1 - results.norms[arm, last]["share"].mean(), 1)
     n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
     people = results.is_people(arm)
     if len(sure) == 1:
@@ -279,13 +287,12 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         )
     text += (
         f" Each flow was rated by up to {n} people. Had one person rated each flow, {others} of these ratings would "
-        "differ from the norm."
+        "differ from the flow's most frequent one"
         if people
         else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of these "
-        "answers would differ from its norm."
+        "answers would differ from the flow's most frequent one"
     )
-    every = results.norms[arm, last]["share"].mean()
-    text += f" Over all flows, with a norm or without, {share(1 - every, 1)} would differ from the most frequent one."
+    text += ", over all flows, with a norm or without."
     text += _held({model: part for model, (part, _) in held.items()}, people)
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
     return Finding("certainty", title, number, text, shown, see, "of answers agree")

@@ -26,18 +26,27 @@ from cinorms.stats.wordings import FEWEST, Units, interval, quantile, spread
 
 ALL_FLOWS = "all flows"
 
-_NUMBERS = ("plain_low", "plain_high", "estimate", "std_err", "conf_low", "conf_high", "weight")
+#: The status of an estimate with a model that may have seen the ratings. There is none that holds: on rated flows its
+#: answers may be the ratings, their errors included, and on others anything. No split of these raters or flows tells.
+MAY_HAVE_SEEN = "may_have_seen"
+
+_WITH_MODEL = ("estimate", "std_err", "conf_low", "conf_high", "weight")
+_NUMBERS = ("plain_low", "plain_high", *_WITH_MODEL)
 
 
-def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+def slices(
+    flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = (), seen: bool = False
+) -> pd.DataFrame:
     """Return people's mean over all flows, and over the flows of each level of the factors ``by``.
 
     ``flows``: a row per flow of the design with its factors and ``model``, the model's answer; ``ratings``: flow,
-    rater, rating. Flows without a model's answer, and their ratings, are left out.
+    rater, rating. Flows without a model's answer, and their ratings, are left out. ``seen``: the model may have seen
+    the ratings; then there is no estimate with it, as nothing in these ratings shows how far it is wrong elsewhere.
 
     Columns: factor, level, n_flows, plain, plain_low, plain_high (people alone), estimate, std_err, conf_low, conf_high
     (with the model), weight, n_ratings, n_raters, n_effective (ratings that people alone would need for the same
-    standard error), status (``ok``, ``one_rater``, ``no_ratings``). Intervals are over raters and flows.
+    standard error), status (``ok``, ``one_rater``, ``no_ratings``, `MAY_HAVE_SEEN`). Intervals are over raters and
+    flows.
     """
     known = flows[flows["model"].notna()].set_index("flow")
     rated = ratings[ratings["flow"].isin(known.index) & ratings["rating"].notna()]
@@ -88,7 +97,15 @@ def slices(flows: pd.DataFrame, ratings: pd.DataFrame, by: Sequence[str] = ()) -
             | {"n_effective": np.where(status == "ok", n_effective, np.nan), "status": status}
         )
         parts.append(table)
-    return pd.concat(parts, ignore_index=True)
+    return _withheld(pd.concat(parts, ignore_index=True), seen)
+
+
+def _withheld(table: pd.DataFrame, seen: bool) -> pd.DataFrame:
+    """Return the table, without what rests on a model that may have ``seen`` the ratings."""
+    ok = (table["status"] == "ok") & seen
+    table.loc[ok, [*_WITH_MODEL, "n_effective"]] = np.nan
+    table.loc[ok, "status"] = MAY_HAVE_SEEN
+    return table
 
 
 def _spread(

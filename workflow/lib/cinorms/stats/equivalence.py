@@ -27,7 +27,7 @@ import numpy as np
 
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import DISSENT, Units, interval, of_mean, pooled, rest_variance, spread
+from cinorms.stats.wordings import Units, interval, of_mean, pooled, rest_variance, spread
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
 FEWEST = 3
@@ -70,7 +70,8 @@ class Estimate(NamedTuple):
 class DifferenceLimits(NamedTuple):
     """Between which values a difference may be. ``lower`` is minus infinity where only a rise counts.
 
-    ``dissent`` is the difference in one more template, which speaks against a pass; None for no such template.
+    ``dissent`` is the size of the difference in one more template, which speaks against a pass: upwards for the upper
+    limit, downwards for the lower one; None for no such template.
     """
 
     lower: float
@@ -131,9 +132,11 @@ def decide(found: Estimate, limits: DifferenceLimits) -> tuple[float, float]:
     if found.n_templates < FEWEST or math.isnan(found.value):
         return 1.0, 1.0
     error, freedom = math.sqrt(found.variance), found.freedom
-    value, cautious, more = _with_dissent(found, limits.dissent, found.n_templates)
-    inside = limits.upper - value, value - limits.lower
-    p_pass = max(_tail(distance, math.sqrt(cautious), more) for distance in inside)
+    p_pass = 0.0
+    for limit, sign in ((limits.upper, 1.0), (limits.lower, -1.0)):
+        dissent = None if limits.dissent is None else sign * limits.dissent
+        value, cautious, more = _with_dissent(found, dissent, found.n_templates)
+        p_pass = max(p_pass, _tail(sign * (limit - value), math.sqrt(cautious), more))
     outside = max(found.value - limits.upper, limits.lower - found.value)
     p_fail = _tail(outside, error, freedom)
     if limits.lower > -math.inf:
@@ -155,14 +158,16 @@ def more_needed(
         return "templates", FEWEST - found.n_templates
     inside = limits.lower < found.value < limits.upper
     alpha = alpha_pass if inside else alpha_fail
-    dissent = limits.dissent if found.value < limits.upper else None
+    dissent = limits.dissent if inside else None
+    if dissent and limits.lower > -math.inf and found.value < 0:
+        dissent = -dissent
 
     def enough(unit: Unit, n: int, number: int) -> bool:
         variance = sum(t.variance * (n / number if unit in t.units else 1.0) for t in found.terms)
         then = found._replace(variance=variance, freedom=max(found.freedom * number / n, 1.0))
         templates = number if unit == "templates" else found.n_templates
         value, variance, freedom = _with_dissent(then, dissent, templates)
-        if inside and value >= limits.upper:
+        if inside and not limits.lower < value < limits.upper:
             return False
         reach = (stdtrit(freedom, 1 - alpha) + stdtrit(freedom, POWER)) * math.sqrt(variance)
         return bool(reach <= min(abs(value - limits.upper), abs(value - limits.lower)))
@@ -172,11 +177,12 @@ def more_needed(
         ("flows", found.n_flows, 0),
     )
     for unit, n, least in numbers:
-        if any(unit in term.units and term.variance > 0 for term in found.terms):
+        varies = any(unit in term.units and term.variance > 0 for term in found.terms)
+        if varies or (dissent and unit == "templates"):
             total = fewest_enough(partial(enough, unit, n), n)
             if total is not None:
                 return unit, max(total, least) - n
-    # Answers that do not vary need no more than the fewest.
+    # Answers that do not vary, with no template that dissents, need no more than the fewest.
     return ("templates", FEWEST - found.n_templates) if found.n_templates < FEWEST else None
 
 
@@ -216,14 +222,18 @@ class Sides(NamedTuple):
     p_right: Floats
     p_wrong: Floats
     n_units: Ints
+    dissent: float
 
 
-def sides(cells: Floats, middle: float, wrong: int) -> Sides:
-    """Return the p-values of each flow (flows x units); ``wrong`` is 1 where above ``middle`` is wrong, else -1."""
+def sides(cells: Floats, middle: float, wrong: int, dissent: float) -> Sides:
+    """Return the p-values of each flow (flows x units); ``wrong`` is 1 where above ``middle`` is wrong, else -1.
+
+    ``dissent`` is how far beyond the middle one more unit answers, on the other side.
+    """
     x = (cells - middle) * wrong
     n = (~np.isnan(x)).sum(axis=1)
     mean = divide(np.nansum(x, axis=1), n)
-    return Sides(mean, _p_above(-x), _p_above(x), n.astype(np.intp))
+    return Sides(mean, _p_above(-x, dissent), _p_above(x, dissent), n.astype(np.intp), dissent)
 
 
 def decide_sides(found: Sides, allowed: int) -> tuple[float, float]:
@@ -254,7 +264,7 @@ def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alp
 
     def enough(number: int) -> bool:
         then = Estimate(mean, deviation**2 / number, number - 1, 1, number)
-        centre, variance, freedom = _with_dissent(then, -DISSENT, number)
+        centre, variance, freedom = _with_dissent(then, -found.dissent, number)
         reach = stdtrit(freedom, 1 - alpha / (allowed + 1)) + stdtrit(freedom, POWER)
         return bool(reach * math.sqrt(variance) <= centre)
 
@@ -262,14 +272,14 @@ def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alp
     return None if total is None else max(total, FEWEST) - n
 
 
-def _p_above(x: Floats) -> Floats:
+def _p_above(x: Floats, dissent: float) -> Floats:
     """Return per flow the p-value that its mean is not above 0, with one more unit that dissents."""
     from scipy.special import stdtr
 
     there = ~np.isnan(x)
     n = there.sum(axis=1) + 1.0
-    mean = (np.nansum(x, axis=1) - DISSENT) / n
-    squares = np.nansum(x**2, axis=1) + DISSENT**2 - n * mean**2
+    mean = (np.nansum(x, axis=1) - dissent) / n
+    squares = np.nansum(x**2, axis=1) + dissent**2 - n * mean**2
     error = np.sqrt(np.maximum(squares, 0.0) / np.maximum(n - 1, 1) / n)
     p = stdtr(np.maximum(n - 1, 1), -divide(mean, error))
     return np.where(n - 1 < FEWEST, 1.0, np.where(np.isnan(p), 1.0, p))

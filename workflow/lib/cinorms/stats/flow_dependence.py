@@ -23,6 +23,8 @@ from cinorms.stats.wordings import level_counts
 ONE_ANSWER = 0.95
 #: With a smaller share of valid answers, the flows and wordings with a valid answer are a selection.
 ENOUGH_VALID = 0.5
+#: Below this share of valid answers the page says that what is missing can look like dependence.
+FEW_MISSING = 0.9
 #: p-values below this one count.
 SIGNIFICANT = 0.05
 

@@ -19,17 +19,19 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Bools, Floats, Ints, clustered, sums_by
+from cinorms.stats.arrays import Bools, Floats, Ints, group_rows, sums_by, two_way
 from cinorms.stats.wordings import (
     FEWEST,
     FEWEST_HALVED,
     MOST_GROUPS,
+    Units,
     groups,
     interval,
     jackknife,
     level_counts,
     look_up,
     membership,
+    spread,
     template_numbers,
     template_sums,
 )
@@ -295,11 +297,13 @@ def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 PER = 1000
 
 
-def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, parts: int) -> pd.DataFrame:
+def trace_bias(
+    answers: pd.DataFrame, units: Sequence[npt.NDArray[Any]], scale: Scale, parts: int
+) -> pd.DataFrame:
     """Return the excess of each position in each part of the answers by length of the trace, and its slope.
 
-    For the scores see docs/method/inference/reasoning.md. ``units`` has the unit of each answer that may not be
-    independent of others (flow or template): intervals are cluster-robust over them. Rows: measure ``slope`` (per 1,000
+    For the scores see docs/method/inference/reasoning.md. ``units`` has the units of each answer that may not be
+    independent of others (flow, template, or both): intervals are over them. Rows: measure ``slope`` (per 1,000
     tokens, part 0) and ``excess`` (part 1: the shortest traces). Columns: measure, part, position, tokens_low,
     tokens_high, tokens_mean, estimate, std_err, conf_low, conf_high, n, n_unknown (answers whose trace has no known
     length; they are in no row), n_units, status.
@@ -323,7 +327,7 @@ def trace_bias(answers: pd.DataFrame, units: npt.NDArray[Any], scale: Scale, par
     tables = []
     for part in range(parts + 1):
         own = part_of == part if part else np.ones(len(x), dtype=bool)
-        tables.append(_rows(part, x[own], scores[own], units[rows[own]], k, status))
+        tables.append(_rows(part, x[own], scores[own], [way[rows[own]] for way in units], k, status))
     return pd.concat(tables, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(_OF_TRACES)]
 
 
@@ -333,10 +337,13 @@ _OF_TRACES = (
 )
 
 
-def _rows(part: int, x: Floats, scores: Floats, units: npt.NDArray[Any], k: int, status: str) -> pd.DataFrame:
+def _rows(
+    part: int, x: Floats, scores: Floats, units: Sequence[npt.NDArray[Any]], k: int, status: str
+) -> pd.DataFrame:
     """Return the mean score of each of ``k`` positions in one part, or in part 0 the slope of all scores.
 
-    Intervals are cluster-robust (CR1, t with one fewer degrees of freedom than units).
+    Both are means over answers, weighted for the slope by the squared distance from the mean length: the intervals are
+    those of a mean over one or two kinds of units.
     """
     low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
     numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
@@ -353,21 +360,26 @@ def _rows(part: int, x: Floats, scores: Floats, units: npt.NDArray[Any], k: int,
     if not len(x):
         return table.replace({"status": {"ok": "no_such_length"}})
     if part:
-        n_fitted, estimate = 1, scores.mean(axis=0)
+        estimate, weight = scores.mean(axis=0), np.full(len(x), 1 / len(x))
         influence = (scores - estimate) / len(x)
     else:
-        n_fitted, centred = 2, (x - x.mean()) / PER
-        spread = float(centred @ centred)
-        if spread == 0:
+        centred = (x - x.mean()) / PER
+        if (spread_of_x := float(centred @ centred)) == 0:
             return table.assign(status="one_length")
-        estimate = centred @ scores / spread
-        influence = centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread
-    codes, names = pd.factorize(units)
-    table = table.assign(estimate=estimate, n_units=len(names))
-    if len(names) < FEWEST or len(x) <= n_fitted:
+        estimate, weight = centred @ scores / spread_of_x, centred**2 / spread_of_x
+        influence = (
+            centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread_of_x
+        )
+    ways = [pd.factorize(way)[0].astype(np.int64) for way in units]
+    n_units = min(int(codes.max()) + 1 for codes in ways)
+    table = table.assign(estimate=estimate, n_units=n_units)
+    if n_units < FEWEST:
         return table.assign(status="one_unit")
-    variance, freedom = clustered([codes], lambda codes: sums_by(codes, influence))
-    std_err, low, high = interval(estimate, variance * (len(x) - 1) / (len(x) - n_fitted), freedom)
+    found = [spread(Units(sums_by(codes, influence).T, sums_by(codes, weight[:, None]).T)) for codes in ways]
+    if len(ways) > 1:
+        cells = sums_by(group_rows(ways)[1], influence)
+        found = [two_way(found[0], found[1], (cells**2).sum(axis=0))]
+    std_err, low, high = interval(estimate, *found[0])
     return table.assign(std_err=std_err, conf_low=low, conf_high=high)
 
 

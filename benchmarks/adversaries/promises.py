@@ -1,0 +1,365 @@
+"""What is promised beyond intervals over wordings: claims of gates, tests, slopes of traces, and estimates of people.
+
+Each function yields its cells: where the promise is tried, and how often it is kept (an interval, a norm called
+stable) or broken (a test, a claim). The truth of an interval is what was planted, or the mean of its estimates.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import processes
+from processes import Floats
+from tests.scales import ACCEPTABILITY
+
+from cinorms.gate.claims import DISSENT, FARTHEST
+from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.orders import order_codes, places_of
+from cinorms.stats import assisted, ceilings, equivalence, flow_dependence, reliability, wordings
+from cinorms.stats.deciding.rounds import DecidingRule, replay
+from cinorms.stats.deciding.schedule import NOT_ASKED
+from cinorms.stats.equivalence import DifferenceLimits
+from cinorms.stats.samples import Sample
+
+TEMPLATES = (3, 5, 7, 11, 15, 30)
+ALPHA = 0.05
+
+
+class Tried(NamedTuple):
+    """One promise in one process: how often it was kept or broken; ``studies`` where these are fewer than asked for."""
+
+    where: str
+    rate: float
+    studies: int = 0
+
+
+def few(share: float) -> Callable[[np.random.Generator, int], Floats]:
+    """Return what draws wordings of which a ``share`` moves answers, with mean 0 and variance 1."""
+    return lambda rng, n: ((rng.random(n) < share) - share) / math.sqrt(share * (1 - share))
+
+
+def reactions() -> dict[str, Callable[[np.random.Generator, int], Floats]]:
+    """Return how much a wording moves the new model, with mean 1: the claim is at its limit, and so not true."""
+    relative = {name: draw for name, draw in processes.WORDINGS.items() if name != "rare"}
+    drawn = {name: (lambda rng, n, d=draw: 1 + 0.8 * d(rng, n)) for name, draw in relative.items()}
+    drawn["skewed from 0"] = lambda rng, n: rng.gamma(0.5, 2, n)
+    return drawn | {"a fifth moved": lambda rng, n: 5.0 * (rng.random(n) < 0.2)}
+
+
+def tenth() -> dict[str, Callable[[np.random.Generator, int], Floats]]:
+    return {"a tenth moved": lambda rng, n: 10.0 * (rng.random(n) < 0.1)}
+
+
+def shift_passes(rng: np.random.Generator, moved: Floats) -> bool:
+    margin = 0.25
+    cells = margin * moved + rng.normal(0, 0.2, (40, len(moved)))
+    limits = DifferenceLimits(-margin, margin, DISSENT * margin)
+    return equivalence.decide(equivalence.paired(cells, True), limits)[0] <= ALPHA
+
+
+def status_passes(rng: np.random.Generator, moved: Floats) -> bool:
+    limit, shape = 0.02, (40, len(moved))
+    share = np.clip(0.01 + limit * moved, 0, 1)
+    cells = (rng.binomial(9, share, shape) - rng.binomial(9, 0.01, shape)) / 9
+    limits = DifferenceLimits(-np.inf, limit, DISSENT * limit)
+    return equivalence.decide(equivalence.paired(cells, True), limits)[0] <= ALPHA
+
+
+def side_passes(rng: np.random.Generator, moved: Floats) -> bool:
+    """One flow whose mean is in the middle: most wordings below it, and what moves is above."""
+    most = 2 / max(moved.max(), 1.0)  # no answer is beyond the end of the scale
+    cells = min(most, 0.5) * (moved - 1) + rng.normal(0, 0.2, len(moved))
+    found = equivalence.sides(cells[None, :], 0.0, 1, FARTHEST * 2)
+    return equivalence.decide_sides(found, 0)[0] <= ALPHA
+
+
+def claim(passes: Callable[[np.random.Generator, Floats], bool], wordings_of=reactions):
+    """Return what yields how often a claim at its limit passes."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for templates, (name, draw) in itertools.product(TEMPLATES, wordings_of().items()):
+            rng = np.random.default_rng([templates, len(name)])
+            rate = np.mean([passes(rng, draw(rng, templates)) for _ in range(runs)])
+            yield Tried(f"{templates} templates, reaction of wordings: {name}", float(rate))
+
+    return cells
+
+
+def dependence(runs: int) -> Iterator[Tried]:
+    """Yield how often a model that does not read the flow is said to depend on it."""
+    rng = np.random.default_rng(5)
+    kinds: dict[str, Callable[[int], Floats]] = {
+        "at random per prompt": lambda t: processes.random_per_prompt(rng, 24, t, 3),
+        "at random per answer": lambda t: rng.choice(processes.LEVELS, (24, t, 3)).astype(float),
+        "45% take the first option": lambda t: processes.first_takers(
+            rng, rng.choice(processes.LEVELS, (24, t, 3)).astype(float), 0.45
+        ),
+    }
+    for (name, draw), templates in itertools.product(kinds.items(), (5, 11)):
+        yield Tried(f"{templates} templates, {name}", _rejected(draw, templates, runs))
+
+
+def missing_dependence(runs: int) -> Iterator[Tried]:
+    """Yield the same where half of the flows' low answers are refused, which depends on the flow itself."""
+    rng = np.random.default_rng(6)
+
+    def draw(templates: int) -> Floats:
+        x = rng.choice(processes.LEVELS, (24, templates, 3)).astype(float)
+        odd = (np.arange(24) % 2 == 0)[:, None, None]
+        return np.where(odd & (x < 0) & (rng.random(x.shape) < 0.5), np.nan, x)
+
+    for templates in (5, 11):
+        yield Tried(
+            f"{templates} templates, half of the flows refuse half of what they reject",
+            _rejected(draw, templates, runs),
+        )
+
+
+def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float:
+    p = [
+        flow_dependence.dependence(
+            *processes.levels_of(draw(templates)), ACCEPTABILITY, Thresholds(1, 0.5, "strict"), i, 99
+        ).p
+        for i in range(runs)
+    ]
+    return float((np.array(p) < ALPHA).mean())
+
+
+def traces(unit: str):
+    """Return what yields the coverage of slopes where the length of a trace depends on flow and template."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for templates, flows in itertools.product((5, 11, 20), (60, 200)):
+            rng, found = np.random.default_rng([templates, flows]), []
+            for _ in range(runs):
+                answers = _traced(rng, flows, templates)
+                units = [answers[name].to_numpy() for name in ("flow", "template") if unit in (name, "both")]
+                table = reliability.trace_bias(answers, units, ACCEPTABILITY, 3)
+                found.append(
+                    table[table["measure"] == "slope"][["estimate", "conf_low", "conf_high"]].iloc[0]
+                )
+            x = np.array(found)
+            truth = x[:, 0].mean()
+            yield Tried(
+                f"{templates} templates, {flows} flows",
+                float(((x[:, 1] <= truth) & (truth <= x[:, 2])).mean()),
+            )
+
+    return cells
+
+
+def _traced(rng: np.random.Generator, flows: int, templates: int) -> pd.DataFrame:
+    """Return answers of which more follow the first place in some flows and templates, and where traces are long."""
+    shape = (flows, templates, 3)
+    of_flow, of_template = rng.normal(0, 0.4, flows), rng.normal(0, 0.4, templates)
+    long = np.exp(of_flow[:, None, None] + of_template[None, :, None] + rng.normal(0, 0.4, shape))
+    share = np.clip(
+        0.2 + 0.1 * long + 0.15 * rng.normal(0, 1, (1, templates, 1)) + 0.1 * rng.normal(0, 1, (flows, 1, 1)),
+        0,
+        1,
+    )
+    own = rng.integers(0, 5, (flows, 1, 1))
+    level = np.clip(own + rng.choice([-1, 0, 1], shape), 0, 4)
+    start = (2 * np.arange(3) + rng.integers(0, 5, (flows, templates, 1))) % 5
+    level = np.where(rng.random(shape) < share, start, level)
+    flow, template, _ = np.indices(shape)
+    order = ["".join(str((s + i) % 5) for i in range(5)) for s in start.ravel()]
+    return pd.DataFrame(
+        {
+            "flow": flow.ravel(),
+            "template": template.ravel(),
+            "order": order,
+            "level": pd.array(level.ravel() - 2, dtype="Int8"),
+            "status": "ok",
+            "n_trace_tokens": pd.array((500 * long).astype(int).ravel(), dtype="Int32"),
+        }
+    )
+
+
+def stable(orders: int):
+    """Return what yields how many norms called stable (95%) are the same in fresh wordings."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        studies = max(runs // 20, 1)
+        for templates, both in itertools.product((11, 30), (0.2, 0.5, 0.8)):
+            rng, called, again = np.random.default_rng([templates, orders]), 0, 0.0
+            for _ in range(studies):
+                flow = rng.normal(0, 1.2, 300)
+                x = _asked(rng, flow, templates, orders, both)
+                mode = _modes(x)
+                share = np.max([(x == level).mean(axis=(1, 2)) for level in processes.LEVELS], axis=0)
+                found = wordings.flow_intervals(*processes.levels_of(x), ACCEPTABILITY)[
+                    "stability"
+                ].to_numpy()
+                kept = ~np.isnan(mode) & (share > 0.5) & (found >= 0.95)
+                called += int(kept.sum())
+                fresh = (_modes(_asked(rng, flow, templates, orders, both)) for _ in range(10))
+                again += np.mean([(modes == mode)[kept].sum() for modes in fresh])
+            where = f"{templates} templates, effects of flow and template together {both}"
+            if called:
+                yield Tried(where, float(again / called), studies)
+
+    return cells
+
+
+def _asked(rng: np.random.Generator, flow: Floats, templates: int, orders: int, both: float) -> Floats:
+    shape = (len(flow), templates, orders)
+    x = flow[:, None, None] + rng.normal(0, 0.3, (1, templates, 1)) + rng.normal(0, both, (*shape[:2], 1))
+    return processes.rounded(x + rng.normal(0, 0.5, shape))
+
+
+def _modes(x: Floats) -> Floats:
+    counts = np.stack([(x == level).sum(axis=(1, 2)) for level in processes.LEVELS])
+    tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
+    return np.where(tied, np.nan, counts.argmax(axis=0) - 2.0)
+
+
+def decided(runs: int) -> Iterator[Tried]:
+    """Yield which share of the verdicts changes at a risk of 2% (one respondent for each 100 ``runs``)."""
+    from tests.unit.stats.deciding.test_rounds import LEVELS, design, respondent
+
+    rule = DecidingRule(Thresholds(6, 0.5, "strict"), 0.02, 120)
+    for share in (0.0, 0.45):
+        changed = []
+        for seed in range(max(runs // 100, 1)):
+            made, rng = design(seed), np.random.default_rng(seed)
+            orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
+            places = places_of(orders, LEVELS)
+            codes = respondent(seed)
+            codes = np.where(rng.random(codes.shape) < share, places.argmin(axis=2), codes)
+            made = replace(made, places=places)
+            asked = replay(made, rule, codes)
+            now, full = (made.verdict(x, rule.thresholds) for x in (np.where(asked, codes, NOT_ASKED), codes))
+            changed.append((now != full).mean())
+        yield Tried(
+            f"{share:.0%} of the answers take the first option, 720 flows",
+            float(np.mean(changed)),
+            len(changed),
+        )
+
+
+# --- People
+
+#: Raters and flows that all of them rate, of 1,200.
+SURVEYS = ((20, 30), (60, 30), (200, 60))
+MODELS = ("useless", "good", "shifted")
+
+
+def crossed(rng: np.random.Generator, norms: Floats, raters: int, flows: int, skewed: bool) -> pd.DataFrame:
+    """Return ratings: every rater rates the same drawn flows, and some are much stricter than others."""
+    strict = 0.3 * (processes.skewed if skewed else processes.normal)(rng, raters)
+    drawn = rng.choice(len(norms), flows, replace=False)
+    flow, rater = np.tile(drawn, raters), np.repeat(np.arange(raters), flows)
+    return pd.DataFrame(
+        {"flow": flow, "rater": rater, "rating": norms[flow] + strict[rater] + rng.normal(0, 0.7, len(flow))}
+    )
+
+
+def answers_of(rng: np.random.Generator, norms: Floats, kind: str) -> Floats:
+    noise = rng.normal(0, 1, len(norms))
+    return noise if kind == "useless" else 0.9 * norms + 0.44 * noise + (1.0 if kind == "shifted" else 0.0)
+
+
+def memorised(model: Floats, ratings: pd.DataFrame, part: float) -> Floats:
+    """Return the answers of a model that saw the ratings: on rated flows ``part`` of it is people's own mean."""
+    mean = ratings.groupby("flow")["rating"].mean()
+    model = model.copy()
+    model[mean.index] = (1 - part) * model[mean.index] + part * mean
+    return model
+
+
+def slices(column: str, contaminated: bool, seen: bool = False):
+    """Return what yields the coverage of people's mean: ``plain``, or with a model (``conf``)."""
+    whole = np.random.default_rng(1)
+    level = whole.choice(list("xyz"), 1200)
+    norms = whole.normal(0, 1, 1200) + (level == "y")
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for (raters, rated), kind, skewed in itertools.product(SURVEYS, MODELS, (False, True)):
+            rng, hits = np.random.default_rng([raters, rated, len(kind)]), []
+            for _ in range(runs):
+                ratings = crossed(rng, norms, raters, rated, skewed)
+                model = answers_of(rng, norms, kind)
+                model = memorised(model, ratings, 0.9) if contaminated else model
+                flows = pd.DataFrame({"flow": np.arange(1200), "model": model})
+                table = assisted.slices(flows, ratings, seen=seen).iloc[0]
+                hits.append(table[f"{column}_low"] <= norms.mean() <= table[f"{column}_high"])
+            who = "skewed" if skewed else "normal"
+            yield Tried(f"{raters} {who} raters, {rated} rated flows, {kind} model", float(np.mean(hits)))
+
+    return cells
+
+
+def signed(raters: tuple[int, ...]):
+    """Return what yields the coverage of the mean distance between a model and few raters, some much stricter."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for n, skewed, per_flow in itertools.product(raters, (False, True), (5, 0)):
+            rng, hits = np.random.default_rng([n, skewed, per_flow]), []
+            flow = np.random.default_rng(2).normal(0, 1, 40)
+            for _ in range(runs):
+                strict = 0.5 * (processes.skewed if skewed else processes.normal)(rng, n)
+                x = flow[:, None] + strict + rng.normal(0, 0.8, (40, n))
+                if per_flow:
+                    there = np.argsort(rng.random(x.shape), axis=1) < per_flow
+                    x = np.where(there, x, np.nan)
+                model = flow[:, None] + 0.4 + rng.normal(0, 0.2, 11) + rng.normal(0, 0.3, (40, 11))
+                row = ceilings.distances(Sample(model), Sample(x)).set_index("metric").loc["mean_signed"]
+                hits.append(row["conf_low"] <= 0.4 <= row["conf_high"])
+            how = f"{per_flow} per flow" if per_flow else "all rate all"
+            yield Tried(f"{n} {'skewed' if skewed else 'normal'} raters, {how}", float(np.mean(hits)))
+
+    return cells
+
+
+def areas(rated: tuple[int, ...]):
+    """Return what yields the coverage of people's mean for each flow, where few flows are rated."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for n, raters, own in itertools.product(rated, (5, 20), (0.2, 0.6)):
+            rng, hits = np.random.default_rng([n, raters]), []
+            for _ in range(runs):
+                model = rng.normal(0, 1, 100)
+                norms = 0.8 * model + rng.normal(0, own, 100)
+                x = norms[:, None] + rng.normal(0, 0.3, 2 * raters) + rng.normal(0, 0.7, (100, 2 * raters))
+                there = np.argsort(rng.random(x.shape), axis=1) < raters
+                there[rng.permutation(100)[n:]] = False
+                found = assisted.estimate_flows(Sample(np.where(there, x, np.nan)), model[:, None])
+                hit = (found["conf_low"] <= norms) & (norms <= found["conf_high"])
+                hits.append(hit[found["status"] == "ok"].mean())
+            yield Tried(f"{n} of 100 flows rated by {raters} each, own parts {own}", float(np.nanmean(hits)))
+
+    return cells
+
+
+INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
+    "trace slopes": traces("both"),
+    "trace slopes over flows": traces("flow"),
+    "stable norms": stable(3),
+    "stable norms, one order": stable(1),
+    "people alone": slices("plain", False),
+    "people with a model": slices("conf", False),
+    "people with a model that saw the ratings": slices("conf", True),
+    "mean distance": signed((15, 26, 46)),
+    "mean distance, 8 raters": signed((8,)),
+    "people for each flow": areas((20, 40)),
+    "people for each flow, 12 rated": areas((12,)),
+}
+#: Lower is better.
+TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
+    "shift": claim(shift_passes),
+    "shift, a tenth of the wordings": claim(shift_passes, tenth),
+    "status": claim(status_passes),
+    "status, a tenth of the wordings": claim(status_passes, tenth),
+    "side": claim(side_passes),
+    "side, a tenth of the wordings": claim(side_passes, tenth),
+    "until decided": decided,
+    "flow_dependence": dependence,
+    "flow_dependence, missing by flow and answer": missing_dependence,
+}
