@@ -94,13 +94,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     if frame.empty or not frame["estimate"].notna().any():
         return theme.empty(entry, f"no term of the table '{entry.options.table}' has an estimate.")
     fits = list(frame["fit"].cat.categories)
-    # As wide as the labels and the panel need; with less, labels have more lines before the panel is narrower.
-    wide, narrow = (
-        theme.widest((theme.wrap(level, inches, TEXT_SIZE) for level in frame["level"].unique()), TEXT_SIZE)
-        for inches in LABELS
-    )
-    width = theme.room(entry, PANEL[0] + wide, PANEL[1] + narrow)
-    labels = min(wide, max(narrow, width - PANEL[0]))
+    width, labels = _widths(frame, entry)
     lines = _lines(frame, labels, width - labels - 0.4)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
     shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * LINE_HEIGHT
@@ -145,6 +139,16 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
         "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else "",
     )
+
+
+def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[float, float]:
+    """Return the width of the figure and of its labels: with less room, they have more lines."""
+    wide, narrow = (
+        theme.widest((theme.wrap(level, inches, TEXT_SIZE) for level in frame["level"].unique()), TEXT_SIZE)
+        for inches in LABELS
+    )
+    width = theme.room(entry, PANEL[0] + wide, PANEL[1] + narrow)
+    return width, min(wide, max(narrow, width - PANEL[0]))
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> ggplot:
