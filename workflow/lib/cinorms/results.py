@@ -243,11 +243,11 @@ class Results:
         from cinorms.study.entries import read_entry
         from cinorms.study.entry_place import EntryPlace, check_entry
         from cinorms.study.layers import Layer
-        from cinorms.study.load import load_study
+        from cinorms.study.load import load_study, read_layers
 
         root = Root(Path(__file__).parents[3], results=self.folder.parent)
         settings = Layer(str(self.folder / "study.json"), dict(self.study.settings))
-        study = load_study([settings], root)
+        study = load_study([*read_layers([], root), settings], root)
         only = {"arms": list(study.arms)} if len(study.arms) == 1 else {}
         stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
         check_entry(EntryPlace(study, "figures", name, "plot"), stated)

@@ -33,7 +33,7 @@ class Palette:
 
 
 PaletteName = Literal["orange-blue", "purple-green", "brown-teal"]
-PALETTES: dict[PaletteName, Palette] = {
+PALETTES: dict[str, Palette] = {
     "orange-blue": Palette(
         lower=("#5e2400", "#d2722f", "#fbf3d5"),
         upper=("#2166ac", "#aed4f0", "#fbf3d5"),

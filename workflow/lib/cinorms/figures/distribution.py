@@ -69,19 +69,20 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     )
     width = theme.room(entry, 9.0, LEAST_WIDTH)
     frame = in_panels(counts)
-    reasons = frame["panel"].eq(REASONS).any()
-    plot = _stacked(
-        frame, models, width, np.where(frame["panel"] == REASONS, 0.25, 0.75 if reasons else 1) * width
-    )
-    plot += p9.labs(x="share of all answers", y="")
-    if reasons:
-        rows = "arm" if len(arms) > 1 else "."
+    reasons = bool(frame["panel"].eq(REASONS).any())
+    beside = reasons and width >= 7
+    part = np.where(frame["panel"] == REASONS, 0.25, 0.75) if beside else 1
+    plot = _stacked(frame, models, width, part * width) + p9.labs(x="share of all answers", y="")
+    rows = len(arms) * (2 if reasons and not beside else 1)
+    if beside:
         plot += p9.theme(panel_spacing_x=0.045)
-        plot += p9.facet_grid(f"{rows} ~ panel", scales="free_x", space={"x": [3, 1], "y": [1] * len(arms)})
-    elif len(arms) > 1:
-        plot += p9.facet_wrap("arm", ncol=1)
+        down, space = "arm" if len(arms) > 1 else ".", {"x": [3, 1], "y": [1] * len(arms)}
+        plot += p9.facet_grid(f"{down} ~ panel", scales="free_x", space=space)
+    elif rows > 1:
+        panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
+        plot += p9.facet_wrap(panels, ncol=1, scales="free_x" if reasons else "fixed")
     data = counts[list(COLUMNS)]
-    drawn = theme.finish(plot, entry, data, (width, 2.1 + len(arms) * (0.3 + 0.42 * len(models))), under)
+    drawn = theme.finish(plot, entry, data, (width, 2.1 + rows * (0.3 + 0.42 * len(models))), under)
     text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
     n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))

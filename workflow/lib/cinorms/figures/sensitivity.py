@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,11 +42,10 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
     colours, marks = group_looks(lines, entry)
     shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
     # A layer for each line: of one layer, plotnine draws the points marker by marker.
-    points = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]
+    points: list[Any] = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]
     plot = (
         p9.ggplot(shown, p9.aes("majority", "share", color="line", shape="line", group="line"))
         + p9.geom_line(p9.aes(size="line"))
-        + points
         + p9.facet_wrap("panel", ncol=across)
         + p9.scale_color_manual(values=colours, limits=lines)
         + p9.scale_shape_manual(values=marks, limits=lines)
@@ -56,6 +56,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         + theme.base_theme()
         + p9.theme(axis_text_x=p9.element_text(rotation=45, ha="right"), panel_spacing=0.03)
     )
+    plot += points
     least = frame.iloc[int(frame["share"].to_numpy().argmin())]
     return theme.finish(
         plot,
