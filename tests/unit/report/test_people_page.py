@@ -159,7 +159,10 @@ def test_where_models_stand_is_said_in_words() -> None:
 
 def test_long_flows_that_differ_in_their_condition_have_labels_that_differ() -> None:
     text = "a fitness tracker records the location of its owner and shares it with " + "somebody else " * 9
-    cut = [two_lines(text + condition) for condition in ("if the owner agrees.", "if the owner is told.")]
+    cut = [
+        people_page.two_lines(text + condition)
+        for condition in ("if the owner agrees.", "if the owner is told.")
+    ]
     assert cut[0] != cut[1]
-    assert all(len(line) <= LINE for lines in cut for line in lines)
-    assert two_lines("a short flow") == ["a short flow"]
+    assert all(len(line) <= people_page.LINE for lines in cut for line in lines)
+    assert people_page.two_lines("a short flow") == ["a short flow"]

@@ -49,10 +49,10 @@ def draw(
     labels = {one.pair: name for name, one in theme.by_label(selected).items()}
     pairs = list(zip(frame["arm"], frame["model"], strict=True))
     shares = frame.groupby(["arm", "model"])["case"].value_counts(normalize=True)
-    titles = {
-        pair: f"{labels[pair]}\n{'  '.join(f'{case} {shares.get((*pair, case), 0):.0%}' for case in CASES)}"
-        for pair in dict.fromkeys(pairs)
-    }
+    titles = {}
+    for pair in dict.fromkeys(pairs):
+        a, b, c, d = (f"{case} {shares.get((*pair, case), 0):.0%}" for case in CASES)
+        titles[pair] = f"{labels[pair]}\n{a}  {b}\n{c}  {d}"
     ordered = theme.in_order([titles[pair] for pair in pairs], titles.values())
     width, panel, across, down = theme.panels(
         pd.Series(ordered, index=frame.index), entry, PANEL[0], LEAST_PANEL
