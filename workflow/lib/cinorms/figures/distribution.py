@@ -76,7 +76,8 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     rows = len(arms) * (2 if reasons and not beside else 1)
     if beside:
         plot += p9.theme(panel_spacing_x=0.045)
-        down, space = "arm" if len(arms) > 1 else ".", {"x": [3, 1], "y": [1] * len(arms)}
+        down = "arm" if len(arms) > 1 else "."
+        space: Any = {"x": [3, 1], "y": [1] * len(arms)}
         plot += p9.facet_grid(f"{down} ~ panel", scales="free_x", space=space)
     elif rows > 1:
         panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
