@@ -11,12 +11,13 @@ import sysconfig
 from pathlib import Path
 
 import pandas as pd
+import plotnine as p9
 import pyarrow.parquet as pq
 import pytest
 
 import cinorms
 from cinorms.core.csv_files import read_header
-from cinorms.core.errors import DataError
+from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import NORM_LABELS
 from cinorms.results import Results
 from cinorms.trace import trace
@@ -90,6 +91,21 @@ def test_a_tensor_has_each_norm_at_its_levels(results: Results) -> None:
         results.tensor(model, of="meen")
     with pytest.raises(DataError, match="there is no model 'gpt'"):
         results.tensor("gpt")
+
+
+def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(results: Results) -> None:
+    plot = results.plot("norms", font="STIXGeneral") + p9.labs(title="Mine")
+    assert plot.labels.title == "Mine"
+    assert isinstance(results.plot("agreement"), p9.ggplot), (
+        "a kind that the study does not draw, in its only arm"
+    )
+    for name, options, message in (
+        ("normz", {}, r"plot: figures\.normz\.kind: .*did you mean 'norms'"),
+        ("norms", {"models": ["gpt"]}, r"plot: figures\.norms\.models: 'gpt' is not a model"),
+        ("norms", {"palett": "grey"}, "did you mean 'palette'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            results.plot(name, **options)
 
 
 def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, results: Results) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cinorms.figures.agreement import NO_NORM, PANELS, draw, draw_calibration, matrix, recovered
+from cinorms.figures.colours import INK, share_looks
 
 A = [[1, 1]] * 12 + [[-1, -1]] * 12
 B = [[1, 1]] * 18 + [[-1, -1]] * 6
@@ -36,6 +37,20 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
     x, y = (next(s for s in drawn.plot.scales if axis in s.aesthetics).limits for axis in "xy")
     assert (list(x), list(y)) == (models, models[::-1])
     assert set(texts.loc[texts["label"].isin(["100%", "1.00"]), "color"]) == {"white"}
+
+
+def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry) -> None:
+    entry = figure_entry("agreement", ["a"])
+    looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"), entry)
+    assert looks["fill"].fillna(-1).tolist() == [0.9, 0.9, 0.9, 0, 0, -1]
+    assert looks["ink"].tolist() == ["white"] * 3 + [INK] * 3
+
+
+def test_the_colours_have_a_key(norms_of, figure_entry) -> None:
+    drawn = draw([norms_of("a", A), norms_of("b", B)], figure_entry("agreement", ["a", "b"]), {})
+    fill = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
+    assert fill.guide is not None
+    assert list(fill.labels) == ["0 or below", "0.5", "1 (100%)"]
 
 
 def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built) -> None:
@@ -91,4 +106,8 @@ def test_a_matrix_per_respondent_with_the_scale_in_its_order(norms_of, figure_en
     assert tiles.groupby("PANEL").size().tolist() == [30, 30]
     limits = list(next(s for s in drawn.plot.scales if "y" in s.aesthetics).limits)
     assert [limits[0], limits[1], limits[-1]] == [NO_NORM, "strongly unacceptable", "strongly acceptable"]
-    assert "a n = 24 flows, 18 norms, 67% as planted" in drawn.caption
+    text = " ".join(drawn.caption.split())
+    assert (
+        "n = 24 flows per respondent. Of these, the norm recovered is as planted, none, and another" in text
+    )
+    assert "b 50%, 25% and 25%; a 50%, 25% and 25%" in text

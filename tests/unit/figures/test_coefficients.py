@@ -55,6 +55,14 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built) -> None:
     assert "Terms with a problem: 1 separated" in drawn.caption
 
 
+def test_a_heading_covers_the_line_at_zero(figure_entry) -> None:
+    drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
+    names = [type(layer.geom).__name__ for layer in drawn.plot.layers]
+    assert names.index("geom_label") > names.index("geom_vline")
+    label = drawn.plot.layers[names.index("geom_label")]
+    assert label.geom.aes_params["fill"] == "white"
+
+
 def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> None:
     one = table(models=("a",))
     frame = one.frame.rename(columns={"term": "factor"}).assign(source="recovered", planted=1.2)
@@ -68,5 +76,6 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
 def test_a_linear_models_numbers_are_steps_or_shares(figure_entry) -> None:
     linear = table(models=("a",), sd_residual=1.0)
     drawn = draw([linear], figure_entry("coefficients", ["a"], table="regression"))
-    assert drawn.plot.labels.x == "change from the baseline (steps of the answer scale; of a status, shares)"
+    words = "change from the baseline (steps of the answer scale; of a status, shares)"
+    assert drawn.plot.labels.x.replace("\n", " ") == words
     assert "latent" not in drawn.caption

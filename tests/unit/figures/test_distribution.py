@@ -17,7 +17,8 @@ from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
-from cinorms.figures.distribution import bars, draw, draw_norms, segments
+from cinorms.figures.colours import STATUS_COLOURS, level_colours
+from cinorms.figures.distribution import ALL, INVALID, REASONS, bars, draw, draw_norms, in_panels, segments
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
@@ -63,10 +64,10 @@ def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_colours_cover_every_level_and_every_status() -> None:
-    of_levels = theme.level_colours(ACCEPTABILITY)
+    of_levels = level_colours(ACCEPTABILITY)
     assert set(of_levels) == set(LEVELS)
-    assert set(theme.STATUS_COLOURS) == set(ANSWER_STATUSES) - {"ok"}
-    colours = [*of_levels.values(), *theme.STATUS_COLOURS.values()]
+    assert set(STATUS_COLOURS) == set(ANSWER_STATUSES) - {"ok"}
+    colours = [*of_levels.values(), *STATUS_COLOURS.values()]
     assert len(set(colours)) == len(colours)
 
 
@@ -74,31 +75,40 @@ def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_
     frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
     assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
     assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
-    invalid = [theme.STATUS_COLOURS[status] for status in ("refusal", "needs_context")]
-    assert frame["colour"].tolist() == [*theme.level_colours(ACCEPTABILITY).values(), *invalid]
-    frame = frame.set_index("segment")
-    assert frame.loc["strongly unacceptable", "middle"] == pytest.approx(0.05)
-    assert frame.loc["neutral", "middle"] == pytest.approx(0.45)
-    assert frame.loc["asks for context", "middle"] == pytest.approx(0.96)
-    assert frame["label"].tolist() == ["10%", "20%", "30%", "15%", "5%", "12%", "8%"]
-    rare = segments(answer_counts([Selected("main", "a", answers({-2: 97, 2: 3}))], entry()), entry())
-    assert rare.set_index("segment").loc["strongly acceptable", "label"] == ""
+    invalid = [STATUS_COLOURS[status] for status in ("refusal", "needs_context")]
+    assert frame["colour"].tolist() == [*level_colours(ACCEPTABILITY).values(), *invalid]
+
+
+def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_own() -> None:
+    frame = in_panels(segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()))
+    whole, reasons = (frame[frame["panel"] == panel] for panel in (ALL, REASONS))
+    assert whole["segment"].astype(str).tolist() == [*OPTIONS, INVALID]
+    assert whole["end"].tolist() == pytest.approx([0.1, 0.3, 0.6, 0.75, 0.8, 1])
+    assert reasons["segment"].astype(str).tolist() == ["refusal", "asks for context"]
+    assert reasons["start"].tolist() == pytest.approx([0, 0.12])
+    assert reasons["end"].tolist() == pytest.approx([0.12, 0.2])
+    one = in_panels(
+        segments(answer_counts([Selected("main", "a", answers({0: 9, "refusal": 1}))], entry()), entry())
+    )
+    assert set(one["panel"]) == {ALL}, "one kind is no sliver among others"
+    _, labels = layers(draw([Selected("main", "a", answers({-2: 99, 2: 1}))], entry()))
+    assert labels["label"].tolist() == ["99%"], "a label that does not fit is left out"
 
 
 def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN)], entry())
     stacked, labels = layers(drawn)
-    assert len(stacked) == 7 + 2
-    for _, bar in stacked.groupby("x"):
-        bar = bar.sort_values("ymin")
-        assert bar["ymin"].iloc[0] == pytest.approx(0)
-        assert bar["ymax"].iloc[-1] == pytest.approx(1)
-        assert np.allclose(bar["ymax"].to_numpy()[:-1], bar["ymin"].to_numpy()[1:])
-    first = stacked[stacked["x"] == stacked["x"].max()].sort_values("ymin")  # the first model stands on top
-    assert np.allclose((first["ymax"] - first["ymin"]), [0.1, 0.2, 0.3, 0.15, 0.05, 0.12, 0.08])
-    assert first["fill"].str.lower().tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
-    both = labels.merge(stacked, on=["x", "PANEL"], suffixes=("_label", ""))
-    assert ((both["y_label"] > both["ymin"]) & (both["y_label"] < both["ymax"])).sum() == len(labels)
+    assert stacked.groupby("PANEL").size().tolist() == [6 + 2, 2]
+    for _, bar in stacked[stacked["PANEL"] == 1].groupby("ymin"):
+        bar = bar.sort_values("xmin")
+        assert bar["xmin"].iloc[0] == pytest.approx(0)
+        assert bar["xmax"].iloc[-1] == pytest.approx(1)
+        assert np.allclose(bar["xmax"].to_numpy()[:-1], bar["xmin"].to_numpy()[1:])
+    first = stacked[stacked["ymin"] == stacked["ymin"].max()].sort_values(["PANEL", "xmin"])  # on top
+    assert np.allclose((first["xmax"] - first["xmin"]), [0.1, 0.2, 0.3, 0.15, 0.05, 0.2, 0.12, 0.08])
+    assert first["fill"].str.lower().tolist()[:5] == list(level_colours(ACCEPTABILITY).values())
+    both = labels.merge(stacked.assign(y=(stacked["ymin"] + stacked["ymax"]) / 2), on=["y", "PANEL"])
+    assert ((both["x"] > both["xmin"]) & (both["x"] < both["xmax"])).sum() == len(labels)
 
 
 def test_models_and_panels_stand_in_the_entrys_order() -> None:
@@ -106,17 +116,16 @@ def test_models_and_panels_stand_in_the_entrys_order() -> None:
         Selected(arm, name, frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN)) for name in "ba"
     ]
     drawn = draw(selected, entry("zeta", "main"))
-    limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
-    assert list(limits)[::-1] == ["b", "a"]
+    assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]
     stacked, _ = layers(drawn)
-    assert (stacked["PANEL"] == 1).sum() == 2 * 7, "the mixed ones, though main comes first in the alphabet"
+    assert (stacked["PANEL"] == 1).sum() == 2 * 6, "the mixed ones, though main comes first in the alphabet"
 
 
 def test_arms_of_two_scales_share_colours_by_level() -> None:
     selected = [Selected("main", "a", MIXED), Selected("confaide", "a", MIXED)]
     frame = segments(answer_counts(selected, entry("main", "confaide")), entry("main", "confaide"))
     colour = frame.drop_duplicates("segment").set_index("segment")["colour"]
-    lowest = theme.level_colours(ACCEPTABILITY)[-2]
+    lowest = level_colours(ACCEPTABILITY)[-2]
     assert colour["strongly disagree"] == colour["strongly unacceptable"] == lowest
     assert (frame.groupby(["arm", "model"], observed=True)["share"].sum().round(9) == 1).all()
     draw(selected, entry("main", "confaide"))
@@ -197,7 +206,7 @@ def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_e
     assert table.set_index("segment")["flows"][
         ["strongly unacceptable", "a tie", "too few valid answers"]
     ].tolist() == [6, 3, 3]
-    assert table["colour"].tolist()[:5] == list(theme.level_colours(ACCEPTABILITY).values())
+    assert table["colour"].tolist()[:5] == list(level_colours(ACCEPTABILITY).values())
     assert table["start"].iloc[0] == 0
     assert table["end"].iloc[-1] == pytest.approx(1)
     assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]

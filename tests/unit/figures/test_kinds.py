@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -182,6 +183,31 @@ def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(
     ]
     assert first["reason"].fillna("").tolist()[:3] == ["", "too few valid answers", ""]
     assert first["level"].isna().tolist()[:3] == [False, True, False]
+
+
+OWN = ["#112233", "#445566", "#778899", "#aabbcc", "#ddeeff", "#332211", "#665544", "#998877"]
+
+
+@pytest.mark.parametrize("name", [name for name in kinds("figures") if name != "say_do"])
+def test_every_kind_takes_the_keys_of_a_figure(drawn, name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(theme, "DPI", 72)
+    usual = drawn(name)
+    looks = {"palette": OWN, "font": "STIXGeneral", "base_size": 12}
+    shown = drawn(name, **looks, title="none", legend="top")
+    pd.testing.assert_frame_equal(
+        data_of(shown, kinds("figures")[name]), data_of(usual, kinds("figures")[name])
+    )
+    assert shown.zoom == pytest.approx(12 / 9)
+    svgs = {}
+    for label, one in (("usual", usual), ("own", shown)):
+        files = [tmp_path / f"{label}.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+        theme.save(one, *files)
+        svgs[label] = files[2].read_text(encoding="utf-8")
+    assert "DejaVu" not in svgs["own"]
+    assert "STIXGeneral" in svgs["own"]
+    fills = {label: set(re.findall(r"fill: (#[0-9a-f]{6})", svg)) for label, svg in svgs.items()}
+    assert fills["own"] - fills["usual"], "its own colours"
+    assert drawn(name, legend="none").plot.theme.getp("legend_position") == "none"
 
 
 def texts_of(svg: Path) -> list[str]:

@@ -15,6 +15,7 @@ from cinorms.core.tables import count_columns
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.figures import theme
+from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, level_colours
 from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, corners, lay_out
 from cinorms.figures.norms import EMPTY, NO_NORM, NormsOptions, cells, draw
 from cinorms.figures.theme import LINE, widest, width_of, wrap
@@ -78,7 +79,7 @@ def test_colours_are_the_levels_and_grey_for_no_norm(plain) -> None:
     shown = polygons(layers[0])
     assert len(shown) == 24
     assert shown["n"].eq(4).all()
-    expected = [*theme.level_colours(ACCEPTABILITY).values(), *[theme.NO_NORM_COLOUR] * 3]
+    expected = [*level_colours(ACCEPTABILITY).values(), *[NO_NORM_COLOUR] * 3]
     assert shown["fill"].str.lower().tolist()[:8] == expected
     scale = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
     assert list(scale.limits) == [*OPTIONS, NO_NORM]
@@ -108,7 +109,7 @@ def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes,
     shown = polygons(layers[0])
     assert len(shown) == 24 * n
     first = shown["fill"].str.lower().iloc[:24]
-    assert first.eq(theme.level_colours(ACCEPTABILITY)[-2]).all(), "the first model's parts come first"
+    assert first.eq(level_colours(ACCEPTABILITY)[-2]).all(), "the first model's parts come first"
     texts = [set(layer["label"]) for layer in layers if "label" in layer]
     assert any(set(names) <= found for found in texts)
     if n > 1:
@@ -158,7 +159,7 @@ def test_the_caption_counts_what_is_missing(plain) -> None:
 def test_no_norm_at_all_is_a_figure(norms_of, figure_entry, small_vignettes, built) -> None:
     none = draw([norms_of("a", [[None, None]] * 24)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert "No model holds any norm here" in none.caption
-    assert polygons(built(none.plot)[0])["fill"].str.lower().eq(theme.NO_NORM_COLOUR).all()
+    assert polygons(built(none.plot)[0])["fill"].str.lower().eq(NO_NORM_COLOUR).all()
 
 
 def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vignettes) -> None:
@@ -237,12 +238,14 @@ def test_wrapped_text_keeps_every_letter_and_fits() -> None:
     assert wrap("", 1.0, 9) == ""
 
 
-def test_colours_stay_apart_in_a_grey_print() -> None:
+@pytest.mark.parametrize("palette", PALETTES)
+def test_colours_stay_apart_in_a_grey_print(figure_entry, palette: str) -> None:
     def grey(colour):
         r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return 0.299 * r + 0.587 * g + 0.114 * b
 
-    greys = sorted(grey(c) for c in [*theme.level_colours(ACCEPTABILITY).values(), theme.NO_NORM_COLOUR])
+    entry = figure_entry("norms", ["a"], palette=palette)
+    greys = sorted(grey(c) for c in [*level_colours(ACCEPTABILITY, entry).values(), NO_NORM_COLOUR])
     assert min(np.diff(greys)) > 25
 
 

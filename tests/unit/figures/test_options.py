@@ -82,6 +82,18 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "distribution", "t_val": 3}, "t_val"),
         ({"kind": "sensitivity", "t_maj": 0.5}, "t_maj"),
         ({"kind": "variance", "over": "moods"}, "figures.fig.over"),
+        ({"kind": "distribution", "base_size": 5}, "figures.fig.base_size: .*6"),
+        (
+            {"kind": "distribution", "legend": "left"},
+            "figures.fig.legend: 'left' is not allowed; allowed: bottom, none, top",
+        ),
+        (
+            {"kind": "distribution", "font": "DejaVu San"},
+            "fig.font: 'DejaVu San' is not a font .*'DejaVu Sans'",
+        ),
+        ({"kind": "distribution", "palette": "rainbow"}, "figures.fig.palette: .*rainbow.*orange-blue"),
+        ({"kind": "distribution", "palette": ["red", "blue"]}, "figures.fig.palette.*red"),
+        ({"kind": "distribution", "palette": ["#ff0000"]}, "figures.fig.palette"),
     ],
 )
 def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: str) -> None:

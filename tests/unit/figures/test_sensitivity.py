@@ -38,3 +38,17 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built) -
     names = [f"model-{i}" for i in range(9)]
     entry = figure_entry("sensitivity", names)
     assert draw([norms_of(m, LEVELS) for m in names], entry).height > 6
+
+
+def test_a_line_under_another_is_wider_and_drawn_first(norms_of, figure_entry, built) -> None:
+    drawn = draw([norms_of("a", [[2, 2, 2]] * 24)], figure_entry("sensitivity", ["a"]))
+    lines, *points = built(drawn.plot)
+    colours = next(s for s in drawn.plot.scales if "color" in s.aesthetics).limits
+    sizes = lines.groupby("group")["size"].first()
+    assert lines.groupby("group")["y"].nunique().eq(1).all(), "the three lines are the same"
+    assert sizes.is_monotonic_decreasing
+    assert sizes.is_unique
+    assert [len(layer["color"].unique()) for layer in points] == [1] * len(colours)
+    assert [layer["size"].iloc[0] for layer in points] == sorted(
+        (layer["size"].iloc[0] for layer in points), reverse=True
+    )

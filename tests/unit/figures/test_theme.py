@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import struct
 import zlib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from fontTools.ttLib import TTFont
@@ -17,6 +18,9 @@ from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_id
 
 from cinorms.core.errors import ConfigError
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, NO_NORM_COLOUR, PALETTES, ink_on, rgb
+
+from ...entries import make_entry
 
 INKS = ["#000000", "#222222", "#000000", "#444444"]
 
@@ -25,12 +29,42 @@ INKS = ["#000000", "#222222", "#000000", "#444444"]
     ("colour", "dark"), [("#ffffff", False), ("#000000", True), ("#d2722f", False), ("#757575", True)]
 )
 def test_white_text_stands_where_it_has_more_contrast(colour: str, dark: bool) -> None:
-    assert theme.ink_on(colour) == ("white" if dark else theme.INK)
+    assert ink_on(colour) == ("white" if dark else INK)
 
 
-def test_only_large_shares_have_white_text() -> None:
-    shares = pd.Series([0.75, 0.76, 1.2, None], dtype="float64")
-    assert theme.inks_on_shares(shares).tolist() == [theme.INK, "white", "white", theme.INK]
+#: What people without one of two cones see of linear red, green and blue (Machado, Oliveira and Fernandes 2009).
+BLIND = {
+    "deutan": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "protan": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+}
+
+
+def seen(colour: str, matrix: list[list[float]]) -> Any:
+    x = np.array(rgb(colour)) / 255
+    linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
+    y = np.clip(np.array(matrix) @ linear, 0, 1)
+    return 255 * np.where(y <= 0.0031308, 12.92 * y, 1.055 * y ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("matrix", BLIND.values(), ids=BLIND)
+def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matrix) -> None:
+    known = PALETTES[palette]
+    levels = [*known.lower, *known.upper[:-1], NO_NORM_COLOUR]
+    for colours, least in ((levels, 38), (known.groups, 45)):
+        apart = {
+            (a, b): float(np.linalg.norm(seen(a, matrix) - seen(b, matrix)))
+            for a, b in itertools.combinations(colours, 2)
+        }
+        assert min(apart.values()) > least, min(apart, key=lambda pair: apart[pair])
 
 
 def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(
@@ -82,14 +116,16 @@ def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(
 
 def small_entry(width: float | None) -> Any:
     """Return an entry with a width and no other option."""
-    return SimpleNamespace(name="held", mark="", options=SimpleNamespace(width=width, height=None, title="T"))
+    return make_entry(
+        "figures", "distribution", {"arms": ["main"], "title": "T", "width": width}, name="held"
+    )
 
 
 def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(theme, "DPI", 60)
     words = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
     sizes = {}
-    for width in (None, 6.0):
+    for width in (8.0, 6.0):
         plot = ggplot(words, aes("x", "y")) + geom_text(label="word")
         drawn = theme.finish(plot, small_entry(width), words, (8.0, 4.0), "Two words.")
         files = [tmp_path / f"{width}.{kind}" for kind in ("pdf", "png", "svg", "txt")]
@@ -104,13 +140,30 @@ def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path: 
             float(svg[1] or svg[2]),
         )
     assert sizes == {
-        None: ([576.0, 288.0], (480, 240), 288.0),
+        8.0: ([576.0, 288.0], (480, 240), 288.0),
         6.0: ([432.0, 216.0], (360, 180), 216.0),
     }
 
 
 def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least() -> None:
-    assert theme._zoom(small_entry(4.5), 8.0) == 0.5625
-    assert theme._zoom(small_entry(9.0), 8.0) == 1
+    widths = [theme.room(small_entry(width), 9.0, 8.0) for width in (None, 4.5, 8.5, 10.0)]
+    assert widths == [9.0, 8.0, 8.5, 10.0]
     with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 4\.5\. "):
-        theme._zoom(small_entry(3.33), 8.0)
+        theme.room(small_entry(3.33), 9.0, 8.0)
+
+
+def test_a_base_size_is_that_of_the_print_or_the_width_is_refused() -> None:
+    options = {"arms": ["main"], "base_size": 7, "width": 4.5}
+    entry = make_entry("figures", "distribution", options, name="held")
+    assert theme.room(entry, 9.0, 5.0) == pytest.approx(4.5 * 9 / 7)
+    with pytest.raises(
+        ConfigError, match=r"width: 4\.5 inches do not hold .* base_size 7; allowed: at least 6\.23"
+    ):
+        theme.room(entry, 9.0, 8.0)
+
+
+def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for() -> None:
+    short, long = "ab", "a label that is long"
+    assert theme.key_columns([short] * 7, 9.0) == 5
+    assert theme.key_columns([long, short, long, short], 1.2 * theme.width_of(long, 9) + 0.9) == 2
+    assert theme.key_columns([long] * 3, 1.0) == 1

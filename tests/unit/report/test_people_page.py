@@ -155,3 +155,14 @@ def test_where_models_stand_is_said_in_words() -> None:
     assert section["rows"][0] == {"level": "told", "cells": ["40% [30, 50]"]}
     unsure = standing_section(facts, pd.DataFrame([*rows[:4], row("class", 0.6, "15% of people")]), scale)
     assert unsure["models"][0]["sentences"][3].startswith("it cannot be told")
+
+
+def test_long_flows_that_differ_in_their_condition_have_labels_that_differ() -> None:
+    text = "a fitness tracker records the location of its owner and shares it with " + "somebody else " * 9
+    cut = [
+        people_page.two_lines(text + condition)
+        for condition in ("if the owner agrees.", "if the owner is told.")
+    ]
+    assert cut[0] != cut[1]
+    assert all(len(line) <= people_page.LINE for lines in cut for line in lines)
+    assert people_page.two_lines("a short flow") == ["a short flow"]

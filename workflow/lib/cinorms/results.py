@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,11 @@ from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import PATTERN, Spec, repeat_of
 from cinorms.study.facts import StudyFacts
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
+
+    from cinorms.figures.theme import Drawn
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -228,6 +233,31 @@ class Results:
             )
         names = ["arm", "model", "flow", "variant", "repeat", "messages", "text", "finish_reason"]
         return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
+
+    def plot(self, name: str, **options: Any) -> ggplot:
+        """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
+
+        ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind
+        and options are checked like those of a study. Default: the only arm. The plot has the size at which its texts
+        have 9 points; ``save(width=..., height=...)`` of plotnine changes it.
+        """
+        # What a figure needs takes seconds to import, and most readers of results draw none.
+        from cinorms.core.root import Root
+        from cinorms.entries.files import inputs_of, make
+        from cinorms.study.entries import read_entry
+        from cinorms.study.entry_place import EntryPlace, check_entry
+        from cinorms.study.layers import Layer
+        from cinorms.study.load import load_study, read_layers
+
+        root = Root(Path(__file__).parents[3], results=self.folder.parent)
+        settings = Layer(str(self.folder / "study.json"), dict(self.study.settings))
+        study = load_study([*read_layers([], root), settings], root)
+        only = {"arms": list(study.arms)} if len(study.arms) == 1 else {}
+        stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
+        check_entry(EntryPlace(study, "figures", name, "plot"), stated)
+        entry = read_entry(study, "figures", name, stated)
+        drawn: Drawn = make(entry, inputs_of(entry, str(self.folder)))
+        return drawn.plot
 
     def flows(self, dataset: str) -> pd.DataFrame:
         """Return the flows of a dataset: factors in words, the vignette, and the expected value."""

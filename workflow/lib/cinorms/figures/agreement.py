@@ -18,13 +18,15 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, palette_of, share_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
 PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
-#: Side of a cell and width of the labels, in inches.
-CELL, LABELS, PLANTED_CELL = 0.62, 1.35, 0.5
+#: Side of a cell and its least side, and width of the labels, in inches.
+CELL, LEAST_CELL, LABELS = 0.62, 0.42, 1.35
+PLANTED_CELL, LEAST_PLANTED = 0.5, 0.4
 #: Pairs that a caption names; of more, it gives the number.
 FEW = 4
 
@@ -41,14 +43,21 @@ class RecoveredOptions(FigureOptions, OfNorms):
     arms: Names = Field(description="Arms whose norms are compared; each has one panel per respondent.")
 
 
-def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
-    """Return the scales and looks of a matrix of shares; ``x`` and ``y`` map its values in their order to labels."""
+def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: Sequence[str]) -> list[Any]:
+    """Return the scales and looks of a matrix of shares; ``x`` and ``y`` map its values in their order to labels.
+
+    ``key`` are the words for 0, 0.5 and 1.
+    """
     import plotnine as p9
 
-    colours = list(theme.SHARE_COLOURS)
+    colours = list(palette_of(entry).shares)
     return [
         p9.scale_color_identity(),
-        p9.scale_fill_gradientn(colors=colours, limits=(0, 1), na_value="#e0e0e0", guide=None),
+        p9.scale_fill_gradientn(
+            colors=colours, limits=(0, 1), breaks=[0, 0.5, 1], labels=list(key), na_value="#e0e0e0"
+        ),
+        p9.guides(fill=p9.guide_colorbar(nbin=100)),
+        p9.theme(legend_key_width=120, legend_key_height=9),
         p9.scale_x_discrete(limits=list(x), labels=list(x.values())),
         p9.scale_y_discrete(limits=list(y), labels=list(y.values())),
         p9.coord_equal(expand=False),
@@ -69,22 +78,25 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Rep
     if not frame["n_flows"].any():
         return theme.empty(entry, "no two models hold a norm for the same flow.")
     labels = {name: theme.wrap(name, LABELS, TEXT_SIZE) for name in names}
+    n, left = len(names), theme.widest(labels.values(), TEXT_SIZE)
+    width = theme.room(entry, 2 * n * CELL + left + 1.1, max(4.2, n * LEAST_CELL + left + 0.8))
+    across = 2 if width >= 2 * n * LEAST_CELL + left + 1.1 else 1
+    side = (width - left - (1.1 if across == 2 else 0.8)) / across
     plot = (
         p9.ggplot(frame, p9.aes("column", "row"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
         + p9.geom_text(p9.aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
-        + p9.facet_wrap("measure", nrow=1)
+        + p9.facet_wrap("measure", ncol=across)
         + p9.labs(x="", y="")
-        + _matrix(labels, dict(reversed(labels.items())))
+        + _matrix(labels, dict(reversed(labels.items())), entry, ("0 or below", "0.5", "1 (100%)"))
         + p9.theme(panel_spacing=0.02)
     )
-    side, left = len(names) * CELL, theme.widest(labels.values(), TEXT_SIZE)
     return theme.finish(
         plot,
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
-        (2 * side + left + 1.1, side + left + 1.9),
+        (width, 2 // across * (side + 0.3) + left + 2.0),
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
@@ -124,6 +136,7 @@ def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.Data
     frame = both[["row", "column", "n_flows", *PANELS]].rename(columns=PANELS)
     frame = frame.melt(["row", "column", "n_flows"], var_name="measure")
     share = frame["measure"] == PANELS["agreement"]
+    looks = share_looks(frame["value"], entry)
     texts = [f"{v:.0%}" if s else f"{v:.2f}" for v, s in zip(frame["value"].fillna(0), share, strict=True)]
     sides = {
         f"{part}_{side}": [getattr(who[name], part) for name in frame[axis]]
@@ -134,9 +147,8 @@ def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.Data
         **sides,
         label=np.where(frame["value"].isna(), "-", texts),
         count=[f"{n:,}" for n in frame["n_flows"]],
-        ink=theme.inks_on_shares(frame["value"]),
         measure=theme.in_order(frame["measure"], PANELS.values()),
-        fill=frame["value"].clip(0, 1),
+        **looks,
     )
 
 
@@ -153,32 +165,35 @@ def draw_calibration(
     options = entry.scales[selected[0].arm].binned.options
     rows = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in (NO_NORM, *options)}
     labels = {option: rows[option] for option in options}
-    panel, across, down = theme.panels(frame["panel"], 5 * PLANTED_CELL)
+    label, n = theme.widest(rows.values(), TEXT_SIZE - 1), len(options)
+    usual, least = (n + 0.4) * PLANTED_CELL, (n + 0.4) * LEAST_PLANTED
+    width, panel, across, down = theme.panels(frame["panel"], entry, usual, least, label + 0.9)
+    cell = (width - label - 0.9) / across / (n + 0.4)
     shown = frame.assign(panel=panel)
     same = shown[shown["planted"] == shown["recovered"]]
     counts = []
     for name, part in frame.groupby("panel", observed=True, sort=False):
-        kept = part.loc[part["recovered"] != NO_NORM, "flows"].sum()
+        of, none = part["flows"].sum(), part.loc[part["recovered"] == NO_NORM, "flows"].sum()
         n_same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
-        share = f"{n_same / kept:.0%}" if kept else "none"
-        counts.append(f"{name} n = {part['flows'].sum():,} flows, {kept:,} norms, {share} as planted")
+        counts.append(f"{name} {n_same / of:.0%}, {none / of:.0%} and {(of - n_same - none) / of:.0%}")
     plot = (
         p9.ggplot(shown, p9.aes("planted", "recovered"))
-        + p9.geom_tile(p9.aes(fill="share"), color="white", size=0.8)
-        + p9.geom_tile(data=same, fill="none", color=theme.INK, size=0.7, width=0.94, height=0.94)
+        + p9.geom_tile(p9.aes(fill="fill"), color="white", size=0.8)
+        + p9.geom_tile(data=same, fill="none", color=INK, size=0.7, width=0.94, height=0.94)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE - 1.5)
         + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="planted norm", y="recovered norm")
-        + _matrix(labels, rows)
+        + _matrix(labels, rows, entry, ("0%", "50%", "100%"))
         + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=TEXT_SIZE - 1))
     )
-    label = theme.widest(rows.values(), TEXT_SIZE - 1)
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
-        (max(5.0, across * 5.4 * PLANTED_CELL + label + 0.9), down * (6 * PLANTED_CELL + 0.5) + label + 1.7),
-        f"For each planted level: the share of its flows recovered at each level. {'; '.join(counts)}.",
+        (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 2.1),
+        "For each planted level: the share of its flows recovered at each level. "
+        f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. Of these, the "
+        f"norm recovered is as planted, none, and another: {'; '.join(counts)}.",
         "Outlined: the recovered norm is the planted one. A dash: no flow was planted at that level.",
         theme.thresholds_text(entry),
     )
@@ -219,7 +234,7 @@ def recovered(
     return whole.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        ink=theme.inks_on_shares(share),
+        **share_looks(share, entry),
         panel=theme.in_order(whole["panel"]),
     )
 

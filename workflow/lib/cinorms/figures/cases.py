@@ -16,18 +16,13 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, group_looks
 from cinorms.figures.theme import FigureOptions
 
-#: Width and height of a model's panel in inches.
-PANEL = (2.35, 1.9)
-#: The cases with an expected value, their colour and shape.
-LOOKS = {
-    "A": (theme.GROUP_COLOURS[0], "o"),
-    "B": (theme.GROUP_COLOURS[1], "s"),
-    "C": (theme.GROUP_COLOURS[3], "^"),
-    "D": (theme.GROUP_COLOURS[4], "x"),
-}
-_LEGEND = {
+#: Width and height of a model's panel in inches, and its least width.
+PANEL, LEAST_PANEL = (2.35, 1.9), 1.9
+#: The cases with an expected value.
+CASES = {
     "A": "A: consistent, near the expected value",
     "B": "B: no spread, far from it",
     "C": "C: little spread, far from it",
@@ -48,32 +43,32 @@ def draw(
     import plotnine as p9
 
     found = cases_of_flows(selected, entry, vignettes=vignettes, expected=expected)
-    frame = found[found["case"].isin(LOOKS) & found["bias"].notna()]
+    frame = found[found["case"].isin(CASES) & found["bias"].notna()]
     if frame.empty:
         return theme.empty(entry, "no flow has both a mean answer and an expected value.")
     labels = {one.pair: name for name, one in theme.by_label(selected).items()}
     pairs = list(zip(frame["arm"], frame["model"], strict=True))
     shares = frame.groupby(["arm", "model"])["case"].value_counts(normalize=True)
-    titles = {
-        pair: f"{labels[pair]}\n{'  '.join(f'{case} {shares.get((*pair, case), 0):.0%}' for case in LOOKS)}"
-        for pair in dict.fromkeys(pairs)
-    }
-    panel, across, down = theme.panels(
-        pd.Series(theme.in_order([titles[pair] for pair in pairs], titles.values()), index=frame.index),
-        PANEL[0] - 0.25,
+    titles = {}
+    for pair in dict.fromkeys(pairs):
+        a, b, c, d = (f"{case} {shares.get((*pair, case), 0):.0%}" for case in CASES)
+        titles[pair] = f"{labels[pair]}\n{a}  {b}\n{c}  {d}"
+    ordered = theme.in_order([titles[pair] for pair in pairs], titles.values())
+    width, panel, across, down = theme.panels(
+        pd.Series(ordered, index=frame.index), entry, PANEL[0], LEAST_PANEL
     )
-    options, (legend, colours, shapes) = entry.options, _looks()
+    options, legend = entry.options, list(CASES.values())
+    colours, shapes = group_looks(legend, entry)
+    keys = theme.key_columns(legend, width - 0.6, 2)
     plot = (
-        p9.ggplot(frame.assign(panel=panel, case=frame["case"].map(_LEGEND)), p9.aes("bias", "spread"))
-        + p9.geom_hline(yintercept=options.little, color=theme.INK, size=0.4, linetype="dashed")
-        + p9.geom_vline(
-            xintercept=[-options.near, options.near], color=theme.INK, size=0.4, linetype="dotted"
-        )
+        p9.ggplot(frame.assign(panel=panel, case=frame["case"].map(CASES)), p9.aes("bias", "spread"))
+        + p9.geom_hline(yintercept=options.little, color=INK, size=0.4, linetype="dashed")
+        + p9.geom_vline(xintercept=[-options.near, options.near], color=INK, size=0.4, linetype="dotted")
         + p9.geom_point(p9.aes(color="case", shape="case"), size=1.6, alpha=0.75, stroke=0.4)
         + p9.facet_wrap("panel", ncol=across)
         + p9.scale_color_manual(values=colours, limits=legend)
         + p9.scale_shape_manual(values=shapes, limits=legend)
-        + p9.guides(color=p9.guide_legend(ncol=2), shape=p9.guide_legend(ncol=2))
+        + p9.guides(color=p9.guide_legend(ncol=keys), shape=p9.guide_legend(ncol=keys))
         + p9.labs(
             x=f"bias: mean answer less expected value (levels; right: {spoken_of(entry.scales.values()).more})",
             y="spread: standard deviation of the answers (levels)",
@@ -86,18 +81,12 @@ def draw(
         plot,
         entry,
         frame[["arm", "model", "flow", "bias", "spread", "case"]],
-        (max(6.5, across * PANEL[0] + 0.9), down * (PANEL[1] + 0.4) + 1.9),
+        (width, down * (PANEL[1] + 0.4) + 1.9),
         f"n = {theme.span(flows)} flows per model. Dashed: a spread of {options.little:g} levels; dotted: "
         f"{options.near:g} levels from the expected value. These limits are this project's choice: the paper has none.",
         f"Left out: flows without an expected value or with fewer than {max(2, options.t_val)} valid answers "
         f"({len(found) - len(frame):,}).",
     )
-
-
-def _looks() -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """Return the names in the legend, and the colour and the shape of each."""
-    colours, shapes = ({_LEGEND[case]: look[part] for case, look in LOOKS.items()} for part in (0, 1))
-    return list(_LEGEND.values()), colours, shapes
 
 
 KINDS = (

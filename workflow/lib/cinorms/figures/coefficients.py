@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
-from cinorms.figures.theme import INK, TEXT_SIZE, FigureOptions
+from cinorms.figures.colours import INK, group_looks
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -47,8 +47,12 @@ MARKS = {
     "constant_factor": "one level only",
     "not_estimated": "not estimated",
 }
-#: Room for the labels of levels and for headings in inches; height of one model's line.
-LABELS, HEADINGS, LINE_HEIGHT = 3.0, 5.4, 0.13
+#: Most and least width of the labels of levels in inches, of the panel next to them, and height of one model's line.
+LABELS, PANEL, LINE_HEIGHT = (3.0, 1.6), (6.3, 3.2), 0.13
+
+
+#: A heading covers the lines behind it.
+HEADING = {"fontweight": "bold", "color": INK, "fill": "white", "label_size": 0, "label_padding": 0.1}
 
 
 class CoefficientsOptions(FigureOptions, OfArms):
@@ -90,21 +94,20 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     if frame.empty or not frame["estimate"].notna().any():
         return theme.empty(entry, f"no term of the table '{entry.options.table}' has an estimate.")
     fits = list(frame["fit"].cat.categories)
-    lines = _lines(frame)
+    width, labels = _widths(frame, entry)
+    lines = _lines(frame, labels, width - labels - 0.4)
     y = frame.merge(lines, on=["term", "level"])["y"].to_numpy()
     shift = (frame["fit"].cat.codes.to_numpy() - (len(fits) - 1) / 2) * LINE_HEIGHT
     levels = lines[lines["level"] != ""]
-    across = max(1, int(HEADINGS / (theme.widest(fits, TEXT_SIZE) + 0.4)))
+    across = theme.key_columns(fits, width - labels, len(fits))
     keys = -(-len(fits) // across)
-    colours, marks = (
-        dict(zip(fits, cycle(looks), strict=False)) for looks in (theme.GROUP_COLOURS, theme.GROUP_MARKERS)
-    )
+    colours, marks = group_looks(fits, entry)
     # Nothing for a cumulative link model.
     meaning = next((text for column, text in MEANINGS.items() if column in table), "")
     more = spoken_of(entry.scales.values()).more
     latent = f"coefficient (change of the latent answer from the baseline; above 0: {more})"
     plot = (
-        _marks(frame.assign(y=y - shift), lines[lines["level"] == ""])
+        _marks(frame.assign(y=y - shift), lines[lines["level"] == ""], width - labels - 0.4)
         + p9.scale_color_manual(values=colours, limits=fits)
         + p9.scale_shape_manual(values=marks, limits=fits)
         + p9.scale_y_continuous(
@@ -115,7 +118,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
         + p9.guides(color=p9.guide_legend(ncol=across), shape=p9.guide_legend(ncol=across))
-        + p9.labs(x=meaning or latent, y="")
+        + p9.labs(x=theme.wrap(meaning or latent, width - labels - 0.4, theme.TITLE_SIZE), y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
@@ -129,7 +132,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         plot,
         entry,
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
-        (6.3 + theme.widest(levels["label"], TEXT_SIZE), 1.8 + 0.2 * keys - lines["y"].min()),
+        (width, 1.8 + 0.2 * keys - lines["y"].min()),
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
         "Lines: 95% intervals.",
         f"Terms of table '{entry.options.table}'{scale}.",
@@ -138,7 +141,17 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     )
 
 
-def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
+def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[float, float]:
+    """Return the width of the figure and of its labels: with less room, they have more lines."""
+    wide, narrow = (
+        theme.widest((theme.wrap(level, inches, TEXT_SIZE) for level in frame["level"].unique()), TEXT_SIZE)
+        for inches in LABELS
+    )
+    width = theme.room(entry, PANEL[0] + wide, PANEL[1] + narrow)
+    return width, min(wide, max(narrow, width - PANEL[0]))
+
+
+def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> ggplot:
     """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
     import plotnine as p9
 
@@ -147,7 +160,9 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
     low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))
     span = high - low or 1.0
     words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
-    left, right = low - 0.04 * span, high + (0.35 if len(words) else 0.04) * span
+    # The words are as wide as they are, whatever the panel's inches.
+    free = min(0.6, theme.widest(words["label"], TEXT_SIZE - 2.5) / inches)
+    left, right = low - 0.04 * span, high + 0.04 * span + 1.1 * span * free / (1 - free)
     heads, text = headings.assign(x=left), {"size": TEXT_SIZE, "ha": "left"}
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
@@ -156,7 +171,7 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame) -> ggplot:
             p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()]
         )
         + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
-        + p9.geom_text(p9.aes("x", "y", label="title"), heads, fontweight="bold", **text, color=INK)
+        + p9.geom_label(p9.aes("x", "y", label="title"), heads, **text, **HEADING)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))
     )
     if len(words):
@@ -188,7 +203,7 @@ def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFram
     return frame.reset_index(drop=True)
 
 
-def _lines(frame: pd.DataFrame) -> pd.DataFrame:
+def _lines(frame: pd.DataFrame, labels: float, inches: float) -> pd.DataFrame:
     """Return a line for each factor (level "") and for each of its levels.
 
     Columns: term, level, title (of a factor), label (of a level), y: the middle of the line, in inches from
@@ -198,9 +213,9 @@ def _lines(frame: pd.DataFrame) -> pd.DataFrame:
     for term, part in frame.groupby("term", sort=False):
         baseline = " / ".join(dict.fromkeys(part["baseline"].dropna().astype(str)))
         title = f"{str(term).replace('_', ' ')} (baseline: {baseline})"
-        rows.append((term, "", theme.wrap(title, HEADINGS, TEXT_SIZE, bold=True), ""))
+        rows.append((term, "", theme.wrap(title, inches - 0.3, TEXT_SIZE, bold=True), ""))
         levels = dict.fromkeys(part["level"])
-        rows += [(term, level, "", theme.wrap(str(level), LABELS, TEXT_SIZE)) for level in levels]
+        rows += [(term, level, "", theme.wrap(str(level), labels, TEXT_SIZE)) for level in levels]
     # A level's line has room for a mark of each model.
     least = LINE_HEIGHT * (len(frame["fit"].cat.categories) + 0.6)
     lines = pd.DataFrame(rows, columns=["term", "level", "title", "label"])

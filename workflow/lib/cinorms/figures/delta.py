@@ -21,6 +21,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
+from cinorms.figures.colours import INK
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def draw(
         spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
     ]
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
-    titles = [theme.wrap(str(panel), 4.0, TEXT_SIZE, bold=True) for panel in panels]
+    width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, spread.LEAST_WIDTH)
+    across = 2 if len(panels) > 1 and width >= 8.5 else 1
+    titles = [theme.wrap(str(panel), (width - 1.5) / across, TEXT_SIZE, bold=True) for panel in panels]
     frame, titled = (
         part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
     )
@@ -87,15 +90,14 @@ def draw(
     low, high = (points or levels)[0], (points or levels)[-1]
     unit = "points" if points else "levels"
     plot = p9.ggplot(placed) + theme.base_theme()
-    plot += p9.labs(
-        x=f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})", y=""
-    )
-    plot += spread.layers(placed, rows, groups, zero=True, violins=violins)
+    x = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
+    plot += p9.labs(x=theme.wrap(x, width - spread.LABEL_WIDTH - 0.4, theme.TITLE_SIZE), y="")
+    plot += spread.layers(placed, rows, groups, entry, width, zero=True, violins=violins)
     plot += _points(frame, rows, groups)
     if len(panels) > 1:
-        plot += p9.facet_wrap("panel", ncol=2)
-    down = -(-len(panels) // 2)
-    size = (9.5 if len(panels) > 1 else 8.5, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
+        plot += p9.facet_wrap("panel", ncol=across)
+    down = -(-len(panels) // across)
+    size = (width, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
     return theme.finish(
         plot,
         entry,
@@ -120,7 +122,7 @@ def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> 
     # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
     jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
     dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
-    return [p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=theme.INK, stroke=0)]
+    return [p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=INK, stroke=0)]
 
 
 def _enough(entry: Entry[DeltaFigureOptions]) -> str:

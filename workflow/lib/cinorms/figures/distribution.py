@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -19,13 +19,26 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.theme import STATUS_COLOURS, STATUS_LABELS, TEXT_SIZE, FigureOptions
+from cinorms.figures.colours import (
+    NO_NORM_COLOUR,
+    NORM_COLOURS,
+    STATUS_COLOURS,
+    STATUS_LABELS,
+    ink_on,
+    level_colours,
+)
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
 
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
-#: Shares below this have no label: it would not fit.
-_LABELLED = 0.04
+#: The panels of a figure of answers, and the segment of all that have no level.
+ALL, REASONS, INVALID = "all answers", "without a level", "without a level"
+#: Width of the names of models, and the least of the figure, in inches.
+LABELS, LEAST_WIDTH = 1.7, 4.6
 
 
 class DistributionOptions(FigureOptions, OfArms):
@@ -49,29 +62,28 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
 
     counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
-    models = list(dict.fromkeys(one.model for one in selected))[::-1]
+    models = list(dict.fromkeys(one.model for one in selected))
     arms = list(dict.fromkeys(one.arm for one in selected))
-    colours = dict(zip(counts["segment"], counts["colour"], strict=True))
     under = (
         f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
     )
-    plot = (
-        p9.ggplot(counts[counts["count"] > 0], p9.aes("model", "share", fill="segment"))
-        + p9.geom_col(width=0.72, color="white", size=0.3, position=p9.position_stack(reverse=True))
-        + p9.geom_text(p9.aes(y="middle", label="label", color="ink"), size=7.5)
-        + p9.scale_color_identity()
-        + p9.coord_flip()
-        + p9.scale_x_discrete(limits=models, labels=[textwrap.fill(model, 24) for model in models])
-        + p9.scale_y_continuous(labels=theme.percents, expand=(0.01, 0), limits=(0, 1.0001))
-        + p9.scale_fill_manual(values=colours, limits=list(colours))
-        + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
-        + p9.labs(x="", y="share of all answers")
-        + theme.base_theme()
-    )
-    if len(arms) > 1:
-        plot += p9.facet_wrap("arm", ncol=1)
+    width = theme.room(entry, 9.0, LEAST_WIDTH)
+    frame = in_panels(counts)
+    reasons = bool(frame["panel"].eq(REASONS).any())
+    beside = reasons and width >= 7
+    part = np.where(frame["panel"] == REASONS, 0.25, 0.75) if beside else 1
+    plot = _stacked(frame, models, width, part * width) + p9.labs(x="share of all answers", y="")
+    rows = len(arms) * (2 if reasons and not beside else 1)
+    if beside:
+        plot += p9.theme(panel_spacing_x=0.045)
+        down = "arm" if len(arms) > 1 else "."
+        space: Any = {"x": [3, 1], "y": [1] * len(arms)}
+        plot += p9.facet_grid(f"{down} ~ panel", scales="free_x", space=space)
+    elif rows > 1:
+        panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
+        plot += p9.facet_wrap(panels, ncol=1, scales="free_x" if reasons else "fixed")
     data = counts[list(COLUMNS)]
-    drawn = theme.finish(plot, entry, data, (9.0, 1.9 + len(arms) * (0.3 + 0.42 * len(models))), under)
+    drawn = theme.finish(plot, entry, data, (width, 2.1 + rows * (0.3 + 0.42 * len(models))), under)
     text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
     n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
@@ -82,7 +94,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
-    """Return counts in drawing order with segment, colour, and the label with its place and ink.
+    """Return counts in drawing order with segment and colour.
 
     Statuses that no answer has are left out; arms are in the order of ``counts``.
     """
@@ -95,7 +107,7 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         outcome if status == "ok" else STATUS_LABELS.get(status, status)
         for outcome, status in zip(counts["outcome"], counts["status"], strict=True)
     ]
-    by_arm = {arm: theme.level_colours(scale.binned) for arm, scale in entry.scales.items()}
+    by_arm = {arm: level_colours(scale.binned, entry) for arm, scale in entry.scales.items()}
     frame = counts.assign(
         arm=theme.in_order(counts["arm"]),
         segment=theme.in_order(names, order),
@@ -105,11 +117,66 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
         ],
         share=counts["share"].astype("float64"),
     ).sort_values("segment", kind="stable")
-    bars = frame.groupby(["arm", "model"], sort=False, observed=True)["share"]
-    return frame.assign(
-        middle=bars.cumsum() - frame["share"] / 2,
-        label=[f"{share:.0%}" if share >= _LABELLED else "" for share in frame["share"]],
-        ink=[theme.ink_on(colour) for colour in frame["colour"]],
+    return frame
+
+
+def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the segments of the bars with their panel, start and end.
+
+    Of several kinds of invalid answers, most would be slivers at the end of a bar that nobody can tell apart. There
+    they are one segment, and a second panel shows them by reason on its own scale.
+    """
+    counts = counts[counts["count"] > 0].assign(panel=ALL)
+    invalid = counts[counts["status"] != "ok"]
+    if len(invalid["status"].unique()) > 1:
+        order = [*counts["segment"].cat.categories]
+        at = int(invalid["segment"].cat.codes.min())
+        one = invalid.groupby(["arm", "model"], observed=True, sort=False)["share"].sum().reset_index()
+        one = one.assign(panel=ALL, segment=INVALID, colour=NO_NORM_COLOUR)
+        counts = pd.concat([counts[counts["status"] == "ok"], one, invalid.assign(panel=REASONS)])
+        counts["segment"] = theme.in_order(counts["segment"], [*order[:at], INVALID, *order[at:]])
+        counts["arm"] = theme.in_order(counts["arm"])
+    counts = counts.sort_values("segment", kind="stable").reset_index(drop=True)
+    end = counts.groupby(["panel", "arm", "model"], observed=True)["share"].cumsum()
+    return counts.assign(
+        start=end - counts["share"], end=end, panel=theme.in_order(counts["panel"], [ALL, REASONS])
+    )
+
+
+def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> ggplot:
+    """Return a bar per model; ``inches`` is the width of a segment's panel, to tell whether its label fits."""
+    import plotnine as p9
+
+    y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
+    rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]
+    frame = frame.assign(
+        y=y,
+        bottom=y - 0.36,
+        top=y + 0.36,
+        x=(frame["start"] + frame["end"]) / 2,
+        label=[f"{share:.0%}" for share in frame["share"]],
+        ink=[ink_on(colour) for colour in frame["colour"]],
+    )
+    longest = frame.groupby("panel", observed=True)["end"].transform("max")
+    shown = (inches - theme.widest(rows, TEXT_SIZE) * inches / width - 0.8) * frame["share"] / longest
+    fits = shown > [theme.width_of(label, TEXT_SIZE - 1) for label in frame["label"]]
+    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
+    order = [name for name in frame["segment"].cat.categories if name in colours]
+    rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
+    return (
+        p9.ggplot(frame)
+        + p9.geom_rect(rectangle, color="white", size=0.3)
+        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=TEXT_SIZE - 1.5)
+        + p9.scale_color_identity()
+        + p9.scale_fill_manual(values=colours, limits=order)
+        + p9.guides(
+            fill=p9.guide_legend(
+                ncol=theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE)), byrow=True
+            )
+        )
+        + p9.scale_x_continuous(labels=theme.percents, expand=(0.01, 0))
+        + p9.scale_y_continuous(breaks=[-i for i in range(len(models))], labels=rows, minor_breaks=[])
+        + theme.base_theme()
     )
 
 
@@ -122,36 +189,14 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
     panels = list(frame["panel"].cat.categories)
-    y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
-    frame = frame.assign(y=y, bottom=y - 0.36, top=y + 0.36, x=(frame["start"] + frame["end"]) / 2)
-    colours, order = (
-        dict(zip(frame["segment"], frame["colour"], strict=True)),
-        frame["segment"].cat.categories,
-    )
-    rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
-    labelled, label = frame[frame["share"] >= _LABELLED], p9.aes("x", "y", label="label", color="ink")
-    plot = (
-        p9.ggplot(frame[frame["flows"] > 0])
-        + p9.geom_rect(rectangle, color="white", size=0.3)
-        + p9.geom_text(label, labelled, size=TEXT_SIZE - 1.5)
-        + p9.scale_color_identity()
-        + p9.scale_fill_manual(values=colours, limits=[name for name in order if name in colours])
-        + p9.guides(fill=p9.guide_legend(ncol=5, byrow=True))
-        + p9.scale_x_continuous(labels=theme.percents, limits=(0, 1.0001), expand=(0.01, 0))
-        + p9.scale_y_continuous(
-            breaks=[-i for i in range(len(models))],
-            labels=[theme.wrap(model, 1.7, TEXT_SIZE) for model in models],
-            minor_breaks=[],
-        )
-        + p9.labs(x="share of all flows", y="")
-        + theme.base_theme()
-    )
+    width = theme.room(entry, 9.0, LEAST_WIDTH)
+    plot = _stacked(frame[frame["flows"] > 0], models, width, width) + p9.labs(x="share of all flows", y="")
     n = f"{frame['of'].max():,}"
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=1)
         flows = frame.groupby("panel", observed=True)["of"].max()
         n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
-    size = (9.0, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
+    size = (width, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
     shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
     data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
     return theme.finish(plot, entry, data, size, f"n = {n} flows per model. {theme.thresholds_text(entry)}")
@@ -162,14 +207,14 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
     rows: list[dict[str, Any]] = []
     for arm, model, norms in selected:
         scale, of = entry.scales[arm].binned, len(norms)
-        colours = theme.level_colours(scale)
+        colours = level_colours(scale, entry)
         status = assessment.status(norms, entry.thresholds[model]).astype(str)
         held = norms["value"].where(status == "kept")
         counts = [
             (words, int((held == level).sum()), colours[level]) for level, words in scale.labels.items()
         ]
         counts += [
-            (NORM_LABELS[reason], int((status == reason).sum()), theme.NORM_COLOURS[reason])
+            (NORM_LABELS[reason], int((status == reason).sum()), NORM_COLOURS[reason])
             for reason in tables.NORM_STATUSES[1:]
         ]
         end = 0
@@ -184,8 +229,6 @@ def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) ->
     levels = [s for s in dict.fromkeys(frame["segment"]) if s not in NORM_LABELS.values()]
     return frame.assign(
         share=share,
-        label=theme.percents(share),
-        ink=[theme.ink_on(colour) for colour in frame["colour"]],
         panel=theme.in_order(frame["panel"]),
         segment=theme.in_order(frame["segment"], [*levels, *NORM_LABELS.values()]),
     )

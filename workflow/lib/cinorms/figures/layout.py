@@ -100,6 +100,11 @@ class Layout:
         """Height of the column strips."""
         return max((height_of(s, self.column_strip_text) for s in self.column_strips), default=0) + 2 * SPACE
 
+    @property
+    def fits(self) -> bool:
+        """Whether each label has the height of a line."""
+        return self.text * LINE / 72 <= min(self.cell) * 1.02
+
     def corner(self, row: Any, row_block: Any, column: Any, column_block: Any) -> tuple[Any, Any]:
         """Return the lower left corner of cells; the first row is the highest."""
         x = self.columns.start(column_block, column) * self.cell[0]
@@ -114,7 +119,7 @@ def lay_out(
     papers = [(given[0] or width, given[1] or height) for width, height in (A3, A3[::-1])]
     sizes = np.arange(MAX_TEXT, MIN_TEXT - 0.01, -0.5)
     tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, sizes)]
-    fitting = [layout for layout in tried if layout.text * LINE / 72 <= min(layout.cell) * 1.02]
+    fitting = [layout for layout in tried if layout.fits]
     # Cells matter most, then letters of a readable size, then short labels: small letters can take two lines.
     best = max(min(layout.cell) for layout in fitting or tried)
     good = [layout for layout in fitting or tried if min(layout.cell) >= 0.9 * best]

@@ -19,6 +19,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.figures.layout import (
     AROUND,
     SHAPES,
@@ -30,7 +31,7 @@ from cinorms.figures.layout import (
     geom_cells,
     lay_out,
 )
-from cinorms.figures.theme import INK, MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor
+from cinorms.figures.theme import MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
 
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
-#: Least width of the figure in inches, so that title and legend have room.
-LEAST_WIDTH = 7.5
+#: Least width of the figure in inches, so that title and legend have room, and where the entry states a width.
+LEAST_WIDTH, NARROW = 7.5, 4.6
 #: What a cell shows where ``missing: cell`` empties it.
 EMPTY = "empty cell"
 #: Default places of the parameters of contextual integrity, outer factor first.
@@ -189,9 +190,9 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     placed = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     names, scale = list(theme.by_label(selected)), entry.scales[selected[0].arm].binned
     rows, columns = _axis(frame, placed["rows"]), _axis(frame, placed["columns"])
-    layout = lay_out(rows, columns, KEY_LINE * len(names), (entry.options.width, entry.options.height))
+    layout, width = _laid_out(rows, columns, KEY_LINE * len(names), entry)
     # A narrow heatmap has room on its right for the legend.
-    left, right = -layout.left, max(layout.inside[0] + layout.right, LEAST_WIDTH - 2 * MARGIN - layout.left)
+    left, right = -layout.left, max(layout.inside[0] + layout.right, width - 2 * MARGIN - layout.left)
     # A line of the key holds as many names as fit, each with its shape and the space after it.
     key_width = max(theme.width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
     across = max(1, min(len(names), int((right - left) / key_width)))
@@ -202,7 +203,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
     most = max(1, int((right - left - 0.9) / max(widths)))
     legend_rows = 1 if sum(widths) + 0.9 <= right - left else -(-len(options) // most)
-    colours = dict(zip(options, [*theme.level_colours(scale).values(), theme.NO_NORM_COLOUR], strict=False))
+    colours = dict(zip(options, [*level_colours(scale, entry).values(), NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
     if placed["pages"]:
         pages = [(str(level), part) for level, part in frame.groupby(placed["pages"][0], observed=True)]
@@ -239,6 +240,25 @@ def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) ->
     return whole.assign(reason=frame["status"].map(NORM_LABELS))
 
 
+def _laid_out(
+    rows: LabelAxis, columns: LabelAxis, key_height: float, entry: Entry[NormsOptions]
+) -> tuple[Layout, float]:
+    """Return the layout and the least width of the figure. Raises ``ConfigError`` where labels would overlap."""
+    options, width = entry.options, None
+    if options.width:
+        tried = (float(inches) for inches in np.arange(NARROW, 40, 0.2))
+        fitting = (inches for inches in tried if lay_out(rows, columns, key_height, (inches, None)).fits)
+        width = theme.room(entry, LEAST_WIDTH, next(fitting, 40.0))
+    zoom = options.width / width if options.width and width else theme.scale_of(entry)
+    layout = lay_out(rows, columns, key_height, (width, options.height / zoom if options.height else None))
+    if not layout.fits:
+        raise ConfigError(
+            f"figures.{entry.name}: the labels of {rows.units:.0f} rows and {columns.units:.0f} columns would overlap; "
+            "show fewer (select, pages), or a greater height"
+        )
+    return layout, width or LEAST_WIDTH
+
+
 def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
     levels = [tuple(map(str, frame[f].cat.categories)) for f in factors]
     return LabelAxis(levels[0] if len(levels) == 2 else (), levels[-1])
@@ -261,7 +281,7 @@ def _cells(
     shapes = corners(x, y, part, n, layout.cell)
     shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
     plot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
-    middle, inks = centres(part, n), {option: theme.ink_on(colour) for option, colour in colours.items()}
+    middle, inks = centres(part, n), {option: ink_on(colour) for option, colour in colours.items()}
     ties = pd.DataFrame(
         {
             "x": x + layout.cell[0] * middle[:, 0],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 from cinorms.figures import theme
-from cinorms.figures.theme import INK, FigureOptions
+from cinorms.figures.colours import INK, group_looks
+from cinorms.figures.theme import FigureOptions
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -70,8 +70,10 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     names = list(models["who"].cat.categories)
     says = spoken_of(entry.scales.values())
     x = f"mean answer, from 0 (the lowest option: {says.less}) to 1 (the highest: {says.more})"
+    width = theme.room(entry, 7.0, 4.2)
+    x = theme.wrap(x, width - 1, theme.TITLE_SIZE)
     plot = _strictness(people, models, x) if levels is None else _cloud(people, models, levels)
-    plot += _looks(names)
+    plot += _looks(names, entry, width)
     n = people["person"].nunique()
     weight = "Weight: the mean answer with the level, less that with the others; 0.5 is half of the scale."
     noise = "People are shown without the noise of single answers: each by one draw of what the answers say."
@@ -79,7 +81,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
         plot,
         entry,
         shown,
-        (7.0, 4.6 if levels is None else 6.4),
+        (width, 4.6 if levels is None else 6.4),
         f"n = {n:,} people. Lines: 95% intervals.{' ' + weight if levels else ''}",
         noise,
     )
@@ -135,20 +137,23 @@ def _axis(level: str, inches: float) -> str:
     return theme.wrap(f"weight of ‘{level}’", inches, theme.TEXT_SIZE)
 
 
-def _looks(names: Sequence[str]) -> list[Any]:
+def _looks(names: Sequence[str], entry: Entry[CloudOptions], width: float) -> list[Any]:
     """Return colours and marks of the models, and the theme."""
     import plotnine as p9
 
-    colours, marks = (
-        dict(zip(names, cycle(looks), strict=False)) for looks in (theme.GROUP_COLOURS, theme.GROUP_MARKERS)
-    )
+    colours, marks = group_looks(names, entry)
+    keys = theme.key_columns(names, width - 0.7)
     legend = p9.theme(
         legend_position="top" if names else "none",
         legend_title=p9.element_blank(),
         axis_title=p9.element_text(color=INK),
     )
     scales = (
-        [p9.scale_color_manual(colours, limits=names), p9.scale_shape_manual(marks, limits=names)]
+        [
+            p9.scale_color_manual(colours, limits=names),
+            p9.scale_shape_manual(marks, limits=names),
+            p9.guides(color=p9.guide_legend(ncol=keys), shape=p9.guide_legend(ncol=keys)),
+        ]
         if names
         else []
     )

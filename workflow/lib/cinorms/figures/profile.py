@@ -12,6 +12,7 @@ from cinorms.analyses.shared import Frames
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, palette_of
 from cinorms.figures.theme import FigureOptions
 from cinorms.stats import reliability
 
@@ -22,8 +23,6 @@ PANELS = {
     "norms": "flows with a norm",
     "share": "variance of answers\nthat goes with the flow",
 }
-#: One bar for everything: no panel compares models by colour.
-BAR, STROKE = "#2166ac", "#222222"
 
 
 class ProfileOptions(FigureOptions, DependenceOptions):
@@ -41,21 +40,24 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     order = list(dict.fromkeys(frame["who"]))
     frame["who"] = theme.in_order(frame["who"], order[::-1])
     frame["panel"] = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
+    # One colour for all bars: no panel compares models by colour.
+    width = theme.room(entry, 9.5, 4.6)
+    across = 4 if width > 7.5 else 2
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
-        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=BAR, width=0.6)
+        + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
         + p9.geom_errorbar(
             p9.aes(x="who", ymin="reference", ymax="reference"),
             data=strokes,
             width=0.9,
             size=0.9,
-            color=STROKE,
+            color=INK,
         )
         + p9.geom_text(
             p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
         )
-        + p9.facet_wrap("panel", nrow=1)
+        + p9.facet_wrap("panel", ncol=across)
         + p9.coord_flip()
         + p9.scale_y_continuous(breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
         + p9.expand_limits(y=1.22)
@@ -68,7 +70,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         plot,
         entry,
         data,
-        (9.5, 1.9 + 0.42 * len(order)),
+        (width, 1.9 + (0.42 * len(order) + 0.4) * (4 // across) - 0.4),
         "Vertical strokes: the value to expect if answers did not depend on the flow, or on the order of the options.",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
         theme.thresholds_text(entry),

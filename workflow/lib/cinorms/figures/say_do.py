@@ -13,12 +13,14 @@ from cinorms.analyses.shared import Frames, named, stack
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
+from cinorms.figures.colours import INK, palette_of
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions
 from cinorms.stats.proportions import wilson
 
 #: Groups of flows by how acceptable they are called.
 GROUPS = 5
-PANEL = 2.6
+#: Width and height of a panel in inches, and its least width.
+PANEL, LEAST_PANEL = 2.6, 2.0
 
 
 class SayDoFigureOptions(FigureOptions, SayDoOptions):
@@ -38,34 +40,30 @@ def draw(
     several = len(set(frame["said_in"])) > 1
     own = (frame["said_by"] == frame["model"]).all()
     titles = [
-        theme.wrap(
-            model + (f", said in {arm}" if several else "") + ("" if own else f", said by {who}"),
-            PANEL,
-            TEXT_SIZE,
-        )
+        model + (f", said in {arm}" if several else "") + ("" if own else f", said by {who}")
         for model, arm, who in zip(frame["model"], frame["said_in"], frame["said_by"], strict=True)
     ]
-    shown = frame.assign(panel=theme.in_order(pd.Series(titles)), count=[f"{n:,}" for n in frame["flows"]])
-    columns = min(shown["panel"].nunique(), 3)
+    names = pd.Series(theme.in_order(titles), index=frame.index)
+    width, panel, across, down = theme.panels(names, entry, PANEL, LEAST_PANEL, labels=1.2)
+    shown = frame.assign(panel=panel, count=[f"{n:,}" for n in frame["flows"]])
     plot = (
         p9.ggplot(shown, p9.aes("accepted", "shares"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color="#7a7a7a")
-        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color=theme.INK, size=0.6)
-        + p9.geom_point(p9.aes(size="flows"), color=theme.INK)
+        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color=INK, size=0.6)
+        + p9.geom_point(p9.aes(size="flows"), color=palette_of(entry).shares[-1])
         + p9.geom_text(p9.aes(label="count"), size=TEXT_SIZE - 2, nudge_x=0.05, ha="left", color="#555555")
         + p9.scale_size_area(max_size=5, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
-        + p9.facet_wrap("panel", ncol=columns)
+        + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="how acceptable the flow is called (0 to 1)", y="actions that share")
         + theme.base_theme()
     )
-    rows = -(-shown["panel"].nunique() // columns)
     return theme.finish(
         plot,
         entry,
         frame,
-        (1.2 + columns * PANEL, 1.6 + rows * PANEL),
+        (width, 1.6 + down * PANEL),
         "A point: flows with a mean answer in one fifth of the scale, and the mean share of the actions that share "
         "a sensitive item. Small numbers: flows.",
         "Dashed: a model that does what it says. Above it, more is shared than called acceptable; below it, less.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -12,11 +14,14 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import theme
+from cinorms.figures.colours import group_looks
 from cinorms.figures.theme import FigureOptions
 from cinorms.stats import survivorship
 
-#: Width and height of a model's panel in inches.
-PANEL = (2.25, 1.9)
+#: Width and height of a model's panel in inches, and its least width.
+PANEL, LEAST_PANEL = (2.25, 1.9), 1.85
+#: Widths of the first line and of the last: where several are the same, each is seen round the next.
+LINES = (2.8, 0.7)
 
 
 class SensitivityOptions(FigureOptions, OfFlows):
@@ -33,32 +38,33 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
     if frame.empty:
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
-    panel, across, down = theme.panels(frame["panel"], PANEL[0] - 0.2)
-    colours, marks = (
-        dict(zip(lines, looks, strict=False)) for looks in (theme.GROUP_COLOURS, theme.GROUP_MARKERS)
-    )
+    width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL)
+    colours, marks = group_looks(lines, entry)
+    shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
+    # A layer for each line: of one layer, plotnine draws the points marker by marker.
+    points: list[Any] = [p9.geom_point(p9.aes(size=size), shown[shown["line"] == line]) for line in lines]
     plot = (
-        p9.ggplot(
-            frame.assign(panel=panel), p9.aes("majority", "share", color="line", shape="line", group="line")
-        )
-        + p9.geom_line(size=0.8)
-        + p9.geom_point(size=2.2)
+        p9.ggplot(shown, p9.aes("majority", "share", color="line", shape="line", group="line"))
+        + p9.geom_line(p9.aes(size="line"))
         + p9.facet_wrap("panel", ncol=across)
         + p9.scale_color_manual(values=colours, limits=lines)
         + p9.scale_shape_manual(values=marks, limits=lines)
+        + p9.scale_size_manual(values=list(np.linspace(*LINES, len(lines))), limits=lines)
         + p9.scale_x_discrete(limits=list(frame["majority"].cat.categories))
         + p9.scale_y_continuous(limits=(0, 1), labels=theme.percents)
         + p9.labs(x="share of the valid answers that must agree (t_maj)", y="flows that keep a norm")
         + theme.base_theme()
         + p9.theme(axis_text_x=p9.element_text(rotation=45, ha="right"), panel_spacing=0.03)
     )
+    plot += points
     least = frame.iloc[int(frame["share"].to_numpy().argmin())]
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
-        (max(5.0, across * PANEL[0] + 0.9), down * (PANEL[1] + 0.25) + 1.7),
-        f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val).",
+        (width, down * (PANEL[1] + 0.25) + 1.7),
+        f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val). "
+        "A wide line round a thin one: both are the same.",
         "A t_val above a model's number of variants is left out. Nothing else is filtered.",
         f"{least['panel']} keeps the fewest flows, with {least['line']} valid answers and {least['majority']}: "
         f"{least['kept']:,} of {least['flows']:,}.",

@@ -6,7 +6,6 @@ A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +20,8 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.theme import GROUP_COLOURS, INK, TEXT_SIZE, FigureOptions
+from cinorms.figures.colours import INK, group_looks, mixed, palette_of
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 from cinorms.stats.wordings import look_up, template_numbers
@@ -47,6 +47,7 @@ VIOLIN_EXPLAINED = (
 )
 #: Width in inches of the labels of rows, and height of one row of one group.
 LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
+LEAST_WIDTH = 4.4
 #: Share of a row's height that its boxes take.
 _FILLED = 0.8
 #: Share of a violin's height that the box within it takes, and points along its outline.
@@ -139,6 +140,8 @@ def layers(
     placed: pd.DataFrame,
     rows: Sequence[str],
     groups: Sequence[str],
+    entry: Entry[FigureOptions],
+    width: float,
     zero: bool = False,
     violins: pd.DataFrame | None = None,
 ) -> list[Any]:
@@ -149,11 +152,12 @@ def layers(
     import plotnine as p9
 
     some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
-    # A third of white, so that the median is seen; a single colour is light.
-    colours = {groups[0]: "#9fc1dc"}
+    # A part of white, so that the median is seen.
+    colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
     if len(groups) > 1:
-        mixed = [[round(part + (255 - part) / 3) for part in theme.rgb(colour)] for colour in GROUP_COLOURS]
-        colours = dict(zip(groups, cycle("#" + bytes(colour).hex() for colour in mixed), strict=False))
+        colours = {
+            name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in group_looks(groups, entry)[0].items()
+        }
     built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
     if violins is not None:
         if len(violins):
@@ -179,6 +183,7 @@ def layers(
     return [
         *built,
         p9.scale_fill_manual(values=colours, limits=list(groups)),
+        p9.guides(fill=p9.guide_legend(ncol=theme.key_columns(groups, width - LABEL_WIDTH))),
         p9.scale_y_continuous(
             breaks=[-i for i in range(len(rows))],
             labels=[theme.wrap(row, LABEL_WIDTH, TEXT_SIZE) for row in rows],
@@ -208,8 +213,10 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     panels = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x="", y="")
-    plot += [p9.facet_wrap("panel", nrow=1, scales="free_x"), p9.theme(panel_spacing_x=0.04)]
-    plot += layers(place(frame, rows, groups).assign(panel=panels), rows, groups)
+    width = theme.room(entry, 9.5, LEAST_WIDTH)
+    across = 2 if width >= 8.5 else 1
+    plot += [p9.facet_wrap("panel", ncol=across, scales="free_x"), p9.theme(panel_spacing=0.04)]
+    plot += layers(place(frame, rows, groups).assign(panel=panels), rows, groups, entry, width)
     shown = frame[frame["panel"] == "deviation"]
     names = shown["row"] + " " + shown["group"] if len(groups) > 1 else shown["row"]
     counts = [f"{name} {n:,} of {k:,}" for name, n, k in zip(names, shown["n"], shown["kept"], strict=True)]
@@ -218,7 +225,7 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         plot,
         entry,
         data.replace({"measure": PANELS}),
-        (9.5, 2.2 + height(len(rows), len(groups))),
+        (width, 1.7 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
         "whose answers all agree, are left out.",
@@ -252,8 +259,13 @@ def draw_variance(
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    plot = p9.ggplot() + theme.base_theme() + p9.labs(x=UNITS, y="")
-    plot += layers(place(frame, rows, groups), rows, groups)
+    width = theme.room(entry, 8.5, LEAST_WIDTH)
+    plot = (
+        p9.ggplot()
+        + theme.base_theme()
+        + p9.labs(x=theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TITLE_SIZE), y="")
+    )
+    plot += layers(place(frame, rows, groups), rows, groups, entry, width)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
     means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
@@ -261,7 +273,7 @@ def draw_variance(
         plot,
         entry,
         frame.rename(columns={"row": "model"}),
-        (8.5, 1.7 + height(len(rows), len(groups))),
+        (width, 1.7 + height(len(rows), len(groups))),
         f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, divided by their number. Invalid answers are left out.",
         f"Means: {', '.join(means)}.",

@@ -6,23 +6,24 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
 from cinorms.core.labels import model_labels
-from cinorms.core.scales import Scale
 from cinorms.core.schema import LeftOut, Number
+from cinorms.core.validation import unknown
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
+from cinorms.figures.colours import INK, Colours, PaletteName
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -31,42 +32,6 @@ if TYPE_CHECKING:
     from plotnine import ggplot, theme
 
     from cinorms.study.entry_place import EntryPlace
-
-#: Colours of a scale's lower and upper side, from the end to the midpoint. Orange and blue tell colour-blind readers
-#: apart; in a grey print the five of a scale of five, and the grey of no norm, are at even steps from dark to light.
-LOWER_COLOURS = ("#5e2400", "#d2722f", "#fbf3d5")
-UPPER_COLOURS = ("#2166ac", "#aed4f0", "#fbf3d5")
-#: A flow on which the model holds no norm.
-NO_NORM_COLOUR = "#a6a6a6"
-#: One dark grey, purple or green per status without a level; never a colour of the scale.
-STATUS_COLOURS = {
-    "refusal": "#4d4d4d",
-    "needs_context": "#7a6f9b",
-    "nonsense": "#b3a8cc",
-    "ambiguous": "#54407a",
-    "empty": "#b5cfc2",
-    "truncated": "#6b8e7f",
-    "error": "#000000",
-    "invalid": "#8c8c8c",
-    "trace_cut": "#3f5c50",
-    "not_a_rating": "#2f4a41",
-}
-STATUS_LABELS = {
-    "needs_context": "asks for context",
-    "invalid": "invalid (reason not published)",
-    "trace_cut": "reasoning cut short",
-    "not_a_rating": "no rating",
-}
-#: The grey of a flow without a norm in a bar of norms, by reason.
-NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
-#: Colours of groups that are compared (arms, thresholds), with the marker that also shows in grey.
-GROUP_COLOURS = ("#1f4e79", "#e69f00", "#7fb7a3", "#a8326e", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a")
-GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: From none to all of something, light to dark.
-SHARE_COLOURS = ("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690")
-#: Text on shares up to this is dark.
-LIGHT_SHARES = 0.75
-INK = "#222222"
 
 FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.
@@ -82,6 +47,8 @@ MARGIN = 0.25
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 #: Points of the smallest note in a figure that is made smaller: less cannot be read in print.
 LEAST_SIZE = 4.5
+#: How much smaller a figure may get to have more panels in a row.
+SMALLER = 0.7
 
 #: What the data of every figure end with.
 ENDING = {
@@ -93,16 +60,49 @@ ENDING = {
 class FigureOptions(Options):
     """Options of every figure."""
 
-    title: str = Field("", description="Title above the figure.")
+    title: str = Field("", description="Title above the figure; none for a figure without one.")
     width: LeftOut[Number] = Field(
         None,
         ge=2,
         le=40,
-        description="Width in inches; default: as wide as needed. Below that, everything in the figure is smaller.",
+        description="Width in inches; default: as wide as needed. The figure is laid out for it, and where that is too "
+        "narrow, everything in it is smaller. A column of a paper has about 3.3 inches.",
     )
     height: LeftOut[Number] = Field(
         None, ge=2, le=60, description="Height in inches; default: as high as needed."
     )
+    base_size: LeftOut[Number] = Field(
+        None,
+        ge=6,
+        le=24,
+        description="Points of the text at axes; all else is in proportion. Default: 9, less where a small width needs "
+        "it.",
+    )
+    font: str = Field(
+        FONT,
+        min_length=1,
+        description="Font of all text: DejaVu Sans or STIXGeneral (like Times), which always work, or one installed.",
+    )
+    palette: PaletteName | Colours = Field(
+        "orange-blue",
+        description="A palette that colour-blind readers can use, or your own colours (#rrggbb): in a figure of levels "
+        "one per level, lowest first; of groups (models, arms, thresholds) at least one per group; of shares from none "
+        "to all.",
+    )
+    legend: LeftOut[Literal["top", "bottom", "none"]] = Field(
+        None, description="Where the legend is; default: as the kind has it."
+    )
+
+    @field_validator("title")
+    @classmethod
+    def _shown(cls, title: str) -> str:
+        return "" if title == "none" else title
+
+    def check(self, place: EntryPlace) -> None:
+        """Look for the font; where matplotlib is only on the machine that draws, it is looked for there."""
+        super().check(place)
+        if self.font != FONT and find_spec("matplotlib"):
+            place.check_names("font", [self.font], fonts(), "font of this machine")
 
 
 class OfOneDataset(OfArms):
@@ -173,40 +173,33 @@ def by_label(selected: Iterable[Selected]) -> dict[str, Selected]:
     return dict(zip(model_labels((one.arm, one.model) for one in several), several, strict=True))
 
 
-def panels(names: pd.Series[Any], inches: float) -> tuple[pd.Series[Any], int, int]:
-    """Return the names of panels, broken to fit ``inches``, and how many panels are in a row and in a column."""
-    across = min(4, names.nunique())
+def panels(
+    names: pd.Series[Any], entry: Entry[FigureOptions], usual: float, least: float, labels: float = 0.9
+) -> tuple[float, pd.Series[Any], int, int]:
+    """Return the width of a figure of panels, their names broken to fit, and how many are in a row and in a column.
+
+    A panel has the ``usual`` width in inches next to ``labels``, and the ``least`` where the entry states a width.
+    There, several are in a row as long as the text does not get too small.
+    """
+    n, options = names.nunique(), entry.options
+    smallest = scale_of(entry) * (1 if options.base_size else SMALLER)
+    most = (options.width / smallest - labels) / least if options.width else 4
+    across = max(1, min(4, n, int(most + 1e-9)))
+    width = room(entry, max(5.0, across * usual + labels), across * least + labels)
+    inches = (width - labels) / across - 0.2
     titles = [wrap(str(name), inches, TEXT_SIZE, bold=True) for name in names.cat.categories]
-    return names.cat.rename_categories(titles), across, -(-names.nunique() // across)
+    return width, names.cat.rename_categories(titles), across, -(-n // across)
 
 
 def percents(shares: Iterable[Any]) -> list[str]:
     """Return shares in words, as labels of an axis."""
-    return [f"{share:.0%}" for share in shares]
+    return [f"{100 * share:.3g}%" for share in shares]
 
 
 def span(numbers: pd.Series[int]) -> str:
     """Return the smallest and the largest of some counts in words, one number where they are equal."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def level_colours(scale: Scale) -> dict[int, str]:
-    """Return one colour per level, lowest first: the further from the middle of the scale, the stronger."""
-    lower, upper = scale.sides.count(-1), scale.sides.count(1)
-    colours = {}
-    for i, (level, side) in enumerate(zip(scale.levels, scale.sides, strict=True)):
-        above = 1 - (len(scale.levels) - 1 - i) / max(upper, 1)
-        strength = {-1: (lower - i) / max(lower, 1), 0: 0.0, 1: above}[side]
-        parts = np.array([rgb(stop) for stop in (UPPER_COLOURS if side > 0 else LOWER_COLOURS)[::-1]])
-        mixed = (np.interp(strength, np.linspace(0, 1, len(parts)), part) for part in parts.T)
-        colours[level] = "#" + "".join(f"{round(float(part)):02x}" for part in mixed)
-    return colours
-
-
-def rgb(colour: str) -> list[int]:
-    """Return the red, green and blue of a colour, 0 to 255."""
-    return [int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)]
 
 
 def base_theme() -> theme:
@@ -306,17 +299,26 @@ def finish(
 
     Both end with the mark of planted respondents where there is one; the caption also states which flows were selected.
     ``data`` are the values shown. ``size`` in inches is what the figure needs, used where the entry states no ``width``
-    or ``height``; with less width it is laid out at that size and made smaller.
+    or ``height``; with another width it is laid out at that size (see `room`) and made smaller.
     """
     import plotnine as p9
 
-    zoom = _zoom(entry, size[0])
-    width = (entry.options.width or size[0]) / zoom
-    height = entry.options.height / zoom if entry.options.height else size[1]
+    options, width = entry.options, size[0]
+    zoom = options.width / width if options.width else scale_of(entry)
+    height = options.height / zoom if options.height else size[1]
     inside = width - 2 * MARGIN
-    title = wrap(entry.options.title, inside, TITLE_SIZE, bold=True)
+    title = wrap(options.title, inside, TITLE_SIZE, bold=True)
     caption = wrap("\n".join(filter(None, (under, entry.mark))), inside, NOTE_SIZE)
     plot += [p9.labs(title=title, caption=caption), p9.theme(figure_size=(width, height))]
+    if options.legend and plot.theme.getp("legend_position") != "none":
+        plot += p9.theme(legend_position=options.legend)
+    if options.font != FONT:
+        if options.font not in (known := fonts()):
+            raise unknown("figures", f"{entry.name}.font", options.font, known, "font of this machine")
+        plot += p9.theme(text=p9.element_text(family=options.font))
+        for layer in plot.layers:
+            if isinstance(layer.geom, p9.geom_text):
+                layer.geom.aes_params["family"] = options.font
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
@@ -324,29 +326,60 @@ def finish(
     return Drawn(plot, width, height, caption, data, zoom=zoom)
 
 
-def _zoom(entry: Entry[FigureOptions], needed: float) -> float:
-    """Return how much smaller than laid out a figure is in print. Raises ``ConfigError`` where it could not be read."""
-    zoom = min(1.0, (entry.options.width or needed) / needed)
-    if zoom * NOTE_SIZE < LEAST_SIZE:
-        least = np.ceil(100 * needed * LEAST_SIZE / NOTE_SIZE) / 100
-        raise ConfigError(
-            f"figures.{entry.name}.width: {entry.options.width:g} inches would make this figure's small text "
-            f"{zoom * NOTE_SIZE:.1f} points high; allowed: at least {least:g}. Fewer models or levels (models, select) "
-            "make it narrower"
+def scale_of(entry: Entry[FigureOptions]) -> float:
+    """Return how much larger than laid out a figure is in print for its ``base_size``."""
+    return (entry.options.base_size or TEXT_SIZE) / TEXT_SIZE
+
+
+def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
+    """Return the width in inches at which a figure is laid out: ``usual``, or that of the entry, but the ``least``.
+
+    A figure that is narrower in print is made smaller. Raises ``ConfigError`` where it could not be read then, or
+    would be smaller than its ``base_size``.
+    """
+    options, scale = entry.options, scale_of(entry)
+    if options.width is None:
+        return usual
+    smallest = scale if options.base_size else LEAST_SIZE / NOTE_SIZE
+    if options.width < least * smallest - 1e-9:
+        why = (
+            f"do not hold this figure with base_size {options.base_size:g}"
+            if options.base_size
+            else f"would make this figure's small text {NOTE_SIZE * options.width / least:.1f} points high"
         )
-    return zoom
+        smaller = ", a smaller base_size" if options.base_size else ""
+        raise ConfigError(
+            f"figures.{entry.name}.width: {options.width:g} inches {why}; allowed: at least "
+            f"{np.ceil(100 * least * smallest) / 100:g}. Fewer models or levels (models, select){smaller} make it "
+            "narrower"
+        )
+    return max(options.width / scale, least)
+
+
+def fonts() -> list[str]:
+    """Return the families of fonts that matplotlib finds on this machine."""
+    from matplotlib.font_manager import fontManager
+
+    return sorted({font.name for font in fontManager.ttflist})
+
+
+def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
+    """Return how many labels of a legend are in a row, so that each row fits; a legend is centred on the panels."""
+    widths = [width_of(label, TEXT_SIZE) + 0.37 for label in labels]
+    rows = ((n, [sum(widths[i : i + n]) for i in range(0, len(widths), n)]) for n in range(most, 1, -1))
+    return next((n for n, row in rows if max(row, default=0) <= inches), 1)
 
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
     import plotnine as p9
 
-    width = entry.options.width or 6.0
+    width = room(entry, 6.0, 3.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
     plot += [p9.geom_text(size=11, color=INK), p9.labs(x="", y=""), base_theme()]
     plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (6.0, 2.5), "n = 0.")
+    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.5), "n = 0.")
     caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
     return replace(drawn, caption=caption, nothing=reason)
 
@@ -362,20 +395,6 @@ def thresholds_text(entry: Entry[Any]) -> str:
     if t_maj == "plurality":
         return f"Norms: {least}, the most frequent level."
     return f"Norms: {least}, a level given by at least {t_maj:.0%} of them."
-
-
-def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
-    """Return the colour of text on ``colour``: ``light`` where white has more contrast than black (WCAG 2)."""
-    parts = [part / 255 for part in rgb(colour)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
-    return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
-
-
-def inks_on_shares(shares: pd.Series[float]) -> npt.NDArray[np.str_]:
-    """Return the colour of text on each of ``shares`` as `SHARE_COLOURS` show them."""
-    return np.where(shares.fillna(0) > LIGHT_SHARES, "white", INK)
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:

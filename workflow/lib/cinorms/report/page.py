@@ -11,7 +11,7 @@ from typing import Any
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
 from cinorms.core.version import __version__
-from cinorms.figures.theme import NO_NORM_COLOUR, ink_on, level_colours
+from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
 from cinorms.report.findings import discarded, findings

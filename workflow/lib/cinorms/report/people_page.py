@@ -163,6 +163,15 @@ def _baseline(
     }
 
 
+def two_lines(text: str) -> list[str]:
+    """Return a text in one or two lines: of a longer one, its beginning and its end, where the condition is."""
+    lines = textwrap.wrap(text, LINE)
+    if len(lines) <= 2:
+        return lines
+    (end, *_), (start, *_) = (textwrap.wrap(part, LINE - 2) for part in (text[::-1], text))
+    return [f"{start} …", f"… {end[::-1]}"]
+
+
 def _flows_chart(
     name: str, flows: pd.DataFrame, vignettes: pd.DataFrame, scale: tuple[float, float]
 ) -> dict[str, Any]:
@@ -188,7 +197,7 @@ def _flows_chart(
         text = texts.get(flow, f"flow {flow}")
         drawn.append(
             {"y": 36 + 30 * i, "people": axis.at(mean), "mean": mean, "text": text}
-            | {"lines": textwrap.wrap(text, LINE, max_lines=2, placeholder=" …")}
+            | {"lines": two_lines(text)}
             | {"marks": sorted(marks, key=lambda mark: mark["kind"] != "same")}
         )
     return {

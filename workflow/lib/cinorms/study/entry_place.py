@@ -89,7 +89,7 @@ def checked_entries(study: Study) -> Study:
                 stated = {**stated, "arms": [first]}
             place = EntryPlace(study, section, name, study.settings.stated_in(section, name).file)
             try:
-                _check_entry(place, stated)
+                check_entry(place, stated)
                 fitting[name] = stated
             except ConfigError as error:
                 if not is_default:
@@ -100,7 +100,8 @@ def checked_entries(study: Study) -> Study:
     return study
 
 
-def _check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
+def check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
+    """Check the keys of an entry as stated, and look up every name in them."""
     known, name = kinds(place.section), stated.get("kind")
     if name is None:
         raise place.error("", "key 'kind' is missing; required: kind")

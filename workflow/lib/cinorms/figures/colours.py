@@ -1,0 +1,149 @@
+"""Colours of figures: palettes that colour-blind readers can use, one's own colours, and the ink on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import Scale
+from cinorms.core.schema import Distinct
+from cinorms.entries.entry import Entry
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours that colour-blind readers tell apart.
+
+    ``lower`` and ``upper`` are the sides of a scale, from the end to the midpoint: in a grey print the five of a scale
+    of five, and the grey of no norm, are at even steps from dark to light. ``groups`` are compared (arms, thresholds),
+    with a marker each; ``shares`` go from none to all, and the last is that of a figure in one colour.
+    """
+
+    lower: tuple[str, ...]
+    upper: tuple[str, ...]
+    groups: tuple[str, ...]
+    shares: tuple[str, ...]
+
+
+PaletteName = Literal["orange-blue", "purple-green", "brown-teal"]
+PALETTES: dict[str, Palette] = {
+    "orange-blue": Palette(
+        lower=("#5e2400", "#d2722f", "#fbf3d5"),
+        upper=("#2166ac", "#aed4f0", "#fbf3d5"),
+        groups=("#1f4e79", "#e69f00", "#7fb7a3", "#9b1b1b", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a"),
+        shares=("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690"),
+    ),
+    "purple-green": Palette(
+        lower=("#3f0a52", "#a972c0", "#f7f2f8"),
+        upper=("#1b7837", "#bce4b5", "#f7f2f8"),
+        groups=("#4b1d6b", "#4dac56", "#c79bd6", "#00594d", "#8c8c8c", "#000000", "#b8d977", "#e0b000"),
+        shares=("#f7f7f7", "#d3e8cf", "#84bd86", "#1b7837"),
+    ),
+    "brown-teal": Palette(
+        lower=("#4f2c02", "#c07d2c", "#f6f0e2"),
+        upper=("#0b6e66", "#a5ded5", "#f6f0e2"),
+        groups=("#4f2c02", "#35978f", "#dfc27d", "#003c63", "#b48ad8", "#000000", "#8fd3e8", "#b5541c"),
+        shares=("#f7f7f7", "#cfe6e3", "#7fbdb5", "#0b6e66"),
+    ),
+}
+GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: A flow on which the model holds no norm.
+NO_NORM_COLOUR = "#a6a6a6"
+#: One dark grey, purple or green per status without a level; never a colour of the scale.
+STATUS_COLOURS = {
+    "refusal": "#4d4d4d",
+    "needs_context": "#7a6f9b",
+    "nonsense": "#b3a8cc",
+    "ambiguous": "#54407a",
+    "empty": "#b5cfc2",
+    "truncated": "#6b8e7f",
+    "error": "#000000",
+    "invalid": "#8c8c8c",
+    "trace_cut": "#3f5c50",
+    "not_a_rating": "#2f4a41",
+}
+STATUS_LABELS = {
+    "needs_context": "asks for context",
+    "invalid": "invalid (reason not published)",
+    "trace_cut": "reasoning cut short",
+    "not_a_rating": "no rating",
+}
+#: The grey of a flow without a norm in a bar of norms, by reason.
+NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
+INK = "#222222"
+
+#: Colours of a figure's own, as red, green and blue.
+Colours = Annotated[Distinct[Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]], Field(min_length=2)]
+
+
+def palette_of(entry: Entry[Any], needed: int = 0, each: str = "group") -> Palette:
+    """Return the colours of a figure. Raises ``ConfigError`` where its own are fewer than those ``needed``."""
+    stated = entry.options.palette
+    if isinstance(stated, str):
+        return PALETTES[stated]
+    if len(stated) < needed:
+        raise ConfigError(
+            f"figures.{entry.name}.palette: {len(stated)} colours, and this figure needs {needed}, one per {each}; "
+            f"add {needed - len(stated)}, or name one of {', '.join(PALETTES)}"
+        )
+    return Palette((), (), groups=stated, shares=stated)
+
+
+def group_looks(names: Sequence[str], entry: Entry[Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the colour and the marker of each group; beyond the number of colours, a colour has another marker."""
+    colours = palette_of(entry, len(names)).groups
+    markers = [GROUP_MARKERS[(i + i // len(colours)) % len(GROUP_MARKERS)] for i in range(len(names))]
+    return dict(zip(names, cycle(colours), strict=False)), dict(zip(names, markers, strict=True))
+
+
+def level_colours(scale: Scale, entry: Entry[Any] | None = None) -> dict[int, str]:
+    """Return one colour per level, lowest first: the further from the middle of the scale, the stronger."""
+    palette = palette_of(entry, len(scale.levels), "level") if entry else PALETTES["orange-blue"]
+    if entry and not isinstance(entry.options.palette, str):
+        return dict(zip(scale.levels, palette.groups, strict=False))
+    lower, upper = scale.sides.count(-1), scale.sides.count(1)
+    colours = {}
+    for i, (level, side) in enumerate(zip(scale.levels, scale.sides, strict=True)):
+        above = 1 - (len(scale.levels) - 1 - i) / max(upper, 1)
+        strength = {-1: (lower - i) / max(lower, 1), 0: 0.0, 1: above}[side]
+        colours[level] = mixed((palette.upper if side > 0 else palette.lower)[::-1], strength)
+    return colours
+
+
+def mixed(stops: Sequence[str], share: float) -> str:
+    """Return the colour at a ``share`` of the way from the first to the last of some evenly spaced colours."""
+    parts = np.array([rgb(stop) for stop in stops]).T
+    places = np.linspace(0, 1, len(stops))
+    return "#" + "".join(f"{round(float(np.interp(share, places, part))):02x}" for part in parts)
+
+
+def rgb(colour: str) -> list[int]:
+    """Return the red, green and blue of a colour, 0 to 255."""
+    return [int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)]
+
+
+def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
+    """Return the colour of text on ``colour``: ``light`` where white has more contrast than black (WCAG 2)."""
+    parts = [part / 255 for part in rgb(colour)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    # Contrast to white is 1.05 / (luminance + 0.05), to black (luminance + 0.05) / 0.05.
+    return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
+
+
+def share_looks(shares: pd.Series[float], entry: Entry[Any], digits: int = 2) -> pd.DataFrame:
+    """Return the value that each of ``shares`` is coloured by and the ink on it, from the number that is printed.
+
+    Two cells that print the same number look the same.
+    """
+    fill = shares.astype("float64").round(digits).clip(0, 1)
+    colours = palette_of(entry).shares
+    inks = [ink_on(mixed(colours, value)) if value == value else INK for value in fill]
+    return pd.DataFrame({"fill": fill, "ink": pd.array(inks, "str")}, index=shares.index)
