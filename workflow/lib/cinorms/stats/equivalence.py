@@ -70,7 +70,8 @@ class Estimate(NamedTuple):
 class DifferenceLimits(NamedTuple):
     """Between which values a difference may be. ``lower`` is minus infinity where only a rise counts.
 
-    ``dissent`` is the difference in one more template, which speaks against a pass; None for no such template.
+    ``dissent`` is the difference in one more template, which speaks against a pass: in the direction of the difference
+    where a fall counts too; None for no such template.
     """
 
     lower: float
@@ -131,7 +132,10 @@ def decide(found: Estimate, limits: DifferenceLimits) -> tuple[float, float]:
     if found.n_templates < FEWEST or math.isnan(found.value):
         return 1.0, 1.0
     error, freedom = math.sqrt(found.variance), found.freedom
-    value, cautious, more = _with_dissent(found, limits.dissent, found.n_templates)
+    dissent = limits.dissent
+    if dissent is not None and limits.lower > -math.inf and found.value < 0:
+        dissent = -dissent
+    value, cautious, more = _with_dissent(found, dissent, found.n_templates)
     inside = limits.upper - value, value - limits.lower
     p_pass = max(_tail(distance, math.sqrt(cautious), more) for distance in inside)
     outside = max(found.value - limits.upper, limits.lower - found.value)
