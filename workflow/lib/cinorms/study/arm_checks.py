@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from cinorms.core.errors import ConfigError, listing
+from cinorms.core.scales import DISCLOSURE
 from cinorms.core.validation import unknown
 from cinorms.exchange.registry import format_modules
 from cinorms.human.survey import split_name
@@ -15,7 +16,7 @@ from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.layers import Place
 from cinorms.study.settings import Arm, ArmDefaults
 from cinorms.study.spec import reasoning_of
-from cinorms.study.study import DISCLOSURE, Study
+from cinorms.study.study import Study
 
 #: The settings that a source of answers needs, and those that it may have; no other source may have them.
 _NEEDED = {

@@ -101,10 +101,11 @@ def _check_coder(study: Study) -> None:
     place = answers.stated_in("coder")
     if answers.coder not in study.registry:
         raise unknown(*place.named, answers.coder, study.registry, "model")
-    if study.registry[answers.coder].kind.planted:
+    entry = study.registry[answers.coder]
+    if entry.kind.planted and entry.identity["planted"].get("judge") is None:
         raise ConfigError(
             f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
-            "name a real model"
+            "name a real model, or a planted respondent with 'judge', which reads actions of planted agents"
         )
 
 
