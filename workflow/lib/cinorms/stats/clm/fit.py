@@ -50,21 +50,7 @@ def fit_clm(
     settings and values that cannot be used.
     """
     by = (cluster,) if isinstance(cluster, str) else cluster or ()
-    for name in (outcome, *by):
-        if name not in frame.columns:
-            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
-    if not factors:
-        raise ConfigError("no factors are given; name at least one column of levels")
-    if estimator not in ESTIMATORS:
-        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
-    if estimator == "statsmodels" and cluster:
-        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
-    if scale and (estimator != "newton" or not set(scale) <= set(factors)):
-        raise ConfigError(
-            f"scale {list(scale)}: only estimator 'newton', and only factors of {list(factors)}"
-        )
-    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
-        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    _check(frame, outcome, factors, estimator, by, scale)
     y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(y).any():
         raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
@@ -101,6 +87,32 @@ def fit_clm(
         of_scale = [slot for slot in terms if coding.slot_names()[slot][0] in scale]
         solved, best = with_scale(solved, best, np.array(of_scale, dtype=np.int64))
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
+
+
+def _check(
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    estimator: str,
+    by: tuple[str, ...],
+    scale: Sequence[str],
+) -> None:
+    """Raise ``ConfigError`` or ``DataError`` for columns and settings that cannot be used."""
+    for name in (outcome, *by):
+        if name not in frame.columns:
+            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
+    if not factors:
+        raise ConfigError("no factors are given; name at least one column of levels")
+    if estimator not in ESTIMATORS:
+        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
+    if estimator == "statsmodels" and by:
+        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
+    if scale and (estimator != "newton" or not set(scale) <= set(factors)):
+        raise ConfigError(
+            f"scale {list(scale)}: only estimator 'newton', and only factors of {list(factors)}"
+        )
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
 
 
 def _clusters(rows: pd.DataFrame, name: str) -> Ints:
