@@ -71,7 +71,7 @@ class ModelPairsOptions(ModelTestsOptions):
 class ModelContrastsOptions(Generalises, Compares):
     """Options of kind ``model_contrasts``."""
 
-    margin: LeftOut[Annotated[Number, Field(gt=0)]] = Field(
+    margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = Field(
         None,
         description="A difference of the mean levels that is smaller than this, in levels, counts as none: adds the "
         "test that it is (two one-sided tests), so that 'no difference' can be claimed. State it before you see the "
