@@ -26,7 +26,10 @@ BETWEEN = {
 FURTHER: dict[str, dict[str, Any]] = {
     "model_tests": {"test": "normal"},
     "model_pairs": {"test": "normal", "factor": "capacity"},
-    "model_contrasts": {"factor": "capacity"},
+    "model_contrasts": {"factor": "capacity", "margin": 0.9},
+    "ordinal_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
+    "response_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
+    "proportional_odds": {"factors": ["recipient", "model"]},
     "agreement_pairs": {"factor": "capacity"},
     "delta": {"by": ["sender"]},
 }
@@ -50,7 +53,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
     assert declared.key
     assert declared.sentence.startswith(declared.about)
     assert set(declared.key) <= set(declared.columns)
-    assert set(declared.shown) <= set(table.columns)
+    assert set(declared.shown) <= {*table.columns, *further.columns}
     by_data = {name for name in declared.columns if name.startswith("<")}
     for rows in (table, further):
         assert len(rows)

@@ -50,6 +50,13 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
             {"errors": "clustered", "estimator": "penalised"},
             "errors: 'clustered' does not work with estimator 'penalised'; use newton",
         ),
+        ("", {"scale": ["model"]}, "scale: 'model' is not a factor under factors of this analysis"),
+        (
+            "",
+            {"factors": ["model"], "scale": ["model"], "estimator": "penalised"},
+            "scale: does not work with 'penalised'; use newton",
+        ),
+        ("model_contrasts", {"margin": 0}, "margin: 0 is out of range; allowed: more than 0, at most 1000"),
         ("model_pairs", {"factor": "size"}, "factor: 'size' ... allowed: ... capacity"),
         ("model_pairs", {"factor": "alignment+quantization"}, "factor: ... did you mean 'quantisation'"),
         ("model_pairs", {"zero_method": "prat"}, "zero_method: 'prat' is not allowed; allowed: pratt,"),

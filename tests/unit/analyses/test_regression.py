@@ -129,3 +129,24 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(
     table = ordinal_regression(selected, entry, {"main": VIGNETTES, "other": other})
     alone = int(assessment.status(selected[0].frame, USUAL).eq("kept").sum())
     assert table["n_flows"].iloc[0] == times * alone
+
+
+def test_a_scale_part_is_in_columns_of_its_own_factors_only() -> None:
+    table = run("ordinal_regression", factors=["recipient", "model"], scale=["model"])
+    rows = table.set_index("term")
+    assert rows.loc["model", "scale_estimate"].notna().all()
+    assert rows.loc[["recipient", "threshold"], "scale_estimate"].isna().all()
+    without = run("ordinal_regression", factors=["recipient", "model"])
+    assert not [name for name in without if name.startswith("scale_")]
+    assert table["log_likelihood"].iloc[0] > without["log_likelihood"].iloc[0]
+    answers = run("response_regression", factors=["recipient", "model"], scale=["model"])
+    assert answers.set_index("term").loc["model", "scale_std_err"].notna().all()
+
+
+def test_the_units_of_the_test_of_pooled_norms_are_the_flows() -> None:
+    table = run("proportional_odds", factors=["recipient", "model"])
+    assert set(table["n_flows"]) == {len(VIGNETTES)}
+    assert table["p"].notna().any()
+    independent = run("proportional_odds", factors=["recipient", "model"], errors="independent")
+    assert "n_flows" not in independent
+    assert (independent["p"] != table["p"]).any()

@@ -13,7 +13,15 @@ from scipy import optimize, stats
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.stats.clm import COEFFICIENT_COLUMNS, FIT_STATUSES, LINKS, TERM_STATUSES, ClmFit, fit_clm
+from cinorms.stats.clm import (
+    COEFFICIENT_COLUMNS,
+    FIT_STATUSES,
+    LINKS,
+    TERM_STATUSES,
+    ClmFit,
+    fit_clm,
+    likelihood,
+)
 
 from ....scales import ACCEPTABILITY
 from .made import p_of_model, two_models
@@ -86,6 +94,56 @@ def test_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str
         assert errors[str(name)] == pytest.approx(row["std_err"], abs=1e-5)
     assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-8)
     assert fit.status == "ok"
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_a_scale_part_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str) -> None:
+    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, scale=["sender", "order"])
+    expected = reference[reference["model"] == f"scale_{link}"].set_index("parameter")
+    assert fit.scale is not None
+    names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
+    names += list("scale_" + fit.scale["factor"] + fit.scale["level"])
+    assert set(names) == set(expected.index) - {"logLik"}
+    for column in ("estimate", "std_err"):
+        found = np.concatenate([part[column] for part in (fit.thresholds, fit.coefficients, fit.scale)])
+        np.testing.assert_allclose(found, expected.loc[names, column], atol=1e-6)
+    assert fit.log_likelihood == pytest.approx(expected.loc["logLik", "estimate"], abs=1e-8)
+    assert fit.aic == pytest.approx(2 * 16 - 2 * fit.log_likelihood)
+
+
+def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data: pd.DataFrame) -> None:
+    """Away from the maximum, and against differences of the log-likelihood."""
+    fit = fit_clm(data, "level", FACTORS, BASELINES, cluster="flow", scale=["order"])
+    assert fit.solved is not None
+    problem, at = fit.solved.problem, fit.solved.parameters + 0.05
+    here = likelihood.evaluate(problem, at)
+    steps = 1e-5 * np.eye(len(at))
+    around = [[likelihood.evaluate(problem, at + s * h) for s in (1, -1)] for h in steps]
+    slope = [(up.log_likelihood - down.log_likelihood) / 2e-5 for up, down in around]
+    bend = [(down.gradient - up.gradient) / 2e-5 for up, down in around]
+    np.testing.assert_allclose(here.gradient, slope, atol=1e-5)
+    np.testing.assert_allclose(here.information, bend, atol=1e-4)
+    (codes,) = fit.solved.clusters.values()
+    by_cluster = likelihood.scores(problem, at, codes)
+    assert by_cluster.shape == (60, len(at))
+    np.testing.assert_allclose(by_cluster.sum(axis=0), here.gradient, atol=1e-9)
+    assert fit.scale is not None
+    plain = fit_clm(data, "level", FACTORS, BASELINES, scale=["order"]).scale
+    assert (fit.scale["std_err"] != plain["std_err"]).all()  # type: ignore[index]
+
+
+def test_a_scale_without_bounds_has_no_numbers(data: pd.DataFrame) -> None:
+    """One order answers with the lowest and the highest level alone: the wider, the better."""
+    ends = data["level"].where(data["order"] != "third", np.where(data["level"] > 0, 2, -2))
+    fit = fit_clm(data.assign(level=ends), "level", FACTORS, BASELINES, scale=["order"])
+    assert fit.status == "not_converged"
+    assert "all alike" in fit.reason
+    assert fit.scale is None
+    separated = data["level"].where(data["sender"] != "meter", -2)
+    half = fit_clm(data.assign(level=separated), "level", FACTORS, BASELINES, scale=["order"])
+    assert half.status == "separated"
+    assert half.scale is not None
+    assert half.scale["estimate"].notna().all()
 
 
 def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> None:
@@ -315,6 +373,8 @@ def test_statuses_are_declared(data: pd.DataFrame) -> None:
         ({"estimator": "bfgs"}, "choose one of"),
         ({"factors": []}, "at least one"),
         ({"factors": ["colour"]}, "columns are"),
+        ({"scale": ["flow"]}, "only factors of"),
+        ({"scale": ["sender"], "estimator": "penalised"}, "only estimator 'newton'"),
         ({"outcome": "answer"}, "columns are"),
         ({"baselines": {"sender": "toaster"}}, "choose one of"),
         ({"estimator": "statsmodels", "cluster": "flow"}, "newton"),
@@ -469,9 +529,25 @@ def test_proportional_odds_says_where_there_is_no_test(data: pd.DataFrame) -> No
     assert set(separate(data, "logit")[0].proportional_odds_test()["status"]) == {"separated"}
     two = fit_clm(data.assign(level=(data["level"] > 0).astype(int)), "level", FACTORS)
     assert set(two.proportional_odds_test()["status"]) == {"two_levels"}
-    clustered = fit_clm(data, "level", FACTORS, cluster="flow").proportional_odds_test()
-    assert set(clustered["status"]) == {"clustered"}
-    assert clustered[["statistic", "p"]].isna().all(axis=None)
+    crossed = fit_clm(data, "level", FACTORS, cluster=("flow", "variant")).proportional_odds_test()
+    assert set(crossed["status"]) == {"two_ways"}
+    assert crossed[["statistic", "p"]].isna().all(axis=None)
+    scaled = fit_clm(data, "level", FACTORS, scale=["order"]).proportional_odds_test()
+    assert set(scaled["status"]) == {"scale"}
+    # ten variants cannot show whether 7 x 3 coefficients are needed, but three
+    few = fit_clm(data, "level", FACTORS, cluster="variant").proportional_odds_test()
+    assert few.iloc[0][["df", "status"]].tolist() == [3, "ok"]
+    assert few.iloc[-1][["df", "status"]].tolist() == [21, "not_identified"]
+
+
+def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data: pd.DataFrame) -> None:
+    """With clusters, answers given three times over are no more evidence than once."""
+    once = data.assign(row=np.arange(len(data)))
+    thrice = pd.concat([once] * 3, ignore_index=True)
+    tables = [fit_clm(f, "level", FACTORS, cluster="row").proportional_odds_test() for f in (once, thrice)]
+    np.testing.assert_allclose(tables[0]["p"], tables[1]["p"], rtol=1e-6)
+    plain = fit_clm(once, "level", FACTORS).proportional_odds_test()
+    np.testing.assert_allclose(tables[0]["statistic"], plain["statistic"], rtol=0.25)
 
 
 @pytest.mark.slow
@@ -555,6 +631,21 @@ def test_newton_on_the_published_responses(norms: dict[str, pd.DataFrame]) -> No
     assert fit.levels == (-2, -1, 1, 2)
     assert len(fit.coefficients) == 33
     assert fit.log_likelihood == pytest.approx(-3078.0269337, abs=1e-6)
+
+
+def test_the_published_models_use_the_scale_differently(published: Callable[[str], pd.DataFrame]) -> None:
+    """R's clm(y ~ model, scale = ~ model, gradTol = 1e-10): `docs/method/stats/clm.md`."""
+    models = ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"]
+    parts = [published(model).assign(model=model) for model in models]
+    answers = pd.concat([part[part["flow"] % 28 == 0] for part in parts], ignore_index=True)
+    plain, fit = (fit_clm(answers, "level", ["model"], scale=scale) for scale in ((), ("model",)))
+    assert fit.n == 37_681
+    assert fit.scale is not None
+    assert 2 * (fit.log_likelihood - plain.log_likelihood) == pytest.approx(6283.03464765, abs=1e-6)
+    last = [part.set_index("level").loc["tulu-2-dpo-13b"] for part in (fit.coefficients, fit.scale)]
+    assert last[0][["estimate", "std_err"]].tolist() == pytest.approx([2.050740956235, 0.055052387715])
+    assert last[1][["estimate", "std_err"]].tolist() == pytest.approx([0.450956849759, 0.019299481756])
+    assert plain.coefficients.set_index("level").loc["tulu-2-dpo-13b", "estimate"] == pytest.approx(0.8756622)
 
 
 @pytest.mark.slow

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -25,15 +26,19 @@ from cinorms.analyses.comparing import (
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
 from cinorms.analyses.shared import Frames, corrected, named, stack
+from cinorms.core import tails
+from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import hypotheses
+from cinorms.stats import hypotheses, pvalues
 from cinorms.stats.wordings import template_numbers
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace
 
+#: Level of the conclusions of contrasts.
+ALPHA = 0.05
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
 #: The effect size of each test.
 _EFFECTS = {
@@ -65,6 +70,13 @@ class ModelPairsOptions(ModelTestsOptions):
 
 class ModelContrastsOptions(Generalises, Compares):
     """Options of kind ``model_contrasts``."""
+
+    margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = Field(
+        None,
+        description="A difference of the mean levels that is smaller than this, in levels, counts as none: adds the "
+        "test that it is (two one-sided tests), so that 'no difference' can be claimed. State it before you see the "
+        "results. Default: no such test.",
+    )
 
     def check(self, place: EntryPlace) -> None:
         """Refuse to compare paraphrasers, whose wordings differ."""
@@ -145,11 +157,23 @@ def model_contrasts(
     for contrast in compared:
         a, b = contrast.a.pair, contrast.b.pair
         of_arm = templates[contrast.a.arm]
-        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows)
+        margin = entry.options.margin
+        table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
         table = table.assign(**floor(between_answers(levels[a], levels[b]), engine[a], engine[b]))
         parts.append(named(table, contrast.names))
-    return corrected(or_one_model(stack(parts), entry))
+    table = corrected(or_one_model(stack(parts), entry))
+    if entry.options.margin is None:
+        return table.drop(columns=[*_EQUIVALENCE, "log10_p_equivalent"], errors="ignore")
+    equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
+    alike, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
+    words = np.select(
+        [alike & differ, alike, differ], ["small_difference", "equivalent", "different"], "undecided"
+    )
+    judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))
+    return table.assign(
+        margin=entry.options.margin, p_equivalent_holm=tails.to_p(equivalent), conclusion=judged
+    )
 
 
 def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:
@@ -166,6 +190,14 @@ def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
     return table.rename(columns={name: "effect_size"}).assign(effect=name)
 
 
+_EQUIVALENCE = {
+    "margin": "A smaller difference counts as none, in levels (only where the analysis states one, as the next two).",
+    "p_equivalent_holm": "p-value of the two one-sided tests that the difference is smaller than the margin, after "
+    "Holm over all rows that have one; needs six templates.",
+    "conclusion": "What holds of other wordings, at 5% after Holm. equivalent: the difference is smaller than the "
+    "margin; different: there is a difference; small_difference: both; undecided: neither, which is no evidence that "
+    "there is no difference. Missing without a test.",
+}
 _CHOSEN_BECAUSE = "Why this test was chosen: the normality checks, or the study."
 
 KINDS = (
@@ -264,12 +296,13 @@ KINDS = (
             **usual("std_err", "conf_low", "conf_high", "p", "log10_p", "p_text"),
             **CORRECTED,
             "p_smallest": "The smallest p-value that this number of templates can give.",
+            **_EQUIVALENCE,
             **usual("status", "reason"),
             **FLOOR,
         },
         shown=(
             *(*PAIR_NAMES, "n_flows", "n_templates", "estimate", "std_err", "conf_low", "conf_high"),
-            *("p", "p_holm", "status", *FLOOR_SHOWN),
+            *("p", "p_holm", "p_equivalent_holm", "conclusion", "status", *FLOOR_SHOWN),
         ),
     ),
 )

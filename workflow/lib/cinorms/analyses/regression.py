@@ -49,6 +49,11 @@ _INTERCEPTS = {
 _CLUSTERS = {"clustered": ("flow", "wording"), "flow_clustered": ("flow",)}
 #: What rows in common are called in statuses and columns.
 _CALLED = {"flow": "flow", "wording": "template", "own_wording": "template"}
+#: Columns of a fit's scale part, and what they are called in the table.
+_OF_SCALE = {
+    **{name: name for name in ("factor", "level")},
+    **{name: f"scale_{name}" for name in ("estimate", "std_err", "p", "conf_low", "conf_high")},
+}
 _COUNTS = ("n", "n_missing", "n_flows", "n_templates")
 _MEASURES = ("log_likelihood", "aic", "mcfadden_r2", "sd_flow", "sd_template")
 #: These make one regression of several models, or of several arms.
@@ -59,24 +64,51 @@ _MOST_FLOWS = 10**9
 _NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS, *RESPONSE_FACTORS})
 
 
+class ScaledRegressionOptions(RegressionOptions):
+    """Options of a regression that can have a scale part."""
+
+    scale: LeftOut[Names] = Field(
+        None,
+        description="Factors, also named under factors, whose levels may spread their answers more or less over the "
+        "scale (e.g. model). Default: all spread them alike.",
+    )
+
+    def check(self, place: EntryPlace) -> None:
+        """Look up the factors of the scale."""
+        super().check(place)
+        place.check_names(
+            "scale", self.scale or (), self.factors or (), "factor under factors of this analysis"
+        )
+        if self.scale and self.estimation not in ("newton", *_CLUSTERS):
+            raise place.error(
+                "scale",
+                f"does not work with {self.estimation!r}; use newton, or for responses clustered errors",
+            )
+
+
 class NormRegressionOptions(RegressionOptions, OfNorms):
     """Options of a regression of the norms."""
-
-
-class OrdinalRegressionOptions(NormRegressionOptions):
-    """Options of kind ``ordinal_regression``."""
-
-    estimator: Literal["newton", "statsmodels", "penalised"] = Field(
-        "newton",
-        description="newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: "
-        "gives finite estimates even under separation.",
-    )
 
     errors: LeftOut[Literal["independent", "clustered"]] = Field(
         None,
         description="clustered: allows norms of several models or arms on the same flow to be correlated (newton "
         "only); independent: treats norms as independent. Default: clustered if a regression by newton has several "
         "models or arms, else independent.",
+    )
+
+    def clusters(self, task: Task) -> tuple[str, ...]:
+        """Return the clusters of a regression."""
+        pools = task.between and self.estimation == "newton"
+        return ("flow",) if (self.errors or ("clustered" if pools else "")) == "clustered" else ()
+
+
+class OrdinalRegressionOptions(ScaledRegressionOptions, NormRegressionOptions):
+    """Options of kind ``ordinal_regression``."""
+
+    estimator: Literal["newton", "statsmodels", "penalised"] = Field(
+        "newton",
+        description="newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: "
+        "gives finite estimates even under separation.",
     )
 
     @property
@@ -94,7 +126,7 @@ class OrdinalRegressionOptions(NormRegressionOptions):
             )
 
 
-class ResponseRegressionOptions(RegressionOptions, OfFlows):
+class ResponseRegressionOptions(ScaledRegressionOptions, OfFlows):
     """Options of kind ``response_regression``."""
 
     factors: LeftOut[Names] = Field(
@@ -142,22 +174,21 @@ def ordinal_regression(
 
     A fit that cannot be made is rows without numbers, one at least.
     """
-    options, parts = entry.options, []
-    for task in _norm_tasks(selected, entry, vignettes):
-        pools = task.between and options.estimator == "newton"
-        errors = options.errors or ("clustered" if pools else "independent")
-        fit = _fit(task, entry, ("flow",) if errors == "clustered" else ())
-        parts.append(_table(task, fit, entry))
-    return stack(parts)
+    tasks = _norm_tasks(selected, entry, vignettes)
+    return stack([_table(task, _fit(task, entry, entry.options.clusters(task)), entry) for task in tasks])
 
 
 def proportional_odds(
     selected: Sequence[Selected], entry: Entry[NormRegressionOptions], vignettes: Frames
 ) -> pd.DataFrame:
-    """Return the score test of proportional odds for each regression that ``ordinal_regression`` would make."""
+    """Return the score test of proportional odds for each regression that ``ordinal_regression`` would make.
+
+    Where norms of a flow may be correlated, the flows are the units of inference.
+    """
     parts = []
     for task in _norm_tasks(selected, entry, vignettes):
-        fit = _fit(task, entry)
+        clusters = entry.options.clusters(task)
+        fit = _fit(task, entry, clusters)
         fitted = not isinstance(fit, tuple)
         if fitted and fit.solved is not None:
             table = fit.proportional_odds_test().rename(columns={"factor": "term"})
@@ -166,6 +197,10 @@ def proportional_odds(
             blank |= {"p": np.nan, "log10_p": np.nan, "status": fit.status if fitted else fit[0]}
             table = pd.DataFrame([blank])
         n = int(task.frame["value"].notna().sum())
+        if clusters:
+            table["n_flows"] = pd.array(
+                [fit.n_clusters.get("flow") if fitted else None] * len(table), "Int64"
+            )
         parts.append(named(table, {"arm": task.arm, "model": task.model, "n": n}))
     return stack(parts)
 
@@ -297,22 +332,28 @@ def _fit(task: Task, entry: Entry[RegressionOptions], clusters: tuple[str, ...] 
         freedom = {factor: used["wording"].nunique() - 1.0 for factor in pooled}
         return fit_clmm(task.frame, "value", task.factors, groups, baselines, options.link, freedom=freedom)
     estimator = "newton" if clusters else options.estimation
-    rows, by = task.frame, clusters or None
-    return fit_clm(rows, "value", task.factors, baselines, options.link, estimator, cluster=by)
+    rows, scale = task.frame, getattr(options, "scale", None) or ()
+    return fit_clm(rows, "value", task.factors, baselines, options.link, estimator, clusters or None, scale)
 
 
 def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
     from cinorms.stats.clm import COEFFICIENT_COLUMNS
 
-    columns = ["term", *COEFFICIENT_COLUMNS[1:]]
+    of_scale = [*_OF_SCALE.values()][2:] if getattr(entry.options, "scale", None) else []
+    columns = ["term", *COEFFICIENT_COLUMNS[1:], *of_scale]
     facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimation}
     facts |= dict.fromkeys((*_COUNTS, *_MEASURES))
     if isinstance(fit, tuple):
         n, table = int(task.frame["value"].notna().sum()), pd.DataFrame()
         facts |= {"fit_status": fit[0], "fit_reason": fit[1]}
     else:
-        terms = fit.coefficients.rename(columns={"factor": "term"})
+        terms = fit.coefficients
+        if getattr(fit, "scale", None) is not None:
+            terms = terms.merge(
+                fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE), "left", ["factor", "level"]
+            )
+        terms = terms.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
         n, table = (
             fit.n,
@@ -332,7 +373,7 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
     # Numbers and texts have their types also where all are missing, so that tables can be stacked.
-    types = dict.fromkeys([*COEFFICIENT_COLUMNS[3:-1], *_MEASURES], "float64")
+    types = dict.fromkeys([*COEFFICIENT_COLUMNS[3:-1], *of_scale, *_MEASURES], "float64")
     types |= dict.fromkeys(_COUNTS, "Int64")
     types |= dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
     table = table.assign(**facts | {"n": n, "n_missing": len(task.frame) - n}).astype(types)
@@ -350,6 +391,12 @@ _COLUMNS = {
     "conf_low": "Lower end of the 95% interval of the estimate.",
     "conf_high": "Upper end of the 95% interval of the estimate.",
     "status": "ok; penalised (finite only because of the penalty); or why the term has no numbers.",
+    "scale_estimate": "Logarithm of how much wider the level spreads its answers than the baseline (sigma of the "
+    "latent answer); only for the factors that the option scale names.",
+    "scale_std_err": "Standard error of scale_estimate.",
+    "scale_p": "p-value of scale_estimate; the answers are spread alike at 0.",
+    "scale_conf_low": "Lower end of the 95% interval of scale_estimate.",
+    "scale_conf_high": "Upper end of the 95% interval of scale_estimate.",
     "link": "Link of the cumulative model.",
     "estimator": "How the model was estimated: the estimator, or for responses the kind of errors.",
     "n": "Norms or valid answers in the fit.",
@@ -387,10 +434,12 @@ KINDS = (
         columns={
             **WHO,
             "n": "Norms in the test.",
+            "n_flows": "Flows in it, the units of inference; missing where each norm is one.",
             "term": "Name of the factor; missing for the joint test of all factors.",
             "level": "Level of the factor; missing for the test of the whole factor.",
-            "statistic": "The score statistic, chi-square.",
-            "df": "Its degrees of freedom.",
+            "statistic": "The score statistic: chi-square, or where flows are the units Hotelling's T squared, whose p "
+            "is that of F = T squared (n_flows - df) / (df (n_flows - 1)).",
+            "df": "Its degrees of freedom; those of the error are n_flows - df.",
             **usual("p", "log10_p"),
             "status": "ok, or why there is no test: the status of the fit where there is no fit.",
         },

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.tails import SMALLEST
 from cinorms.stats.arrays import Floats
+from cinorms.stats.equivalence import DifferenceLimits, decide, paired
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means
 
 _CHUNK = 512
@@ -27,6 +29,7 @@ def compare(
     seed: int,
     fixed_flows: bool = False,
     draws: int = 9999,
+    margin: float | None = None,
 ) -> pd.DataFrame:
     """Return the mean difference of two models with its interval (`wordings`), and the label-swap test, as one row.
 
@@ -41,8 +44,10 @@ def compare(
     that dominates.
 
     Columns: n_flows, n_templates, estimate (mean level of a less that of b), std_err, low, high, log10_p, p_smallest
-    (no p-value can be smaller with so few templates), status (``ok``, ``no_flows``, ``one_flow``, ``one_template``,
-    ``no_differences``), reason. Raises ``DataError`` for a variant without a template.
+    (no p-value can be smaller with so few templates), log10_p_equivalent (of the two one-sided tests that the
+    difference is smaller than ``margin``, with a dissenting template of twice the margin; missing without a margin),
+    status (``ok``, ``no_flows``, ``one_flow``, ``one_template``, ``no_differences``), reason. Raises ``DataError`` for
+    a variant without a template.
     """
     # Flows x templates: the difference of the two models' means over the variants that both answered.
     flows = a.index.intersection(b.index).sort_values()
@@ -52,7 +57,7 @@ def compare(
     n_flows, n_templates = d.shape
     row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates}
     row["estimate"] = float(np.nanmean(d)) if d.size else np.nan
-    row |= dict.fromkeys(("std_err", "low", "high", "log10_p", "p_smallest"), np.nan)
+    row |= dict.fromkeys(("std_err", "low", "high", "log10_p", "p_smallest", "log10_p_equivalent"), np.nan)
     status, reason = "ok", ""
     if d.size == 0:
         status, reason = "no_flows", "the models have no answers to the same flow and wording"
@@ -60,9 +65,12 @@ def compare(
         status, reason = "one_template", "the test needs at least two templates"
     elif not fixed_flows and n_flows < FEWEST:
         status, reason = "one_flow", "the test needs at least two flows"
-    elif not np.nansum(np.abs(d)):
+    if margin and status == "ok":
+        p, _ = decide(paired(d, fixed_flows), DifferenceLimits(-margin, margin, 2 * margin))
+        row["log10_p_equivalent"] = float(np.log10(max(p, SMALLEST)))
+    if status == "ok" and not np.nansum(np.abs(d)):
         status, reason = "no_differences", "the models never differ in a common cell"
-    else:
+    elif status == "ok":
         p, smallest = _swap_p(d, seed, fixed_flows, draws)
         if smallest > 0.05:
             reason = f"with {n_templates} templates p cannot be below {smallest:.2g}"

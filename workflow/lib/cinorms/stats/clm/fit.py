@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
 from cinorms.stats.clm.information import maximise_penalised, score_test
-from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, scores, solve, start
+from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, scores, solve, start, with_scale
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
 
@@ -33,6 +33,7 @@ def fit_clm(
     link: str = "logit",
     estimator: str = "newton",
     cluster: str | tuple[str, ...] | None = None,
+    scale: Sequence[str] = (),
 ) -> ClmFit:
     """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
 
@@ -42,23 +43,14 @@ def fit_clm(
     BFGS does, a little short of the maximum (the published tables); ``penalised`` maximises the likelihood
     times Jeffreys' prior and is finite under separation too. ``cluster`` names a column whose groups are
     independent of each other, for sandwich standard errors, or two that cross (flow and template). Statistics
-    then refer to Student's t.
+    then refer to Student's t. ``scale`` names some of the factors: F((theta_k - x'beta)/sigma), log sigma = z'zeta, z
+    their levels (``newton`` only).
 
     Data that cannot be fitted give a status, not an exception; ConfigError and DataError are for columns,
     settings and values that cannot be used.
     """
     by = (cluster,) if isinstance(cluster, str) else cluster or ()
-    for name in (outcome, *by):
-        if name not in frame.columns:
-            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
-    if not factors:
-        raise ConfigError("no factors are given; name at least one column of levels")
-    if estimator not in ESTIMATORS:
-        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
-    if estimator == "statsmodels" and cluster:
-        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
-    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
-        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
+    _check(frame, outcome, factors, estimator, by, scale)
     y = frame[outcome].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(y).any():
         raise DataError(f"outcome {outcome}: some answers are infinite; answers are whole numbers (levels)")
@@ -91,7 +83,36 @@ def fit_clm(
         solved, best = problem, maximise_penalised(problem, start(problem))
     elif estimator == "statsmodels":
         best = _fit_statsmodels(problem, slots, codes, coding)
+    elif scale and best.converged:
+        of_scale = [slot for slot in terms if coding.slot_names()[slot][0] in scale]
+        solved, best = with_scale(solved, best, np.array(of_scale, dtype=np.int64))
     return request.fitted(solved, best, lost, {name: of_rows[first] for name, of_rows in clusters.items()})
+
+
+def _check(
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    estimator: str,
+    by: tuple[str, ...],
+    scale: Sequence[str],
+) -> None:
+    """Raise ``ConfigError`` or ``DataError`` for columns and settings that cannot be used."""
+    for name in (outcome, *by):
+        if name not in frame.columns:
+            raise ConfigError(f"no column {name!r} in the data; columns are {list(frame.columns)}")
+    if not factors:
+        raise ConfigError("no factors are given; name at least one column of levels")
+    if estimator not in ESTIMATORS:
+        raise ConfigError(f"estimator {estimator!r} is not known; choose one of {list(ESTIMATORS)}")
+    if estimator == "statsmodels" and by:
+        raise ConfigError("estimator 'statsmodels' has no clusters; use 'newton'")
+    if scale and (estimator != "newton" or not set(scale) <= set(factors)):
+        raise ConfigError(
+            f"scale {list(scale)}: only estimator 'newton', and only factors of {list(factors)}"
+        )
+    if not pd.api.types.is_numeric_dtype(frame[outcome]) and not frame[outcome].isna().all():
+        raise DataError(f"outcome {outcome}: answers are numbers (levels), not {frame[outcome].dtype}")
 
 
 def _clusters(rows: pd.DataFrame, name: str) -> Ints:
@@ -136,26 +157,30 @@ class _Request(NamedTuple):
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"
+            if len(problem.scale):
+                reason += " (with a scale part: the answers of some level may be all alike)"
             return self.without_numbers("not_converged", reason)
         k = len(self.levels) - 1
         penalised = self.estimator == "penalised"
+        lost = np.append(lost, np.zeros(len(problem.scale), dtype=np.bool_))
         word = np.where(lost, "penalised" if penalised else "separated", "ok")
         hidden = lost & (not penalised)
         estimate, std_err = np.where(hidden, np.nan, best.point.parameters), np.where(hidden, np.nan, std_err)
-        at = np.searchsorted(self.coding.term_slots, problem.terms)
-        n_terms = len(self.coding.term_slots)
-        values, errors, of_freedom = np.full((3, n_terms), np.nan)
-        statuses = np.full(n_terms, "aliased", dtype=object)
-        values[at], errors[at], statuses[at] = estimate[k:], std_err[k:], word[k:]
-        of_freedom[at] = freedom[k:]
-        coefficients = self._coefficients(values, errors, list(statuses), of_freedom)
+        ends_at = problem.n_location
+        table = self._of_terms(problem.terms, *(x[k:ends_at] for x in (estimate, std_err, word, freedom)))
+        of_scale = None
+        if len(problem.scale):
+            found = (x[ends_at:] for x in (estimate, std_err, word, freedom))
+            of_scale = self._of_terms(problem.scale, *found).drop(columns="odds_ratio")
+            names = {self.coding.slot_names()[slot][0] for slot in problem.scale}
+            of_scale = of_scale[of_scale["factor"].isin(names)].reset_index(drop=True)
         counts = np.bincount(problem.y, problem.w, problem.n_levels)
         # The maximum without terms is the same for every link.
         ll, ll0 = best.point.log_likelihood, float(np.sum(counts * np.log(counts / counts.sum())))
         return ClmFit(
             "separated" if hidden.any() else "ok",
-            _reason(coefficients),
-            coefficients,
+            _reason(table),
+            table,
             self._thresholds(estimate[:k], std_err[:k], list(word[:k])),
             *self[:4],
             n_clusters={name: int(codes.max()) + 1 for name, codes in clusters.items()},
@@ -163,7 +188,18 @@ class _Request(NamedTuple):
             aic=2 * problem.n_parameters - 2 * ll,
             mcfadden_r2=1 - ll / ll0,
             solved=Solved(self.coding, problem, best.point.parameters, clusters),
+            scale=of_scale,
         )
+
+    def _of_terms(
+        self, slots: Ints, estimate: Floats, std_err: Floats, word: Any, freedom: Floats
+    ) -> pd.DataFrame:
+        """Return the table of terms with numbers at ``slots``; the others repeat earlier terms."""
+        n_terms, at = len(self.coding.term_slots), np.searchsorted(self.coding.term_slots, slots)
+        values, errors, of_freedom = np.full((3, n_terms), np.nan)
+        statuses = np.full(n_terms, "aliased", dtype=object)
+        values[at], errors[at], statuses[at], of_freedom[at] = estimate, std_err, word, freedom
+        return self._coefficients(values, errors, list(statuses), of_freedom)
 
     def _coefficients(
         self, estimate: Floats, std_err: Floats, status: list[str], freedom: Floats | None = None
@@ -285,6 +321,7 @@ class ClmFit:
     clusters by Student's t. Numbers are null where ``status`` says why. ``thresholds`` has ``threshold`` ("-2|-1"),
     ``estimate``, ``std_err``, ``status``. ``n`` counts rows, ``n_missing`` those without an answer (not used),
     ``n_clusters`` clusters by the name of their column.
+    ``scale`` has the terms of log sigma, as ``coefficients`` without odds ratios; None without a scale part.
     Under separation ``log_likelihood`` is the value approached and ``aic`` counts every parameter.
     """
 
@@ -301,27 +338,32 @@ class ClmFit:
     aic: float | None = None
     mcfadden_r2: float | None = None
     solved: Solved | None = None
+    scale: pd.DataFrame | None = None
 
     def proportional_odds_test(self) -> pd.DataFrame:
         """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
 
         Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
         log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
-        ``not_identified`` (some answer is too rare for coefficients of its own), ``clustered`` (the test
-        needs independent rows) or ``two_levels`` (one threshold: nothing to test). Raises DataError if there is no fit.
+        ``not_identified`` (some answer is too rare for coefficients of its own, or there are too few clusters),
+        ``two_ways`` (clusters that cross), ``scale`` or ``two_levels`` (one threshold: nothing to test). The clusters
+        of the fit are those of the test: its statistic is T squared, its p that of F. Raises DataError without a fit.
         """
         if self.solved is None:
             raise DataError(
                 f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
             )
         status = ""
-        if self.n_clusters:
-            status = "clustered"
+        if len(self.n_clusters) > 1:
+            status = "two_ways"
+        elif self.scale is not None:
+            status = "scale"
         elif len(self.levels) == 2:
             status = "two_levels"
         elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
             status = "separated"
-        return score_test(self.solved.problem, self.solved.parameters, self.solved.coding, status)
+        solved, clusters = self.solved, next(iter(self.solved.clusters.values()), None)
+        return score_test(solved.problem, solved.parameters, solved.coding, status, clusters)
 
 
 @dataclass(frozen=True, eq=False)

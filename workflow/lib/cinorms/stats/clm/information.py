@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import linalg
 
 from cinorms.core import tails
-from cinorms.stats.arrays import Floats
+from cinorms.stats.arrays import Floats, Ints, sums_by
 from cinorms.stats.clm.coding import Coding
 from cinorms.stats.clm.likelihood import CONVERGED, Maximum, Point, Problem, ends, evaluate, row_derivatives
 
@@ -142,14 +142,19 @@ def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
 # --- The score test of proportional odds
 
 
-def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str) -> pd.DataFrame:
+def score_test(
+    problem: Problem, parameters: Floats, coding: Coding, status: str, clusters: Ints | None = None
+) -> pd.DataFrame:
     """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
 
-    A ``status`` that is not empty is the reason for not testing.
+    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the statistic is
+    Hotelling's T squared of what they add to the score.
     """
     k, p = problem.n_levels - 1, len(problem.terms)
     names = [coding.slot_names()[slot] for slot in problem.terms]
-    score, information = (np.zeros(0), np.zeros((0, 0))) if status else _free_terms(problem, parameters)
+    groups = np.zeros(len(problem.y), dtype=np.int64) if clusters is None else clusters
+    # What each cluster adds to the score; without clusters, one row with the whole score.
+    added, information = _free_terms(problem, parameters, groups) if not status else (np.zeros((0, 0)),) * 2
     tested: list[tuple[str | None, str | None, list[int]]] = [
         (factor, level, [i]) for i, (factor, level, _) in enumerate(names)
     ]
@@ -164,21 +169,41 @@ def score_test(problem: Problem, parameters: Floats, coding: Coding, status: str
         with suppress(linalg.LinAlgError):
             if not status:
                 cross = information[common, own]
-                left = linalg.solve(information[common, common], cross, assume_a="pos")
-                left = information[np.ix_(own, own)] - cross.T @ left
-                value = float(score[own] @ linalg.solve(left, score[own], assume_a="pos"))
+                nuisance = linalg.solve(information[common, common], cross, assume_a="pos")
+                variance = information[np.ix_(own, own)] - cross.T @ nuisance
+                score = added[:, own]
+                if clusters is not None:
+                    score = score - added[:, common] @ nuisance
+                    variance = _of_sum(score, len(own))
+                whole = score.sum(axis=0)
+                value = float(whole @ linalg.solve(variance, whole, assume_a="pos"))
         rows.append((factor, level, value, len(own)))
     table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
     known = table["statistic"].notna()
     pairs = zip(table["statistic"], table["df"], known, strict=True)
-    logs = np.array([tails.chi_square(s, df) if sure else np.nan for s, df, sure in pairs])
+    logs = np.array([_tail(s, df, len(added), clusters) if sure else np.nan for s, df, sure in pairs])
     table["p"], table["log10_p"] = tails.to_p(logs), logs
     table["status"] = status or np.where(known, "ok", "not_identified")
     return table
 
 
-def _free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
-    """Return score and expected information of the model with own coefficients for every threshold.
+def _of_sum(score: Floats, df: int) -> Floats:
+    """Return the variance of the sum of the clusters' rows; with too few clusters there is none."""
+    n = len(score)
+    if n <= df:
+        raise linalg.LinAlgError
+    return np.asarray(n * np.cov(score, rowvar=False).reshape(df, df))
+
+
+def _tail(statistic: float, df: int, n: int, clusters: Ints | None) -> float:
+    """Return log10 of p: of chi-square, or of Hotelling's T squared over n clusters."""
+    if clusters is None:
+        return tails.chi_square(statistic, df)
+    return tails.f_ratio(statistic * (n - df) / (df * (n - 1)), df, n - df)
+
+
+def _free_terms(problem: Problem, parameters: Floats, groups: Ints) -> tuple[Floats, Floats]:
+    """Return score (by group of rows) and expected information with own coefficients for every threshold.
 
     Order: thresholds, common beta, then for each threshold j >= 2 the departures delta_j of every term.
     """
@@ -189,8 +214,10 @@ def _free_terms(problem: Problem, parameters: Floats) -> tuple[Floats, Floats]:
     scores = np.zeros((len(y), k))
     scores[upper, y[upper]] += (problem.w * ga)[upper]
     scores[lower, y[lower] - 1] += (problem.w * gb)[lower]
-    by_threshold = np.column_stack([-cross.sums(scores[:, j])[terms] for j in range(k)])
-    score = np.concatenate([scores.sum(axis=0), by_threshold.sum(axis=1), by_threshold[:, 1:].T.ravel()])
+    n = int(groups.max()) + 1
+    by_threshold = np.stack([-cross.by_key(scores[:, j], groups, n)[terms].T for j in range(k)], axis=1)
+    departures = by_threshold[:, 1:].reshape(n, -1)
+    score = np.hstack([sums_by(groups, scores), by_threshold.sum(axis=1), departures])
     c = curvature(problem, parameters)
     mixed, products = np.zeros((k, k, p)), np.zeros((k, k, p, p))
     for j in range(k):

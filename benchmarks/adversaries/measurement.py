@@ -1,0 +1,101 @@
+"""How often tests of a measurement reviewer err where they should not: proportional odds by flow, and equivalence.
+
+Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence] [runs]`` (minutes). It prints every cell; the
+slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import processes
+
+from cinorms.stats.clm import fit_clm
+from cinorms.stats.equivalence import DifferenceLimits, decide, paired
+
+FLOWS, ORDERS = 60, 3
+
+
+class Rate(NamedTuple):
+    """How often a test rejects at 5%, in one cell."""
+
+    promise: str
+    where: str
+    rate: float
+
+
+def norms_of_models(rng: np.random.Generator, flows: int, models: int) -> pd.DataFrame:
+    """Return norms of several models on the same flows (probit, intercepts of flows: odds are proportional)."""
+    of_flow, recipient = rng.normal(0, 1, flows), rng.integers(3, size=flows)
+    parts = []
+    for model in range(models):
+        latent = (of_flow + np.array([0, 0.6, -0.8])[recipient] + 0.4 * model) / np.sqrt(2)
+        level = np.digitize(latent + rng.normal(0, np.sqrt(0.5), flows), [-1.2, -0.4, 0.3, 1.1])
+        parts.append(
+            pd.DataFrame({"flow": range(flows), "recipient": recipient, "model": model, "level": level})
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def odds(runs: int, flows: int, models: int) -> Iterator[Rate]:
+    """Yield how often the factor of the flows, that of the models, and all are found not proportional."""
+    rng, found = np.random.default_rng([flows, models]), []
+    for _ in range(runs):
+        frame = norms_of_models(rng, flows, models)
+        for cluster in (None, "flow"):
+            fit = fit_clm(frame, "level", ["recipient", "model"], link="probit", cluster=cluster)
+            table = fit.proportional_odds_test()
+            of_factors = table[table["level"].isna()].assign(cluster=cluster or "none")
+            found.append(of_factors.fillna({"factor": "all"}))
+    rates = pd.concat(found).groupby(["cluster", "factor"])["p"].agg(lambda p: (p.dropna() < 0.05).mean())
+    for (cluster, factor), rate in rates.items():
+        yield Rate(f"odds, clusters: {cluster}", f"{flows} flows, {models} models, {factor}", float(rate))
+
+
+def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:
+    """Return how often models that differ by the margin are called equivalent; ``reacts``: to wordings, both or one."""
+    rng, flow = (
+        np.random.default_rng([templates, len(wording)]),
+        np.random.default_rng(1).normal(0, 1.2, FLOWS),
+    )
+    found = []
+    for _ in range(runs):
+        a = processes.latent(rng, flow + 0.3, templates, ORDERS, wording)
+        b = processes.latent(rng, flow, templates, ORDERS, wording)
+        if reacts == "one":
+            b = flow[:, None, None] + rng.normal(0, processes.ANSWER, b.shape)
+        found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
+    margin = float(np.mean([one.value for one in found]))
+    limits = DifferenceLimits(-margin, margin, 2 * margin)
+    rate = float(np.mean([decide(one, limits)[0] < 0.05 for one in found]))
+    return Rate("equivalence", f"{templates} templates, {wording} wordings, {reacts} react", rate)
+
+
+def rates(which: str, runs: int) -> Iterator[Rate]:
+    """Yield every cell of ``which`` (empty: all)."""
+    if which in ("", "odds"):
+        for flows, models in itertools.product((60, 200, 1000), (2, 5)):
+            yield from odds(runs, flows, models)
+    if which in ("", "equivalence"):
+        for cell in itertools.product((5, 11, 30), processes.WORDINGS, ("both", "one")):
+            yield equivalence(runs, *cell)
+
+
+def main() -> None:
+    which, runs = [*sys.argv[1:2], ""][0], int([*sys.argv[2:3], "400"][0])
+    for promise, where, rate in rates(which, runs):
+        print(f"{promise:24} {rate:6.1%}  {where}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
