@@ -48,12 +48,14 @@ STATUS_COLOURS = {
     "truncated": "#6b8e7f",
     "error": "#000000",
     "invalid": "#8c8c8c",
+    "conditional": "#8f7fa0",
     "trace_cut": "#3f5c50",
     "not_a_rating": "#2f4a41",
 }
 STATUS_LABELS = {
     "needs_context": "asks for context",
     "invalid": "invalid (reason not published)",
+    "conditional": "verdicts by condition",
     "trace_cut": "reasoning cut short",
     "not_a_rating": "no rating",
 }
