@@ -12,6 +12,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
 from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
+from cinorms.core.scales import DISCLOSURE
 from cinorms.core.schema import LeftOut
 from cinorms.core.tables import KNOWN_ACTS, SHARED
 from cinorms.entries.entry import Entry, Selected
@@ -87,7 +88,7 @@ def compared(
     selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
 ) -> Iterator[Compared]:
     """Yield every model that acts with what it says in each other arm, or what people say there."""
-    acts = {arm for arm in entry.arms if entry.scales[arm].measure == "disclosure"}
+    acts = {arm for arm in entry.arms if entry.scales[arm].measure == DISCLOSURE}
     for acting in (one for one in selected if one.arm in acts):
         for saying in (one for one in selected if one.arm not in acts):
             if saying.model != acting.model and saying.pair not in entry.people:

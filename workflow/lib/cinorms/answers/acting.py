@@ -32,6 +32,9 @@ SHARES = (0.25, 0.45)
 #: Rules of replies in which nothing is done: they disclose nothing.
 NOT_DONE = ("refused", "asked_user", "no_action")
 
+#: Rules of calls: words are found in them, or not, and a second reader checks that (docs/method/answers/coder.md).
+CALL_RULES = frozenset({"call", "call_as_text", "json"})
+
 _INPUT = re.compile(r"action[ _]input[\s*`\"]{0,4}:[\s*`]*", re.IGNORECASE)
 _NAMED = re.compile(r"^\W*action\W{1,4}\s*([^\n]*)", re.IGNORECASE | re.MULTILINE)
 _NOTHING = re.compile(

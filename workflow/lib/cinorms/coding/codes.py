@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.answers.acting import CALL_RULES
 from cinorms.answers.read import categories
 from cinorms.answers.reading.rules import LOOSE_RULES
 from cinorms.coding.prompt import read_code
 from cinorms.coding.sample import COUNTS, kinds_of
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES
+from cinorms.vignettes.agent_files import scenes_of
 
 #: The reply is empty, or a person has read it: a coder has nothing to add.
 SETTLED_RULES = frozenset(
@@ -49,7 +51,7 @@ def find_unread(
     text, rule = categories(responses["text"]), categories(answers["rule"])
     settled = np.isin(np.asarray(rule.categories), list(SETTLED_RULES))
     short = np.array([len(t) <= MOST_CHARACTERS for t in text.categories] + [False])
-    loose = np.isin(np.asarray(rule.categories), list(LOOSE_RULES))[rule.codes]
+    loose = np.isin(np.asarray(rule.categories), list(LOOSE_RULES | CALL_RULES))[rule.codes]
     without = answers["level"].isna().to_numpy() & ~settled[rule.codes]
     unread = (without | loose) & short[text.codes]
     rows = np.flatnonzero(unread)
@@ -57,7 +59,8 @@ def find_unread(
     keys = pd.DataFrame({"flow": responses["flow"].to_numpy()[rows], "text": text.codes[rows], "cut": cut})
     places, distinct = pd.factorize(pd.MultiIndex.from_frame(keys))
     found = pd.DataFrame(list(distinct), columns=["flow", "text", "cut"])
-    scenarios = vignettes.set_index("flow")["vignette"]
+    told = scenes_of(vignettes) if "sensitive" in answers else vignettes["vignette"].to_numpy(dtype=object)
+    scenarios = pd.Series(told, index=vignettes["flow"], dtype=object)
     items = pd.DataFrame(
         {
             "scenario": scenarios.reindex(found["flow"]).to_numpy(dtype=object),

@@ -31,6 +31,9 @@ PAPERS = ("acceptability", "agreement")
 #: Most options of a scale that are words, and the bins in which norms are held on a line that keeps every number.
 MOST_OPTIONS, BINS = 11, 5
 
+#: What the scale of arms in which models act measures, and its name: how much of sensitive items an action discloses.
+DISCLOSURE = "disclosure"
+
 #: What a job knows a scale by: the name of one of ``PAPERS``, or all of the scale as plain data.
 Known = str | Mapping[str, Any]
 

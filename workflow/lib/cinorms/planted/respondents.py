@@ -20,8 +20,8 @@ import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.errors import ConfigError
-from cinorms.core.scales import MOST_OPTIONS, PAPERS, Scale
-from cinorms.planted.agents import Acts, controlled
+from cinorms.core.scales import DISCLOSURE, MOST_OPTIONS, PAPERS, Scale
+from cinorms.planted.agents import Acts, controlled, judge
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
 
@@ -140,6 +140,7 @@ class Respondent:
     unrepeatable: float = 0.0
     trace: Mapping[str, float] = field(default_factory=dict)
     acts: Mapping[str, float] = field(default_factory=dict)
+    judge: float | None = None
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def plant(
         coefficients = rows.set_index("level")["coefficient"]
         linear += coefficients.loc[levels[str(factor)]].to_numpy()[vignettes[factor].cat.codes]
     residual = draw_logistic("residual", seed, text_number(respondent.name), flows)
-    if scale.measure == "disclosure":  # what it says of the flow, which its actions need not follow
+    if scale.measure == DISCLOSURE:  # what it says of the flow, which its actions need not follow
         return table.assign(
             level=pd.Series(pd.NA, table.index, dtype="Int8"), linear=linear, residual=residual
         )
@@ -288,8 +289,10 @@ def answer(
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
     budget = (spec.get("reasoning") or {}).get("budget")
     traces = None if budget is None else Traces(**respondent.trace).draw(budget, at, seed)
+    place = np.searchsorted(vignettes["flow"].to_numpy(), grid["flow"].to_numpy())
+    if respondent.judge is not None:
+        return judge(respondent.judge, vignettes.iloc[place], who, seed)
     planted = plant(respondent, vignettes, spec["factors"], scale, seed)
-    place = np.searchsorted(planted["flow"].to_numpy(), grid["flow"].to_numpy())
     latent = (planted["linear"] + planted["residual"]).to_numpy()[place]
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)

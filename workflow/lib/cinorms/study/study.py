@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core.labels import origin_mark
 from cinorms.core.root import Root
 from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import Scale
+from cinorms.core.scales import DISCLOSURE, Scale
 from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
@@ -29,8 +29,6 @@ from cinorms.vignettes.source_files import SourceFile
 
 #: The entry of the registry that stands for the people of an arm that names no other.
 PEOPLE = "people"
-#: The scale of arms in which models act: how much of what an action should not disclose it does.
-DISCLOSURE = "disclosure"
 #: The sources of arms whose responses this project reads; the answers of others are scored already.
 READ_HERE = ("model", "raw_csv", "responses")
 #: Replies of each model that a person codes where a study has a coder and states no number.

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: Where a step of a trajectory begins.
 _STEP = re.compile(r"^(?=Action: )", re.MULTILINE)
 
+#: The line before the sensitive items of a scene, each of which has a line of its own.
+SENSITIVE = "Sensitive items:"
+
 Record = Mapping[str, Any]
 
 
@@ -75,6 +78,17 @@ def items_of(vignettes: pd.DataFrame) -> dict[int, dict[str, list[str]]]:
     return {
         flow: json.loads(items) for flow, items in zip(vignettes["flow"], vignettes["items"], strict=True)
     }
+
+
+def scenes_of(vignettes: pd.DataFrame) -> list[str]:
+    """Return what a second reader of actions needs to know of each flow: the instruction, and the sensitive items."""
+    items = items_of(vignettes)
+    return [
+        "\n- ".join(
+            [f"{steps_of(text)[0]}\n\n{SENSITIVE}", *(" ".join(i.split()) for i in items[flow]["sensitive"])]
+        )
+        for flow, text in zip(vignettes["flow"], vignettes["vignette"], strict=True)
+    ]
 
 
 def _records(path: Path) -> list[Record]:

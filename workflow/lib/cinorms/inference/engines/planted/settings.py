@@ -89,6 +89,8 @@ class Planted(Described):
     """Share of the answers that are another level when the arm is asked again (repeat)."""
     trace: LeftOut[Trace] = Field(default=None, description=str(Trace.__doc__))
     acts: LeftOut[PlantedActs] = Field(default=None, description=str(PlantedActs.__doc__))
+    judge: LeftOut[Number] = Field(default=None, ge=0, le=1)
+    """It is a judge of planted agents' actions (answers.coder), and this share of its verdicts is wrong."""
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
     """A negative control instead of norms."""
 
