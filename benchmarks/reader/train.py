@@ -131,7 +131,7 @@ def _option(expected: str) -> str | None:
 
 
 def phrases(part: str) -> list[Text]:
-    """Return the phrases of one part with options put in, with reasons after them, and with the wordings around them."""
+    """Return the phrases of one part with options put in, reasons after them, and wordings around them."""
     chance = random.Random(part)
     table = [row for row in rows("phrases.csv") if row["part"] == part]
     found = []
@@ -160,7 +160,7 @@ def phrases(part: str) -> list[Text]:
 
 
 class Example(NamedTuple):
-    """One mention of an option: its features, whether its text gives it, or gives it for a case, and its text's number."""
+    """One mention of an option: its features, whether its text gives it, or for a case, and the text's number."""
 
     features: set[str]
     verdict: bool

@@ -87,8 +87,8 @@ KINDS = (
             "answers": "Conditional answers that name it.",
             "share": "answers divided by all answers of the model in the arm; missing where nothing was asked.",
             "flows": "Flows with such an answer.",
-            "distance": "Mean distance of the highest from the lowest verdict of these answers, in levels; missing without "
-            "one.",
+            "distance": "Mean distance of the highest from the lowest verdict of these answers, in levels; missing "
+            "without one.",
             "example": "The most frequent cases of these answers, as in the answers table.",
         },
     ),

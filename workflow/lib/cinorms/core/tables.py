@@ -236,8 +236,8 @@ ANSWERS = Contract(
         "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
         "Of not_a_rating: what the code says.",
-        "cases": "Only of conditional answers that the rules read: each case that the reply names, with the level of its "
-        'verdict, as JSON: [["if the owner consented", 1], ["otherwise", -2]].',
+        "cases": "Only of conditional answers that the rules read: each case that the reply names, with the level of "
+        'its verdict, as JSON: [["if the owner consented", 1], ["otherwise", -2]].',
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",

@@ -11,9 +11,10 @@ from cinorms.answers.reading.words import Mention
 #: The words that begin a condition, and what follows up to the verdict on it.
 _CONDITION = re.compile(
     r"\b(?:(?:otherwise|elsewhere|else|if (?:so|not|yes|no)|when not)\b"
-    r"|(?:if|unless|when|whenever|where|once|provided|providing|assuming|suppos\w+|given|without|with|absent|lacking|should"
-    r"|were|had|as (?:long|soon)|so long|until|except|only|in|on|under|for|to|used|shared|sent|among|whereas|while|did|does"
-    r"|during|before|after|by|is)\b(?: [^\s.,:;!?]+){1,2}.*?(?=[,:;?!\n(]|\.(?!\w)| - |\bthen\b|\b(?:this|it|that|the \w+) (?:is|would|becomes)\b"
+    r"|(?:if|unless|when|whenever|where|once|provided|providing|assuming|suppos\w+|given|without|with|absent|lacking"
+    r"|should|were|had|as (?:long|soon)|so long|until|except|only|in|on|under|for|to|used|shared|sent|among|whereas"
+    r"|while|did|does|during|before|after|by|is)\b(?: [^\s.,:;!?]+){1,2}.*?"
+    r"(?=[,:;?!\n(]|\.(?!\w)| - |\bthen\b|\b(?:this|it|that|the \w+) (?:is|would|becomes)\b"
     r"|\b(?:it's|that's|i'd|i'll|i (?:would|rate|find|call|choose|say|think|see))\b|\b(?:and|but|or|my \w+ is)\W*$|$))"
 )
 _EDGES = " \n\t,.:;!?-*_#|()[]\"'"

@@ -147,7 +147,7 @@ _REACH, _FAR = 24, 60
 
 
 class Second(NamedTuple):
-    """What the second reader finds: an option, None where it finds no verdict; whether it is sure; and verdicts on cases."""
+    """What the second reader finds: an option, None for no verdict; whether it is sure; and verdicts on cases."""
 
     option: int | None
     sure: bool
