@@ -9,11 +9,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from snakemake.cli import get_argument_parser
 
+import cinorms
 from cinorms.study import load
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +166,17 @@ def test_an_environment_without_pip_is_made_again(clone: Path) -> None:
     shutil.copy(clone / "python", clone / ".venv/bin")
     assert made(".venv/run.done", cwd=clone)[0] == 0
     assert is_whole(clone, ".venv/run.done")
+
+
+def test_the_environment_has_cinorms_itself_and_its_command(tmp_path: Path) -> None:
+    code = "import cinorms; print(cinorms.__file__)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    streams = {"cwd": tmp_path, "env": environment, "text": True, "stdout": subprocess.PIPE}
+    done = subprocess.run([sys.executable, "-c", code], **streams)
+    assert done.stdout.strip() == str(ROOT / "workflow/lib/cinorms/__init__.py")
+    (tmp_path / "command").symlink_to(Path(sys.executable).with_name("cinorms"))
+    done = subprocess.run([tmp_path / "command", "--version"], **streams)
+    assert done.stdout == f"cinorms {cinorms.__version__}\n"
 
 
 def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:

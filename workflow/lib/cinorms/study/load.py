@@ -31,7 +31,7 @@ ROOT = Root(Path(__file__).parents[4])
 
 def parser(name: str, about: str) -> argparse.ArgumentParser:
     """Return a parser for the arguments that name a study, with Snakemake's option names."""
-    found = argparse.ArgumentParser(prog=f"cinorms.run.{name}", description=about)
+    found = argparse.ArgumentParser(prog=f"cinorms {name}", description=about)
     found.add_argument("--configfile", nargs="*", default=[], help="the study's file")
     found.add_argument(
         "--config", nargs="*", default=[], metavar="KEY=VALUE", help="settings that override it"
