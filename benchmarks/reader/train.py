@@ -2,7 +2,7 @@
 
 ``.venv/bin/python benchmarks/reader/train.py`` writes the weights; ``--check`` prints instead, for each writer of
 tests/data/replies_by_family.csv, how the reader does with weights learnt without that writer's texts. Never learnt
-from: tests/data/replies_held_out.csv and the rows ``held_out`` of tests/data/phrases.csv.
+from: tests/data/replies_held_out.csv and the rows ``held_out`` of replies_two_writers.csv and phrases.csv.
 
 A mention of the option that a text gives is a verdict, every other mention is none. Where a text names its option more
 than once, only the mention that counts most so far has to be one.
@@ -18,6 +18,7 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.answers.reading.rules import read_text
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER, PAPERS, Scale, papers_scale
+from cinorms.core.tables import ANSWER_STATUSES
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 #: Penalty on squared weights, and the smallest weight that is kept.
@@ -44,8 +46,15 @@ PENALTY, SMALLEST = 1.0, 0.06
 WRAPPED = 20
 
 
+#: What a row may expect instead of an option.
+STATUSES = {"none", *ANSWER_STATUSES}
+
+
 class Text(NamedTuple):
-    """A labelled text: the option that it gives, None for none, and who wrote it."""
+    """A labelled text: the option that it gives, None for none, and who wrote it.
+
+    ``cases`` are the options that it gives, where it gives one for each of several cases.
+    """
 
     text: str
     verdict: str | None
@@ -54,6 +63,7 @@ class Text(NamedTuple):
     finish: str = "stop"
     template: str = ""
     vote: float = 1.0
+    cases: tuple[str, ...] = ()
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -76,7 +86,17 @@ def labelled_texts() -> list[Text]:
             else load_scale(path if path.exists() else DATA / f"scales/{name}.yaml")
         )
 
-    found = [Text(r["text"], _option(r["expected"]), r["by"]) for r in rows("replies_by_family.csv")]
+    seen = [r for r in rows("replies_two_writers.csv") if r["part"] == "seen"]
+    found = [
+        Text(
+            r["text"],
+            _option(r["expected"]),
+            r.get("by", "two writers"),
+            finish=r.get("finish_reason", "stop"),
+            cases=ACCEPTABILITY.options if r["expected"] == "conditional" else (),
+        )
+        for r in rows("replies_by_family.csv") + seen
+    ]
     scales = {
         name: of_scale(name) for name in {r["scale"] for r in rows("replies_by_scale.csv")} | set(PAPERS)
     }
@@ -89,7 +109,13 @@ def labelled_texts() -> list[Text]:
         verdict = scale.label(int(r["level"])) if r["level"] else None
         found.append(
             Text(
-                unescaped(r["text"]), verdict, "labelled", scale, r["finish_reason"], unescaped(r["template"])
+                unescaped(r["text"]),
+                verdict,
+                "labelled",
+                scale,
+                r["finish_reason"],
+                unescaped(r["template"]),
+                cases=scale.options if r["status"] == "conditional" else (),
             )
         )
     for r in rows("real_replies.csv"):
@@ -101,36 +127,44 @@ def labelled_texts() -> list[Text]:
 
 
 def _option(expected: str) -> str | None:
-    return None if expected == "none" else expected
+    return None if expected in STATUSES else expected
 
 
 def phrases(part: str) -> list[Text]:
-    """Return the phrases of one part with options put in, and with the wordings around them."""
+    """Return the phrases of one part with options put in, reasons after them, and wordings around them."""
     chance = random.Random(part)
     table = [row for row in rows("phrases.csv") if row["part"] == part]
     found = []
     for row in table:
-        for _ in range(2 if row["family"] != "wrap" else 0):
+        for _ in range(2 if row["family"] not in ("wrap", "reason") else 0):
             x, y, z = chance.sample(ACCEPTABILITY.options, 3)
             text = row["text"].replace("{x}", x).replace("{y}", y).replace("{z}", z)
             text = text[0].upper() + text[1:] if chance.random() < 0.6 else text
-            found.append(Text(text, x if row["verdict"] == "x" else None, "phrases"))
+            cases = (x, y, z) if row["verdict"] == "cases" else ()
+            found.append(Text(text, x if row["verdict"] == "x" else None, "phrases", cases=cases))
     plain = [text for text in found if text.verdict and len(text.text) < 120]
     none = [text for text in found if not text.verdict and len(text.text) < 120]
+    ends = [text for text in plain if text.text.rstrip(".").endswith(text.verdict)]
+    reasons = [row["text"] for row in table if row["family"] == "reason"]
+    for reason, _ in product(reasons, range(WRAPPED)):
+        inner = chance.choice(ends)
+        plain.append(inner._replace(text=f"{inner.text.rstrip('.')}{reason}.", vote=0.4))
+    found += plain[-len(reasons) * WRAPPED :] if reasons else []
     for row in table:
         for k in range(WRAPPED if row["family"] == "wrap" else 0):
             inner = chance.choice(none if row["verdict"] == "keep" and k % 3 == 2 else plain)
-            verdict = inner.verdict if row["verdict"] == "keep" else None
             text = row["text"].replace("{t}", inner.text)
-            found.append(inner._replace(text=text, verdict=verdict, vote=0.4))
+            void = {} if row["verdict"] == "keep" else {"verdict": None, "cases": ()}
+            found.append(inner._replace(text=text, vote=0.4, **void))
     return found
 
 
 class Example(NamedTuple):
-    """One mention of an option: its features, whether its text gives that option, and the number of its text."""
+    """One mention of an option: its features, whether its text gives it, or for a case, and the text's number."""
 
     features: set[str]
     verdict: bool
+    case: bool
     text: int
     vote: float
 
@@ -145,44 +179,69 @@ def examples(texts: list[Text]) -> list[Example]:
         for mention, names in zip(
             asked.mentions, second_reader.features(asked.body, asked.mentions), strict=True
         ):
-            found.append(Example(names, mention.option == chosen, number, text.vote))
+            of_case = mention.option >= 0 and text.scale.options[mention.option] in text.cases
+            found.append(Example(names, mention.option == chosen, of_case, number, text.vote))
     return found
 
 
-def learn(learnt: list[Example]) -> dict[str, int]:
-    """Return the weight of each feature, in hundredths."""
+class Table(NamedTuple):
+    """Examples as a table of features."""
+
+    names: list[str]
+    cells: csr_matrix
+    text: np.ndarray
+    vote: np.ndarray
+
+
+def as_table(learnt: list[Example]) -> Table:
+    """Return the examples as a table of the features that occur more than once."""
     often = Counter(name for example in learnt for name in example.features)
     names = sorted(name for name, n in often.items() if n > 1)
     column = {name: i for i, name in enumerate(names)}
     cells = [[column[name] for name in sorted(example.features) if name in column] for example in learnt]
     ends = np.cumsum([0, *map(len, cells)])
     matrix = csr_matrix((np.ones(ends[-1]), np.concatenate(cells), ends), shape=(len(cells), len(names)))
-    verdict = np.array([example.verdict for example in learnt], dtype=float)
     text = np.array([example.text for example in learnt])
     # A text with many mentions counts for more than one with few, but not as many times.
     vote = np.array([example.vote for example in learnt]) / np.sqrt(np.bincount(text)[text])
-    weights, kept = np.zeros(len(names)), np.ones(len(verdict), dtype=bool)
+    return Table(names, matrix, text, vote)
+
+
+def fit(table: Table, right: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the weights by which the features tell which of the ``kept`` examples are ``right``."""
+    part, answer, votes = table.cells[kept], right[kept], table.vote[kept]
+
+    def loss(w):
+        sums = part @ w
+        chance = 1 / (1 + np.exp(-sums))
+        value = votes @ (np.logaddexp(0, sums) - answer * sums) + 0.5 * PENALTY * (w @ w)
+        return value, part.T @ (votes * (chance - answer)) + PENALTY * w
+
+    start = np.zeros(len(table.names))
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
+
+
+def learn(learnt: list[Example]) -> dict[str, list[int]]:
+    """Return the two weights of each feature, in hundredths: for a verdict, and for the verdict on a case."""
+    table = as_table(learnt)
+    verdict, case = (np.array([e[at] for e in learnt], dtype=float) for at in (1, 2))
+    everything = kept = np.ones(len(learnt), dtype=bool)
     for _ in range(3):
-        part, right, votes = matrix[kept], verdict[kept], vote[kept]
-
-        def loss(w, part=part, right=right, votes=votes):
-            sums = part @ w
-            chance = 1 / (1 + np.exp(-sums))
-            value = votes @ (np.logaddexp(0, sums) - right * sums) + 0.5 * PENALTY * (w @ w)
-            return value, part.T @ (votes * (chance - right)) + PENALTY * w
-
-        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
-        sums = matrix @ weights
+        weights = fit(table, verdict, kept)
+        sums = table.cells @ weights
         best: dict[int, float] = defaultdict(lambda: -np.inf)
-        for number, is_verdict, total in zip(text, verdict, sums, strict=True):
+        for number, is_verdict, total in zip(table.text, verdict, sums, strict=True):
             best[number] = max(best[number], total) if is_verdict else best[number]
-        kept = np.array([not v or s >= best[n] for n, v, s in zip(text, verdict, sums, strict=True)])
-    return {name: round(100 * w) for name, w in zip(names, weights, strict=True) if abs(w) >= SMALLEST}
+        kept = np.array([not v or s >= best[n] for n, v, s in zip(table.text, verdict, sums, strict=True)])
+    both = np.stack([weights, fit(table, case, everything)], axis=1)
+    both = np.round(100 * np.where(np.abs(both) >= SMALLEST, both, 0)).astype(int).tolist()
+    return {name: pair for name, pair in zip(table.names, both, strict=True) if any(pair)}
 
 
-def outcome(texts: list[Text], weights: dict[str, int]) -> tuple[int, int, int]:
+def outcome(texts: list[Text], weights: dict[str, list[int]]) -> tuple[int, int, int]:
     """Return how many texts get a wrong level, how many stated levels are missed, and how many are stated."""
-    second_reader._weights = lambda: weights
+    pairs = [{name: pair[at] for name, pair in weights.items()} for at in (0, 1)]
+    second_reader._weights = lambda: pairs
     wrong = missed = stated = 0
     for text in texts:
         words = fixed_wording(text.template) if text.template else frozenset()
@@ -219,6 +278,7 @@ def main() -> None:
             ("scales",),
             ("model1",),
             ("model2",),
+            ("two writers",),
         ):
             tested = {i for i, text in enumerate(texts) if text.writer in writers}
             weights = learn([example for example in known if example.text not in tested])
@@ -229,7 +289,7 @@ def main() -> None:
             )
         return
     weights = learn(known)
-    cells = [f"{json.dumps(name, ensure_ascii=False)}:{weight}" for name, weight in sorted(weights.items())]
+    cells = [f"{json.dumps(name, ensure_ascii=False)}:[{v},{c}]" for name, (v, c) in sorted(weights.items())]
     content = "{" + ",\n".join(",".join(cells[i : i + 100]) for i in range(0, len(cells), 100)) + "}\n"
     second_reader.WEIGHTS.write_text(content, encoding="utf-8")
     module = Path(second_reader.__file__)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from cinorms.analyses.counts import answer_counts, discarded_levels, invalid_answers, lost, norm_counts
+from cinorms.analyses.named_conditions import named_conditions
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
@@ -195,3 +196,19 @@ def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
     entry = replace(entry, thresholds={"small": under})
     norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
     assert set(discarded_levels(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}
+
+
+def test_conditions_are_counted_by_what_they_are_about() -> None:
+    cases = [
+        '[["with consent", 1], ["otherwise", -2]]',
+        '[["if it rains", 0], ["if it is sold", 1]]',
+        None,
+        None,
+    ]
+    frame = pd.DataFrame({"flow": [0, 0, 1, 2], "status": ["conditional"] * 3 + ["ok"], "cases": cases})
+    table = named_conditions([Selected("main", "m", frame)], None)
+    rows = table.set_index("condition")
+    assert rows["answers"].to_dict() == {"any": 3, "consent": 1, "onward sharing": 1}
+    assert rows["share"].to_dict() == {"any": 0.75, "consent": 0.25, "onward sharing": 0.25}
+    assert rows["distance"].to_dict() == {"any": 2.0, "consent": 3.0, "onward sharing": 1.0}
+    assert rows.loc["consent", "example"] == cases[0]

@@ -16,7 +16,15 @@ from .made import ANSWERS, REFUSED, SMALL
 KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
 TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
-COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers", "discarded_levels"}
+COUNTS = {
+    "answer_counts",
+    "named_conditions",
+    "invalid_answers",
+    "cases",
+    "norm_counts",
+    "missing_answers",
+    "discarded_levels",
+}
 BETWEEN = {
     *("model_tests", "model_pairs", "model_contrasts", "normality"),
     "agreement_pairs",

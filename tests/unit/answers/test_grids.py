@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from itertools import permutations, product
@@ -79,7 +80,7 @@ def read(text: str) -> str:
 
 def two_cases() -> Iterator[tuple[str, str]]:
     for phrase, (x, y) in product(phrases("two_cases"), permutations(ACCEPT.options, 2)):
-        yield phrase.replace("{x}", x).replace("{y}", y), "none"
+        yield phrase.replace("{x}", x).replace("{y}", y), "conditional"
 
 
 def disclaimers() -> Iterator[tuple[str, str]]:
@@ -118,7 +119,7 @@ def rates(grid: Iterator[tuple[str, str]]) -> dict[str, float]:
     return {
         "n": len(rows),
         "wrong": sum(e != r for e, r in level) / len(rows),
-        "missed": sum(e != "none" and r not in ACCEPT.options for e, r in rows) / len(rows),
+        "missed": sum(e != "none" and e != r and r not in ACCEPT.options for e, r in rows) / len(rows),
         "refusal": sum(r == "refusal" for _, r in rows) / len(rows),
     }
 
@@ -126,10 +127,10 @@ def rates(grid: Iterator[tuple[str, str]]) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("grid", "n", "wrong", "missed"),
     [
-        (two_cases, 500, 0.04, 0),
+        (two_cases, 500, 0, 0),
         (disclaimers, 384, 0, 0),
         (marked_lists, 600, 0, 0.02),
-        (simple, 150, 0, 0.14),
+        (simple, 150, 0, 0.07),
         (misleading, 294, 0, 0),
         (own_after_others, 240, 0, 0.14),
     ],
@@ -163,6 +164,21 @@ def test_another_option_in_its_place_is_read_in_its_place(swap: dict[str, str]) 
         texts = [row["text"] for row in csv.DictReader(handle)]
     changed = [t for t in texts if read(mirrored(t, swap)) != swap.get(read(t), read(t))]
     assert len(changed) <= 2, changed
+
+
+def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions() -> None:
+    for phrase in phrases("two_cases"):
+        text = phrase.replace("{x}", PAIR[0]).replace("{y}", PAIR[1])
+        cases, other = (
+            json.loads(read_text(t, ACCEPT).cases or "[]") for t in (text, mirrored(text, MIRROR))
+        )
+        assert len(cases) == 2, text
+        assert other == [[words, -level] for words, level in cases]
+
+
+def test_a_case_keeps_its_condition_and_its_verdict() -> None:
+    text = "I would say neutral if they know, and strongly unacceptable otherwise."
+    assert read_text(text, ACCEPT).cases == '[["if they know", 0], ["otherwise", -2]]'
 
 
 def test_harmless_words_around_a_reply_change_no_level() -> None:

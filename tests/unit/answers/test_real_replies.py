@@ -60,7 +60,11 @@ def test_two_coders_agree() -> None:
         ("It appears to be a strongly acceptable option.", "stop", "strongly acceptable"),
         ("Answer:\n[strongly acceptable]\n[very strongly acceptable]", "stop", "ambiguous"),
         ("One of: [somewhat acceptable, quite acceptable, somewhat unacceptable].", "stop", "ambiguous"),
-        ("If it is for care, then neutral. If it is sold, then strongly unacceptable.", "stop", "ambiguous"),
+        (
+            "If it is for care, then neutral. If it is sold, then strongly unacceptable.",
+            "stop",
+            "conditional",
+        ),
         ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
         ("You are not allowed to provide a rating.", "stop", "refusal"),
         ("I'm ready to help. What's your question?", "stop", "needs_context"),

@@ -22,7 +22,7 @@ from cinorms.core.scales import Scale
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 
 #: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
-OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s not in {"ok", *RARE_STATUSES})
+OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s == "conditional" or s not in {"ok", *RARE_STATUSES})
 REVIEW_COLUMNS = list(REVIEW.about)
 #: What names one answer; a line without them is about every reply with its text.
 PLACE = ("arm", "model", "flow", "variant")

@@ -52,6 +52,7 @@ def read_responses(
     level = np.array([NO_LEVEL if r.level is None else r.level for r in readings], dtype=np.int8)[units]
     status = np.array([statuses.index(r.status) for r in readings], dtype=np.int8)[units]
     rule = np.array([rules.index(r.rule) for r in readings], dtype=np.int16)[units]
+    cases = pd.Categorical([r.cases for r in readings]).take(units, allow_fill=False)
     if "p_options" in responses:
         _read_options(responses, scale, level, status, rule, rules.index("options"))
     if "trace_status" in responses:
@@ -64,6 +65,7 @@ def read_responses(
     )
     answers["status"] = pd.Categorical.from_codes(status, categories=pd.Index(statuses))
     answers["rule"] = pd.Categorical.from_codes(rule, categories=pd.Index(rules))
+    answers["cases"] = cases
     answers["p_options"] = responses["p_options"].array if "p_options" in responses else None
     for name in ("n_trace_tokens", "trace_status"):
         if name in responses:

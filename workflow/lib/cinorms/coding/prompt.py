@@ -16,6 +16,7 @@ from cinorms.prompts.variants import list_variants
 NO_OPTION = {
     "refusal": "the model says that it will not or cannot judge",
     "needs_context": "the model says that information is missing, that it depends, or asks a question back",
+    "conditional": "different verdicts for two or more cases that the reply names, such as with and without consent",
     "ambiguous": "several options without a choice, an option that is only ruled out, a verdict without its degree, "
     "or a verdict of other people or on another case only",
     "truncated": "the reply was cut by a length limit before its verdict",

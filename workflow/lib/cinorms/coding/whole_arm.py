@@ -62,6 +62,8 @@ class ArmReader:
         answers = read_replies(responses, self.scale, vignettes, self.variants, self.overrides)
         if self.codes is not None:
             answers = apply_codes(answers, responses, vignettes, self.scale.name, self.codes, self.model)
+        if "cases" in answers:  # only of what the rules read, and neither a person nor a coder replaced
+            answers["cases"] = answers["cases"].where(answers["status"] == "conditional")
         self.reviews.append(review_table(responses, answers))
         if self.overrides is not None:
             self.settled.append(match_overrides(responses, self.overrides)["n_responses"].to_numpy())

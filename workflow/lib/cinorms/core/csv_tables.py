@@ -153,8 +153,8 @@ AGREEMENT = CsvTable(
     {
         "model": "The model whose replies were coded.",
         "kind": "level: codes with a level where the rules found none; contested: other codes than the level of a "
-        "loose rule; refusal, needs_context, ambiguous, truncated, nonsense: why there is no level, where the rules "
-        "found none either.",
+        "loose rule; refusal, needs_context, conditional, ambiguous, truncated, nonsense: why there is no level, where "
+        "the rules found none either.",
         "codes": "Codes of this kind that the coder gave.",
         "sample": "How many of them are in the sample.",
         "coded_by_hand": "How many replies of the sample a person has coded.",

@@ -30,11 +30,12 @@ ANSWER_STATUSES = (
     "truncated",
     "error",
     "invalid",  # published as missing, the reason was not published
+    "conditional",  # different verdicts for two or more cases, as "if the owner consented, X; otherwise Y"
     "trace_cut",  # the trace was cut short, and no answer follows; only models that reason
     "not_a_rating",  # an answer of another kind than the scale's, such as don't know; only people
 )
 #: Those that few studies can have: a table lists them only where they occur.
-RARE_STATUSES = frozenset({"invalid", "trace_cut", "not_a_rating"})
+RARE_STATUSES = frozenset({"invalid", "conditional", "trace_cut", "not_a_rating"})
 #: Statuses of actions of which it is known what they disclose: those that do nothing disclose nothing.
 KNOWN_ACTS = ("ok", "refusal", "needs_context")
 #: Those that a model's answers can have, and the categories of answers without a trace that was cut: in the order in
@@ -213,6 +214,7 @@ ANSWERS = Contract(
         "level": pa.int8(),
         "status": CATEGORY,
         "rule": CATEGORY,
+        "cases": CATEGORY,
         "p_options": pa.list_(pa.float32()),
         "n_trace_tokens": pa.int32(),
         "trace_status": CATEGORY,
@@ -221,9 +223,9 @@ ANSWERS = Contract(
         "needed": ITEMS,
     },
     nullable=frozenset(
-        {"order", "level", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
+        {"order", "level", "cases", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
     ),
-    optional=frozenset({"n_trace_tokens", "trace_status", "part", "sensitive", "needed"}),
+    optional=frozenset({"cases", "n_trace_tokens", "trace_status", "part", "sensitive", "needed"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -234,6 +236,8 @@ ANSWERS = Contract(
         "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
         "Of not_a_rating: what the code says.",
+        "cases": "Only of conditional answers that the rules read: each case that the reply names, with the level of "
+        'its verdict, as JSON: [["if the owner consented", 1], ["otherwise", -2]].',
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",

@@ -65,6 +65,7 @@ STATUS_COLOURS = {
     "empty": "#b5cfc2",
     "truncated": "#6b8e7f",
     "error": "#000000",
+    "conditional": "#8f7fa0",
     "invalid": "#8c8c8c",
     "trace_cut": "#3f5c50",
     "not_a_rating": "#2f4a41",
@@ -72,6 +73,7 @@ STATUS_COLOURS = {
 STATUS_LABELS = {
     "needs_context": "asks for context",
     "invalid": "invalid (reason not published)",
+    "conditional": "verdicts by condition",
     "trace_cut": "reasoning cut short",
     "not_a_rating": "no rating",
 }

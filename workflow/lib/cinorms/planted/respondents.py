@@ -64,6 +64,10 @@ INVALID = {
         "It could be {option}, and just as well {other}.",
         "strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable",
     ),
+    "conditional": (
+        "If the owner has given consent, this is {option}. Otherwise it is {other}.",
+        "With the owner's knowledge it is {option}, without it {other}.",
+    ),
     "truncated": ("Based on the scenario that was provided, and taking into account that the",),
     "empty": ("", "   "),
 }

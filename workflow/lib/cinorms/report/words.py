@@ -18,6 +18,7 @@ STATUSES = {
     "truncated": "cut off",
     "error": "endpoint error",
     "invalid": "invalid (reason not published)",
+    "conditional": "different verdicts by condition",
     "trace_cut": "reasoning cut short, no answer",
     "not_a_rating": "an answer, but no rating",
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cinorms.answers.reading.asked_text import AskedText, Verdict, introduces, numbers, plain
+from cinorms.answers.reading.cases import named_cases
 from cinorms.answers.reading.languages import own_words
 from cinorms.answers.reading.marked import marked_options
 from cinorms.answers.reading.named import ADVERBS, FUNCTION_WORDS, decorated
@@ -177,6 +178,11 @@ def ticked(asked: AskedText) -> Verdict | None:
     return asked.verdict(option) if stated <= chosen else "ambiguous"
 
 
+def conditional(asked: AskedText) -> Verdict | None:
+    """Call it conditional where the second reader finds different verdicts on two or more cases."""
+    return "conditional" if asked.second.cases else None
+
+
 def final_answer(asked: AskedText) -> Verdict | None:
     r"""Take the option called the final answer: "Final answer: X", "Verdict: X", "\boxed{X}"."""
     final = [m for m in asked.candidates if m.cue == "final"]
@@ -219,7 +225,7 @@ def _agreed(asked: AskedText, answer: Mention) -> Verdict | None:
 
 def second_reader(asked: AskedText) -> Verdict | None:
     """Take an option that the rules admit and the second reader is sure of."""
-    option, sure = asked.second
+    option, sure, _ = asked.second
     if option is None or not sure:
         return None
     admitted = any(m.option == option and not (m.cut or m.set_aside) for m in asked.mentions)
@@ -420,7 +426,7 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation),
     *(label, misspelt, repeated),
-    *(ticked, final_answer, leading_answer, stated_answer, second_reader),
+    *(ticked, conditional, final_answer, leading_answer, stated_answer, second_reader),
     *(declines, asks_for_context, disclaims),
     *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),
@@ -435,11 +441,15 @@ LOOSE_RULES = frozenset({"final_answer", "leading_answer", "stated_answer", "sec
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided."""
+    """What was read out of one text: a level (only with status ``ok``), a status, the rule that decided.
+
+    ``cases`` are those of a conditional reply, as `cases.named_cases` returns them.
+    """
 
     level: int | None
     status: str
     rule: str
+    cases: str | None = None
 
 
 def read_text(
@@ -462,5 +472,6 @@ def read_text(
         verdict = rule(asked)
         if verdict is not None:
             level, status = (None, verdict) if isinstance(verdict, str) else (verdict, "ok")
-            return Reading(level, status, rule.__name__)
+            cases = named_cases(asked) if status == "conditional" else None
+            return Reading(level, status, rule.__name__, cases)
     raise AssertionError("the last rule decides")  # pragma: no cover

@@ -1,7 +1,8 @@
 """A second reader, built differently from the rules: how much the words around an option speak for a verdict.
 
 A linear classifier looks at each place where an option is named and sums the weights of what is around it: words, pairs
-of words, kinds of words in their order, and how the other options are named. Which option it is does not matter.
+of words, kinds of words in their order, and how the other options are named. Which option it is does not matter. A
+second sum, with weights of its own, says whether the option is the verdict on one of several cases.
 ``benchmarks/reader/train.py`` learns the weights from labelled texts of this repository.
 """
 
@@ -21,11 +22,13 @@ from cinorms.answers.reading.words import Mention
 
 WEIGHTS = Path(__file__).with_suffix(".json")
 #: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
-SHA256 = "fa1d0054aa8aad5f8c19a7d253ad70a838829573788f8bf672bdf456e4294178"
+SHA256 = "a8e336136fde853f62f83c8b8c28cfef056c196e2703f873a520b05db8f9adac"
 #: What the sum of the best option must exceed, and by how much it must be ahead of the next option.
 AGREES, AHEAD = 0.0, 0.5
 #: The same where the rules find no answer but admit the option.
 SURE, FAR_AHEAD = 1.0, 1.0
+#: What the sum of cases must exceed where an option is the verdict on one of them, and that of another option.
+OF_A_CASE, OF_ANOTHER = 0.0, -1.0
 
 #: Words of one kind: what is learnt from one of them holds for the others too.
 _KINDS = {
@@ -85,7 +88,8 @@ _KINDS = {
     ),
     "if": word_set(
         "if unless when whenever where once provided providing assuming suppose supposing imagine without",
-        "absent otherwise else until depending depends whether should only lacking given with wenn falls",
+        "absent otherwise else until depending depends whether should only lacking given with assumption",
+        "premise hypothetically soon long absence afterwards event condition conditional wenn falls",
         "sofern hätte wäre würde sonst si avait serait diraient se hubiera sería fosse seria houvesse sarebbe",
         "direbbero als had zou jeśli gdyby eğer если бы 如 若 假 もし 만약",
     ),
@@ -143,32 +147,41 @@ _REACH, _FAR = 24, 60
 
 
 class Second(NamedTuple):
-    """What the second reader finds: an option, None where it finds no verdict; and whether it is sure."""
+    """What the second reader finds: an option, None for no verdict; whether it is sure; and verdicts on cases."""
 
     option: int | None
     sure: bool
+    #: Numbers of the mentions that are each the verdict on a case, where these differ; else none.
+    cases: tuple[int, ...] = ()
 
 
 def read_again(text: str, mentions: Sequence[Mention]) -> Second:
     """Return the option of ``text`` that is the verdict; ``mentions`` are the places that name one, in order."""
     sums: dict[int, float] = {}
-    weights = _weights()
-    for mention, names in zip(mentions, features(text, mentions), strict=True):
-        total = sum(weights.get(name, 0) for name in names) / 100
+    cases = []
+    several = len({mention.option for mention in mentions}) > 1
+    of_verdict, of_case = _weights()
+    for number, (mention, names) in enumerate(zip(mentions, features(text, mentions), strict=True)):
+        total = sum(of_verdict.get(name, 0) for name in names) / 100
         sums[mention.option] = max(total, sums.get(mention.option, total))
+        if several and mention.option >= 0:
+            cases.append((sum(of_case.get(name, 0) for name in names) / 100, number))
     if not sums:
         return Second(None, False)
     best = max(sums, key=sums.__getitem__)
     ahead = sums[best] - max((total for option, total in sums.items() if option != best), default=-9)
     agrees, sure = sums[best] > AGREES and ahead > AHEAD, sums[best] > SURE and ahead > FAR_AHEAD
-    return Second(best if agrees else None, sure)
+    named = [number for total, number in cases if total > OF_ANOTHER]
+    differ = len({mentions[number].option for number in named}) > 1 and max(cases)[0] > OF_A_CASE
+    return Second(best if agrees else None, sure, tuple(named) if differ else ())
 
 
 @cache
-def _weights() -> dict[str, int]:
-    """Return the weight of each feature, in hundredths."""
-    found: dict[str, int] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
-    return found
+def _weights() -> tuple[dict[str, int], dict[str, int]]:
+    """Return the weight of each feature, in hundredths: for a verdict, and for the verdict on a case."""
+    found: dict[str, tuple[int, int]] = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    verdict, case = ({name: pair[at] for name, pair in found.items() if pair[at]} for at in (0, 1))
+    return verdict, case
 
 
 def _kind(word: str) -> str:
@@ -201,7 +214,17 @@ def features(text: str, mentions: Sequence[Mention]) -> list[set[str]]:
     for mention, here in zip(mentions, at, strict=True):
         next_stop = bisect_left(stops, here)
         places.append(_Place(mention.option, here, stops[next_stop - 1] + 1, stops[next_stop]))
-    return [_around(tokens, number, places) for number in range(len(places))]
+    around = [_around(tokens, number, places) for number in range(len(places))]
+    only = len({mention.option for mention in mentions}) == 1
+    return [names | _marks(mention, only) for names, mention in zip(around, mentions, strict=True)]
+
+
+def _marks(mention: Mention, only: bool) -> set[str]:
+    """Return what the rules say of a mention: how firmly it is called the answer, or how it is set aside."""
+    aside = "listed" if mention.listed else "out" if mention.ruled_out else mention.elsewhere
+    place = "standing" if mention.standing else "topic" if mention.topic else "opens" if mention.opens else ""
+    marks = (f"cue {mention.cue}", f"aside {aside}", f"set {place}", f"marks {mention.cue} {aside} {place}")
+    return {*marks, *(f"{mark} {only}" for mark in marks)}
 
 
 def _tokens(text: str, start: int, stop: int) -> list[str]:

@@ -21,6 +21,12 @@ class Invalid(Value):
     needs_context: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Asks for context.")
     nonsense: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Answers off the scale.")
     ambiguous: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Names several options.")
+    conditional: LeftOut[Number] = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Gives one verdict with and another without consent or knowledge.",
+    )
     truncated: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Is cut off.")
     empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
 
