@@ -216,6 +216,7 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 # The locked files pin every package with its hash. uv installs them in seconds, pip in minutes; but only pip reads the
 # package indexes in a machine's pip.conf. pip is told to add nothing: for an extra of a package, Debian's pip would take
 # the newest version instead of the locked one.
+# $(VENV) also gets cinorms itself, as an installed package that is edited here: a line in a .pth file, and its command.
 define set-up
 @set -e; exec 9>>.venv-lock; flock -n 9 || { echo "Waiting for another set-up in this folder to end"; flock 9; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
@@ -234,7 +235,14 @@ touch $(1)/unfinished; \
   { { [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $<; } || { \
     echo "Without uv this takes two to three minutes."; $$pip install --quiet --no-deps --require-hashes -r $<; }; }; \
 } || { rm $(1)/unfinished; exit 1; }; \
+$(if $(filter $(VENV),$(1)),$(OWN_PACKAGE); )\
 echo "$(1) has $$(du -sm $(1) | cut -f1) MB"; rm $(1)/unfinished; touch $@
+endef
+
+define OWN_PACKAGE
+$(BIN)/python -c 'import os, sysconfig; at = sysconfig.get_path("purelib"); \
+print(os.path.relpath("workflow/lib", at), file=open(os.path.join(at, "cinorms.pth"), "w"))'; \
+printf '#!/bin/sh\nexec "$$(dirname "$$(readlink -f "$$0")")/python" -m cinorms "$$@"\n' >$(BIN)/cinorms; chmod +x $(BIN)/cinorms
 endef
 
 UNFINISHED := $(wildcard $(VENV)/unfinished .venv-*/unfinished)

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+import cinorms
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -115,10 +117,12 @@ def test_every_note_on_a_decision_is_in_its_index() -> None:
     assert re.findall(r"\]\((0[\w.-]+)\)", index) == [note.name for note in notes]
 
 
-def test_every_unreleased_change_says_whether_results_change() -> None:
+def test_every_change_says_whether_results_change() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    unreleased = text.partition("\n## Unreleased\n")[2].partition("\n## ")[0]
-    entries = [" ".join(entry.split()) for entry in re.split(r"^- ", unreleased, flags=re.MULTILINE)[1:]]
+    versions = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, flags=re.MULTILINE))
+    assert next(iter(versions)) == "Unreleased"
+    assert cinorms.__version__ in [name.split()[0] for name in versions], "state the version in CHANGELOG.md"
+    entries = [" ".join(e.split()) for part in versions.values() for e in re.split(r"(?m)^- ", part)[1:]]
     assert entries
     for entry in entries:
         assert re.search(r"Results change: (yes|no)\b[^.]*\.$", entry), (

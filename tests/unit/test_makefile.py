@@ -9,12 +9,14 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from snakemake.cli import get_argument_parser
 
-from cinorms.run import study_file
+import cinorms
+from cinorms.study import load
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -88,7 +90,7 @@ def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None
     )
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
-        parser = get_argument_parser() if program == "cinorms_snakemake" else study_file.parser("", "")
+        parser = get_argument_parser() if program == "cinorms_snakemake" else load.parser("", "")
         given, _ = parser.parse_known_args(shlex.split(line))
         assert len(given.configfile) == 1, line
         assert {*getattr(given, "targets", [])} <= {*RULES, "export_prompts_plain"}
@@ -164,6 +166,17 @@ def test_an_environment_without_pip_is_made_again(clone: Path) -> None:
     shutil.copy(clone / "python", clone / ".venv/bin")
     assert made(".venv/run.done", cwd=clone)[0] == 0
     assert is_whole(clone, ".venv/run.done")
+
+
+def test_the_environment_has_cinorms_itself_and_its_command(tmp_path: Path) -> None:
+    code = "import cinorms; print(cinorms.__file__)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    streams = {"cwd": tmp_path, "env": environment, "text": True, "stdout": subprocess.PIPE}
+    done = subprocess.run([sys.executable, "-c", code], **streams)
+    assert done.stdout.strip() == str(ROOT / "workflow/lib/cinorms/__init__.py")
+    (tmp_path / "command").symlink_to(Path(sys.executable).with_name("cinorms"))
+    done = subprocess.run([tmp_path / "command", "--version"], **streams)
+    assert done.stdout == f"cinorms {cinorms.__version__}\n"
 
 
 def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:

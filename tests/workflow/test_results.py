@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 import pandas as pd
@@ -254,3 +256,50 @@ def test_the_notebook_runs(demo: Path) -> None:
     script.write_text("\n\n".join(sources), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib")}
     assert "One row per arm, model and flow." in run([sys.executable, script], demo, environment=environment)
+
+
+def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(
+    demo: Path, tmp_path: Path
+) -> None:
+    source, own, built = tmp_path / "source", tmp_path / "own", tmp_path / "built"
+    for folder in ("workflow/lib", "requirements"):
+        shutil.copytree(
+            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    build = "from setuptools import build_meta as backend; backend.build_{}({!r})"
+    run([sys.executable, "-c", build.format("sdist", str(built))], source)
+    (archive,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path)
+    run(
+        [sys.executable, "-c", build.format("wheel", str(built))], tmp_path / f"cinorms-{cinorms.__version__}"
+    )
+
+    run([sys.executable, "-m", "venv", "--without-pip", own], tmp_path)
+    pip = [sys.executable, "-m", "pip", "--python", own / "bin/python", "install", "--quiet"]
+    run([*pip, "--no-index", "--no-deps", *built.glob("*.whl")], tmp_path)
+    (site,) = own.glob("lib/python*/site-packages")
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    code = (
+        "import sys, cinorms; results = cinorms.open_results('results/demo'); print(cinorms.__file__)\n"
+        "print(len(results.norms), len(results.answers(text=True)), *map(len, results.tables.values()))\n"
+        "print({'snakemake', 'openai', 'statsmodels', 'scipy', 'plotnine'} & set(sys.modules))"
+    )
+    printed = run([own / "bin/python", "-c", code], demo, environment={})
+    assert f"{site}/cinorms/__init__.py" in printed
+    assert printed.splitlines()[-1] == "set()"
+
+    command = own / "bin/cinorms"
+    assert f"cinorms {cinorms.__version__}" in run([command, "--help"], demo, environment={})
+    assert "needs the workflow" in run([command, "run"], demo, 2, environment={})
+    opened = cinorms.open_results(demo / "results/demo")
+    flow, (one, other, *_) = str(opened.norms["flow"].iloc[0]), opened.study.models
+    way = ["trace", "--results", "demo", "--flow", flow, "--model", one]
+    assert "      user: " in run([command, *way], demo, environment={})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("claims:\n  shift: {kind: shift, margin: 4}\n", encoding="utf-8")
+    sides = ["--base", f"demo/main/{one}", "--new", f"demo/main/{other}"]
+    judged = ["gate", *sides, "--policy", policy, "--out", tmp_path / "gate"]
+    assert "shift" in run([command, *judged], demo, environment={})
+    assert "<h1" in (tmp_path / "gate/index.html").read_text(encoding="utf-8")

@@ -62,6 +62,10 @@ class Frames(Mapping[str, pd.DataFrame]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return what a notebook offers between the brackets."""
+        return self._names
+
     def __repr__(self) -> str:
         """Return the names of the tables."""
         return f"{self._what}s: {', '.join(self._names)}"

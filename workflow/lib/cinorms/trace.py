@@ -26,7 +26,7 @@ _FACTOR_COLUMNS = ("factor", "term", "by")
 @command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the way of the flow that the arguments name."""
-    options = argparse.ArgumentParser(prog="make trace")
+    options = argparse.ArgumentParser(prog="cinorms trace")
     options.add_argument("--results", default="", help="the study's name, or its folder of results")
     options.add_argument("--flow", default="", help="the flow's number, as in norms.csv")
     options.add_argument("--model", default="")
@@ -34,8 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_args(arguments)
     if not (given.results and given.model and given.flow.isdecimal()):
         raise ConfigError(
-            "make trace needs a study with results, the number of a flow (norms.csv has it) and a model: "
-            "make trace STUDY=demo FLOW=12 MODEL=planted-gpt-4o-mini"
+            "trace needs a study with results, the number of a flow (norms.csv has it) and a model: "
+            "make trace STUDY=demo FLOW=12 MODEL=planted-gpt-4o-mini, "
+            "or cinorms trace --results demo --flow 12 --model planted-gpt-4o-mini"
         )
     folder = Path(given.results)
     results = open_results(folder if folder.is_dir() else Path("results") / folder)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from cinorms.core.logs import FAILURES_AT_THE_END
-from cinorms.core.run_report import ReportedJob, RunReport
+if TYPE_CHECKING:
+    from cinorms.core.run_report import ReportedJob
 
 #: Messages without an event that a user needs even if nothing is wrong.
 _SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
@@ -33,6 +33,10 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Start an empty report; it explains failed jobs at the end."""
+        # Snakemake imports each plugin that is installed, and a workflow may need another version of cinorms.
+        from cinorms.core.logs import FAILURES_AT_THE_END
+        from cinorms.core.run_report import RunReport
+
         self.report = RunReport()
         self.repeated: list[str] = []
         self.stopped = False
@@ -62,7 +66,7 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Print the failures, once."""
-        failures, self.report = self.report.failures(), RunReport()
+        failures, self.report = self.report.failures(), type(self.report)()
         self._print(failures or "\n".join(self.repeated))
         self.repeated = []
         super().close()
@@ -110,6 +114,8 @@ class LogHandler(LogHandlerBase):
 
 
 def _job(facts: dict[str, Any]) -> ReportedJob:
+    from cinorms.core.run_report import ReportedJob
+
     return ReportedJob(
         str(facts["rule_name"]),
         {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},

@@ -27,6 +27,8 @@ FOLDER = Path(__file__).parents[4] / "resources" / "scales"
 
 #: The papers' scales. What they offer never changes, as existing results name them; how pages put it (`says`) can.
 PAPERS = ("acceptability", "agreement")
+#: Links to their files, which an installed package has in it: results are read without a clone.
+_INSTALLED = Path(__file__).parent / "papers"
 
 #: Most options of a scale that are words, and the bins in which norms are held on a line that keeps every number.
 MOST_OPTIONS, BINS = 11, 5
@@ -182,7 +184,7 @@ def papers_scale(name: str) -> Scale:
 
     It is read as JSON, which is YAML too: jobs that ask models have no parser of YAML.
     """
-    return make_scale(name, json.loads((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
+    return make_scale(name, json.loads((_INSTALLED / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
 def make_scale(name: str, document: Mapping[str, Any]) -> Scale:
