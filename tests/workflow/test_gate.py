@@ -85,7 +85,7 @@ def test_a_gate_on_actions_reads_what_the_model_says_too(project: Project) -> No
             for name, base, new in (("more", full, leaky), ("fewer", leaky, full))
         },
     }
-    leaks = {"kind": "leaks", "said": "say", "may_rise": 0.3}
+    leaks = {"kind": "leaks", "said": "say", "may_rise": 0.1}
     project.write("leaks.yaml", {"claims": {"l": {**leaks, "said": "sya"}}})
     project.write("acting.yaml", study)
     printed = project.run("--configfile", "acting.yaml", "-n", "--", "gate", ok=False)
