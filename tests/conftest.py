@@ -16,12 +16,12 @@ import pytest
 
 from cinorms.core.errors import DataError
 from cinorms.core.root import Root
+from cinorms.inference.model_entry import load_registry
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study import load
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
-from cinorms.study.registry import load_registry
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand, load_dataset
 

@@ -14,6 +14,7 @@ from cinorms.core.labels import planted_mark
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
+from cinorms.report.replies import write_replies
 from cinorms.report.results import StudyResults, page_inputs_of, read_page_results
 from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
 
@@ -59,6 +60,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
             tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
             norms = assess(answers, "strict", ACCEPTABILITY)
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
+            _write_replies(folder, arm, model, answers, prompts, mark)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
     _write_entries(folder, mark, names)
@@ -96,6 +98,26 @@ def _answers(vignettes: pd.DataFrame, prompts: pd.DataFrame, k: int) -> pd.DataF
             "p_options": None,
         }
     )
+
+
+def _write_replies(
+    folder: Path, arm: str, model: str, answers: pd.DataFrame, prompts: pd.DataFrame, mark: str
+) -> None:
+    """Write what the model would have said, and the page's files of it."""
+    words = dict(zip(ACCEPTABILITY.levels, ACCEPTABILITY.options, strict=True))
+    said = answers["level"].map(words, na_action="ignore")
+    responses = answers[["flow", "variant", "order"]].assign(
+        text=("Answer: " + said.astype("str") + "." + mark)
+        .fillna(f"{mark} I will not say")
+        .astype("category"),
+        finish_reason=pd.Categorical(["stop"] * len(answers)),
+        n_prompt_tokens=pd.array([9] * len(answers), dtype="Int32"),
+        n_output_tokens=pd.array([4] * len(answers), dtype="Int32"),
+        p_options=None,
+    )
+    path = folder / f"responses/{arm}/{model}/1-of-1.parquet"
+    tables.write(responses, path, tables.RESPONSES)
+    write_replies([str(path)], answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
 
 
 def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
@@ -170,5 +192,5 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
         models=dict.fromkeys(names, model),
         analyses={"counts": facts(EntryFacts, **of_entries), "delta": delta},
         figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
-        settings={"study": "small", "note": mark},
+        settings={"study": "small", "note": mark, "report": {"replies": "folder"}},
     )

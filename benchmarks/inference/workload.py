@@ -25,11 +25,11 @@ from cinorms.core.root import Root
 from cinorms.inference import checkpoints
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
+from cinorms.inference.model_entry import load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
-from cinorms.study.registry import load_registry
 from cinorms.vignettes.designs import expand, load_dataset
 
 ROOT = Path(__file__).resolve().parents[2]

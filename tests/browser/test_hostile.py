@@ -9,7 +9,7 @@ import pytest
 
 from cinorms.report.page import render
 
-from ..study_folder import COMMAND, make_results
+from ..study_folder import COMMAND, folder_of, make_results
 from .conftest import Window
 
 MARKS = [
@@ -32,7 +32,7 @@ def mark(request: pytest.FixtureRequest) -> str:
 def page(mark: str, tmp_path: Path, window: Window) -> Iterator[Path]:
     """Return a page in which every text has the mark; nothing of it may run, load or be said in the console."""
     results = make_results(tmp_path, mark, models=["model-a", "b<b onclick=alert(1)>&'"])
-    path = tmp_path / "index.html"
+    path = folder_of(results) / "report/index.html"
     path.write_text(render(results, COMMAND), encoding="utf-8")
     window.complaints()
     yield path

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -9,6 +12,7 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from cinorms.answers.overrides import load_overrides, match_overrides
 from cinorms.core import tables
 from cinorms.prompts.variants import messages
 from cinorms.report.explorer import explorer_data
@@ -30,9 +34,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 
 
 @pytest.fixture(scope="module")
-def page(results: StudyResults, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the page of the small study."""
-    path = tmp_path_factory.mktemp("page") / "index.html"
+def page(results: StudyResults) -> Path:
+    """Return the page of the small study, with its replies beside it."""
+    path = folder_of(results) / "report/index.html"
     path.write_text(render(results, COMMAND), encoding="utf-8")
     return path
 
@@ -160,7 +164,8 @@ def test_the_question_of_a_variant_is_what_was_asked(
         ACCEPTABILITY,
         system=results.study.arms["main"].system,
     )
-    assert window.texts("#question blockquote") == [message["content"] for message in chat]
+    asked = window.texts("#question blockquote:not(.reply)")
+    assert asked == [message["content"] for message in chat]
 
 
 def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None:
@@ -336,14 +341,129 @@ def test_everything_has_a_name_for_a_screen_reader(window: Window, page: Path) -
     assert len(ids) == len(set(ids))
 
 
-def test_answers_that_are_too_many_for_the_page_are_said_to_be_elsewhere(
-    window: Window, results: StudyResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def responses_of(results: StudyResults, model: str = "model-a") -> pd.DataFrame:
+    """Return what a model said in the arm main, and what was read in it."""
+    path = folder_of(results) / f"responses/main/{model}/1-of-1.parquet"
+    answers = tables.read(folder_of(results) / f"answers/main/{model}.parquet", tables.ANSWERS)
+    said = tables.read(path, tables.RESPONSES, ["flow", "variant", "text"])
+    return answers.merge(said.astype({"text": str}), on=["flow", "variant"])
+
+
+def test_answers_that_are_too_many_for_the_page_come_with_the_replies(
+    window: Window, results: StudyResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    state = "#explorer?arm=main&model=model-a&model=model-b&flow=7&variant=1_1"
+    page = folder_of(results) / "report/index.html"
+    window.open(page, state)
+    whole = window.dialog()
     monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
-    page = tmp_path / "index.html"
-    page.write_text(render(results, COMMAND), encoding="utf-8")
-    window.open(page, "#explorer?arm=main&model=model-a&flow=7")
-    assert "they are in the study’s folder under answers/main" in window.dialog()
+    small = page.with_name("small.html")
+    small.write_text(render(results, COMMAND), encoding="utf-8")
+    assert small.stat().st_size < page.stat().st_size
+    window.open(small, state)
+    assert window.dialog() == whole
+
+
+def test_a_variant_shows_its_prompt_and_the_reply_with_the_words_that_were_used(
+    window: Window, page: Path, results: StudyResults
+) -> None:
+    said = responses_of(results).query("flow == 7").reset_index(drop=True)
+    window.open(page, "#explorer?arm=main&model=model-a&model=model-b&flow=7")
+    window.dialog()
+    for k, row in said.iterrows():
+        window.run(f"document.querySelectorAll('#cell tbody .link')[{k}].click()")
+        window.wait(
+            lambda text=row["text"]: text == next(iter(window.texts("#question .reply")), ""),
+            "the reply does not appear",
+        )
+        marked = window.run(
+            "return document.querySelector('#question .reply').querySelector('mark')?.textContent"
+        )
+        assert marked == (OPTIONS[int(row["level"]) + 2] if row["status"] == "ok" else None)
+        assert f"by the rule {row['rule']}." in window.dialog()
+
+
+def test_replies_are_found_by_text_answer_wording_and_distance_from_the_norm(
+    window: Window, page: Path, results: StudyResults
+) -> None:
+    said = responses_of(results).assign(norm=lambda f: f["flow"].map(results.held("main", "model-a")))
+    said = said.merge(results.prompts["main"][["variant", "template_no"]], on="variant")
+
+    def found(asked: str) -> str:
+        window.open(page, f"#explorer?arm=main&model=model-a&{asked}")
+        window.click('[name="say"]')
+        status = lambda: window.texts("#said-status")[0]  # noqa: E731
+        while window.wait(lambda: status().endswith(".") and status(), "nothing is found").endswith(
+            "so far."
+        ):
+            if window.all("#said-more button"):
+                window.click("#said-more button")
+        return status()
+
+    assert found("said=neutral") == f"{said['text'].str.contains('neutral').sum()} found in 720 replies."
+    assert set(window.texts("#said mark")) == {"neutral"}
+    assert found("answer=5") == f"{(said['status'] == 'refusal').sum()} found in 720 replies."
+    two = said["template_no"].eq(2) & said["level"].eq(-2)
+    assert found("answer=0&template=2") == f"{two.sum()} found in 720 replies."
+    differs = (said["level"].notna() & said["norm"].notna() & said["level"].ne(said["norm"])).sum()
+    assert found("differs=1&rule=label") == f"{differs} found in 720 replies."
+    window.click("#said tbody button")
+    assert "variant=" in window.hash()
+    window.dialog()
+    window.wait(lambda: window.texts("#question .reply"), "the reply does not open")
+    assert found("rule=nobody") == "0 found in 720 replies."
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_the_page_writes_the_line_that_sets_a_reading_right(
+    window: Window, page: Path, results: StudyResults, tmp_path: Path, everywhere: bool
+) -> None:
+    window.open(page, "#explorer?arm=main&model=model-a&flow=7&variant=2_1")
+    window.dialog()
+    window.wait(lambda: window.all("#question textarea"), "no reply appears")
+    window.choose("override", "needs_context")
+    if everywhere:
+        window.click('[name="override:all"]')
+    line = window.wait(
+        lambda: (
+            (text := window.run("return document.querySelector('#question textarea').value"))
+            and ",needs_context," in text
+            and text.startswith("Answer")
+            and (",main," not in text) == everywhere
+            and text
+        ),
+        "there is no line",
+    )
+    header = [text for text in window.texts("#question code") if text.startswith("text,")]
+    path = tmp_path / "overrides.csv"
+    path.write_text("\n".join([*header, line]), encoding="utf-8")
+    overrides = load_overrides(path, LEVELS)
+    said = tables.read(folder_of(results) / "responses/main/model-a/1-of-1.parquet", tables.RESPONSES)
+    row = responses_of(results).query("flow == 7 and variant == '2_1'").iloc[0]
+    same = (said["text"] == row["text"]).sum() if everywhere else 1
+    assert match_overrides(said, overrides)["n_responses"].tolist() == [same]
+    assert overrides["status"].tolist() == ["needs_context"]
+
+
+def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_none(
+    window: Window, results: StudyResults, tmp_path: Path
+) -> None:
+    alone, whole = tmp_path / "alone.html", tmp_path / "whole.html"
+    alone.write_text(render(results, COMMAND), encoding="utf-8")
+    settings = {**results.study.settings, "report": {"replies": "page"}}
+    study = results.study.model_copy(update={"settings": settings})
+    whole.write_text(render(replace(results, study=study), COMMAND), encoding="utf-8")
+    policy = re.search("script-src ([^;]*);", unescape(whole.read_text(encoding="utf-8")))
+    assert policy is not None
+    assert "'self'" not in policy[1]
+    state = "#explorer?arm=main&model=model-a&flow=7&variant=1_1"
+    window.open(alone, state)
+    assert "It is not there, or cannot be read" in window.dialog()
+    missing = window.complaints()
+    assert len(missing) == 1
+    assert "replies/main/model-a/0.js" in missing[0]
+    window.open(whole, state)
+    window.wait(lambda: window.texts("#question .reply"), "the reply does not appear")
 
 
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_path: Path) -> None:

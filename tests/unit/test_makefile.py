@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from snakemake.cli import get_argument_parser
 
-from cinorms.run import study_file
+from cinorms.study import load
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None
     )
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
-        parser = get_argument_parser() if program == "cinorms_snakemake" else study_file.parser("", "")
+        parser = get_argument_parser() if program == "cinorms_snakemake" else load.parser("", "")
         given, _ = parser.parse_known_args(shlex.split(line))
         assert len(given.configfile) == 1, line
         assert {*getattr(given, "targets", [])} <= {*RULES, "export_prompts_plain"}

@@ -9,7 +9,7 @@ import signal
 import sys
 from types import FrameType
 
-from cinorms.core.terminal import prepare
+from cinorms.core.logs import prepare
 
 
 def main() -> None:

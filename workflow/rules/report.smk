@@ -2,6 +2,7 @@
 
 Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
 Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json},
+         results/{study}/report/replies/{arm}/{model}/ (what the model said, as scripts that the page loads),
          results/{study}/people/index.html (of a study with analyses of kind people_distances or people_flows),
          results/{study}/study.json (what the study is, for programs), results/{study}/dictionary.csv (every column),
          results/{study}/plan.csv
@@ -63,6 +64,29 @@ rule write_report:
         code=code_of("write_report"),
     script:
         "../scripts/write_report.py"
+
+
+rule write_replies:
+    input:
+        responses=of(VALUES.shards),
+        answers="results/{study}/answers/{arm}/{model}.parquet",
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        replies=directory("results/{study}/report/replies/{arm}/{model}"),
+    log:
+        "logs/{study}/write_replies/{arm}/{model}.log",
+    wildcard_constraints:
+        arm=pattern(STUDY.arms_from(*READ_HERE)),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+    params:
+        scale=of(VALUES.scale),
+        code=code_of("write_replies"),
+    script:
+        "../scripts/write_replies.py"
 
 
 rule describe_study:

@@ -7,8 +7,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import read_tidy
 from cinorms.published.releases import load_release, read_numbers
-from cinorms.replication.comparison import compare, render, summary_text
-from cinorms.replication.sentences import compare_sentences, sentences_text
+from cinorms.replication.comparison import compare, compare_sentences, render, sentences_text, summary_text
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

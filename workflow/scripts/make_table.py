@@ -7,8 +7,7 @@ from cinorms.core.logs import start_logging
 from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import make
-from cinorms.printed.analysis import analysis_table
-from cinorms.printed.write import to_latex
+from cinorms.printed.write import analysis_table, to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

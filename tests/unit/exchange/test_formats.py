@@ -17,10 +17,9 @@ import yaml
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.exchange import inspect_log
-from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
 from cinorms.exchange.importing import Imported
-from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
+from cinorms.exchange.registry import export_prompts, format_modules, format_named, formats, written_formats
 
 from ...exchange_runs import (
     RECORDED,

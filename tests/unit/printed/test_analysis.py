@@ -10,9 +10,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.printed.analysis import analysis_table, p_value
 from cinorms.printed.cells import Cell
-from cinorms.printed.write import escape, to_latex
+from cinorms.printed.write import analysis_table, escape, p_value, to_latex
 
 TABLE = pd.DataFrame(
     {

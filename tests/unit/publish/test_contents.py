@@ -29,10 +29,9 @@ from cinorms.publish.eval_records import model_id, records_of
 from cinorms.publish.folder import publish
 from cinorms.publish.sources import sources_of
 from cinorms.report.description import facts_of
-from cinorms.run.study_file import ROOT
 from cinorms.stats.wordings import held_share, level_counts, template_numbers
 from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
-from cinorms.study.load import load_study, read_layers
+from cinorms.study.load import ROOT, load_study, read_layers
 
 from ...scales import ACCEPTABILITY
 from ...studies import PROJECT, Build

@@ -8,7 +8,7 @@ import pytest
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.published.releases import load_release
-from cinorms.replication.sentences import compare_sentences, sentences_text, unexpected
+from cinorms.replication.comparison import compare_sentences, sentences_text, unexpected
 
 from .test_comparison import release_file
 

@@ -364,7 +364,7 @@ def test_the_page_needs_no_network_and_says_so_to_the_browser(results: StudyResu
     style, script = (re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL) for tag in ("style", "script"))
     assert style is not None
     assert script is not None
-    assert said == policy(style[1], script[1])
+    assert said == policy(style[1], script[1], beside=True)
     assert "default-src 'none'" in str(said)
     assert "unsafe" not in str(said)
 

@@ -23,8 +23,8 @@ def confirm(folder: Path, answer: str) -> tuple[int, str]:
     """Type ``answer`` in a terminal; the library is the project's own."""
     ours, theirs = pty.openpty()
     code = (
-        "import sys; from pathlib import Path; from cinorms.run import confirm, study_file\n"
-        "study_file.ROOT = study_file.Root(Path.cwd())\n"
+        "import sys; from pathlib import Path; from cinorms.run import confirm; from cinorms.study import load\n"
+        "load.ROOT = load.Root(Path.cwd())\n"
         "sys.exit(confirm.main(['--configfile', 's.yaml']))"
     )
     environment = {k: v for k, v in os.environ.items() if k != "CINORMS_YES"}

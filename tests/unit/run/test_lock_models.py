@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import ConfigError
+from cinorms.inference.model_entry import read_revisions
 from cinorms.report.method import _revision
 from cinorms.run.lock_models import main
-from cinorms.study.registry import read_revisions
 
 A, B = "a" * 40, "b" * 40
 

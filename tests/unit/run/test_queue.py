@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.run.progress import QUEUE_PERIOD, Follower
-from cinorms.run.queue import Queued, name_of, read_queue, waiting_jobs
+from cinorms.run.progress import QUEUE_PERIOD, Follower, Queued, name_of, read_queue, waiting_jobs
 
 HERE = Path("/home/ada/study")
 NAME = name_of("main", "m", "1-of-1")

@@ -11,8 +11,8 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
 from cinorms.inference.engine_kind import engine_kind
+from cinorms.inference.model_entry import load_registry
 from cinorms.inference.settings import DEFAULT_STAND_IN
-from cinorms.study.registry import load_registry
 
 from ...studies import change, load
 

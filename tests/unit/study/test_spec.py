@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from cinorms.core.root import Root
+from cinorms.inference.model_entry import load_registry
 from cinorms.inference.spec import take_shard
 from cinorms.planted.respondents import respondent_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.prompts.variants import list_variants
-from cinorms.study.registry import load_registry
 from cinorms.study.settings import Reasoning
 from cinorms.study.spec import (
     MOST_MINUTES,

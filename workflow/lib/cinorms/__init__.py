@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # While a command is looked for (python -m cinorms.run.check), before its libraries are loaded.
 if sys.argv[:1] == ["-m"]:
-    import_module("cinorms.core.terminal").prepare()
+    import_module("cinorms.core.logs").prepare()
 
 from cinorms.core.version import __version__
 

@@ -28,24 +28,32 @@ def environment(package: str, **options: Any) -> Environment:
     return Environment(loader=loader, **usual | options)
 
 
-def render_page(package: str, name: str, *, style: str = "", script: str = "", **values: Any) -> str:
+def render_page(
+    package: str, name: str, *, style: str = "", script: str = "", beside: bool = False, **values: Any
+) -> str:
     """Return the page ``{name}.html`` of ``cinorms.{package}`` as one text that needs no network.
 
-    Its look is that of every page (``page.css``), then ``{name}.css`` of its package, then ``style``.
+    Its look is that of every page (``page.css``), then ``{name}.css`` of its package, then ``style``. A page with files
+    ``beside`` it may load scripts from where it is.
     """
     own = files(f"cinorms.{package}") / "templates" / f"{name}.css"
     sheets = [(files("cinorms.core") / "templates" / "page.css"), own]
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets) + style
     template = environment(package).get_template(f"{name}.html")
-    return template.render(style=style, script=script, content_policy=policy(style, script), **values)
+    return template.render(style=style, script=script, content_policy=policy(style, script, beside), **values)
 
 
-def policy(style: str, script: str) -> str:
-    """Return a page's content security policy: this one script, if any, this one style, images inside the page."""
+def policy(style: str, script: str, beside: bool = False) -> str:
+    """Return a page's content security policy: this one script, if any, this one style, images inside the page.
+
+    A page opened from a disk may only load scripts ``beside`` it if its policy allows all of them: a browser cannot
+    check the digest of such a file.
+    """
     of_script, of_style = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)
     )
-    scripts = f"script-src 'sha256-{of_script}'; " if script else ""
+    others = " 'self'" if beside else ""
+    scripts = f"script-src 'sha256-{of_script}'{others}; " if script else ""
     return (
         f"default-src 'none'; {scripts}style-src 'sha256-{of_style}'; img-src data: 'self'; "
         "base-uri 'none'; form-action 'none'"

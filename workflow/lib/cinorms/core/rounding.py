@@ -14,15 +14,13 @@ FIRST_DECIMALS = 4
 
 def rounded(value: float, decimals: int) -> str:
     """Return ``value`` with so many decimals, half up (away from 0) of what four decimals show of it."""
-    number = Decimal(repr(float(value)))
-    if decimals < FIRST_DECIMALS:
-        number = _half_up(number, FIRST_DECIMALS)
-    return _plain(_half_up(number, decimals))
+    return rounded_once(float(rounded_once(value, max(decimals, FIRST_DECIMALS))), decimals)
 
 
 def rounded_once(value: float, decimals: int) -> str:
     """Return ``value`` with so many decimals, half up (away from 0)."""
-    return _plain(_half_up(Decimal(repr(float(value))), decimals))
+    number = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return format(abs(number) if number == 0 else number, "f")
 
 
 def scientific(log10: float, decimals: int) -> tuple[str, int]:
@@ -30,11 +28,3 @@ def scientific(log10: float, decimals: int) -> tuple[str, int]:
     exponent = math.floor(log10)
     mantissa = rounded_once(10 ** (log10 - exponent), decimals)
     return (rounded_once(1.0, decimals), exponent + 1) if Decimal(mantissa) >= 10 else (mantissa, exponent)
-
-
-def _half_up(number: Decimal, decimals: int) -> Decimal:
-    return number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-
-
-def _plain(number: Decimal) -> str:
-    return format(abs(number) if number == 0 else number, "f")

@@ -25,8 +25,7 @@ from cinorms.core.errors import CinormsError, DataError, EngineError
 from cinorms.core.tables import RESPONSES
 from cinorms.inference import job_state
 from cinorms.inference.journal import Journal
-from cinorms.inference.journal_files import traces_of
-from cinorms.inference.parts import PART, part_of
+from cinorms.inference.journal_files import PART, part_of, traces_of
 from cinorms.inference.questions import KEY_BYTES, Questions, as_column
 from cinorms.inference.spec import Spec, reasons
 from cinorms.inference.until_decided import is_possible, rounds_of, rows_of, rule_of

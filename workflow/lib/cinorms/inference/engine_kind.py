@@ -264,10 +264,10 @@ class EngineKind:
     """One way to reach models. Functions of settings get an instance of the class that ``settings`` returns."""
 
     name: str
-    #: Makes the engine that asks: from the spec, the tuning, the endpoint's key, and the journal's folder for
-    #: an engine that has more to remember than replies. Imports heavy packages.
-    make: Callable[[Spec, Mapping[str, Any], str | None, Path | None], Engine]
     needs: Needs
+    #: Makes the engine that asks: from the spec, the tuning, the endpoint's key, and the journal's folder for
+    #: an engine that has more to remember than replies. Imports heavy packages. None: people, who have answered.
+    make: Callable[[Spec, Mapping[str, Any], str | None, Path | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
     settings: Callable[[], type[EntrySettings]] = _common_settings
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
@@ -302,11 +302,14 @@ class EngineKind:
     checkpoint: bool = False
     #: Whether respondents with known norms answer, and no model.
     planted: bool = False
-    #: Whether people answer, who have done so: nothing is asked.
-    people: bool = False
     cost: Callable[[Work], Cost] = cost_by_rates
     #: Where a model comes from, for a printed table; receives the entry as it is stated.
     origin: Callable[[Mapping[str, Any]], str] = lambda entry: str(entry.get("source", entry["engine"]))
+
+    @property
+    def people(self) -> bool:
+        """Whether people have answered, and nobody can be asked."""
+        return self.make is None
 
 
 @cache
@@ -335,4 +338,6 @@ def engine_kinds() -> tuple[EngineKind, ...]:
 
 def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
     """Return what asks the model of ``spec``; see ``EngineKind.make``."""
-    return engine_kind(spec.engine).make(spec, tuning, key, folder)
+    make = engine_kind(spec.engine).make
+    assert make is not None, "a study asks no people"
+    return make(spec, tuning, key, folder)

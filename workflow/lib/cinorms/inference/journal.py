@@ -54,19 +54,20 @@ from cinorms.inference.engine_kind import engine_kind, engine_modules
 from cinorms.inference.journal_files import (
     FULL,
     NO_LOCKS,
+    PART,
     Claims,
     LastChunkKept,
     digest_of,
     explained,
     is_free,
     known_sum,
+    part_of,
     parts_in,
     records_in,
     traces_of,
     whole_parts,
     write_traces,
 )
-from cinorms.inference.parts import PART, part_of
 from cinorms.inference.reply_log import ReplyLog, logs_in, read_log
 from cinorms.inference.spec import Spec, reasons
 

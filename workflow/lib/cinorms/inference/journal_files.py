@@ -1,4 +1,4 @@
-"""The files of a journal: parts that bear their checksum in their name, their traces, records of jobs, claims.
+"""The files of a journal: parts (their columns, their checksum in the name), their traces, records of jobs, claims.
 
 A trace of 2,000 tokens is a hundred times as long as an answer, and no two are the same. In a part, every job and every
 table of responses would read and hold them all. So the traces of a part are in a file of the same name in the folder
@@ -257,3 +257,63 @@ def read_traces(folder: Path, prompts: Keys) -> Iterator[pd.DataFrame]:
             traced = np.flatnonzero(row.is_valid().to_numpy(zero_copy_only=False))
             traces = table["trace"].take(row.take(pa.array(traced))).to_pandas()
             yield pd.DataFrame({"at": np.flatnonzero(at)[traced], "trace": traces.to_numpy()})
+
+
+_WORD = pa.dictionary(pa.int32(), pa.string())
+#: A part: the prompt's key, the response, then the raw facts of the reply. Every column but the first may be missing.
+PART = pa.schema(
+    [
+        pa.field("prompt", pa.binary(KEY_BYTES), nullable=False),
+        ("text", _WORD),
+        ("finish_reason", _WORD),
+        ("n_prompt_tokens", pa.int32()),
+        ("n_output_tokens", pa.int32()),
+        ("p_options", pa.list_(pa.float32())),
+        ("error", _WORD),  # why there is no text
+        ("reply_id", pa.string()),
+        ("created", pa.int64()),  # seconds since 1970, by the endpoint's clock
+        ("answered_by", _WORD),  # the model that the endpoint says answered
+        ("fingerprint", _WORD),
+        ("usd", pa.float64()),
+        ("n_trace_tokens", pa.int32()),
+        # none: there is no trace; whole: the model ended it; cut: the budget, or the limit of the request, cut it
+        # short; unclosed: the model ended its turn in it. Missing where the engine does not say.
+        ("trace_status", _WORD),
+    ]
+)
+#: Raised for a value that does not have the type of its column.
+_NOT_STORABLE = (pa.ArrowException, ValueError, TypeError, OverflowError)
+
+
+def part_of(chunk: pd.DataFrame, keys: Keys) -> pa.Table:
+    """Return a finished chunk (see ``engine_kind.Keep``) of the prompts ``keys`` as a part.
+
+    A reply that the journal cannot hold becomes an error; the other replies of its chunk are kept.
+    """
+    try:
+        return _strict_part(chunk, keys)
+    except _NOT_STORABLE:
+        rows = []
+        for number in range(len(chunk)):
+            row, key = chunk.iloc[[number]], keys[[number]]
+            try:
+                rows.append(_strict_part(row, key))
+            except _NOT_STORABLE:
+                digest = hashlib.sha256(repr(row.to_dict("records")).encode("utf-8", "backslashreplace"))
+                error = f"a reply that the journal cannot hold (sha256 {digest.hexdigest()})"
+                rows.append(_strict_part(pd.DataFrame({"finish_reason": ["error"], "error": error}), key))
+        return pa.concat_tables(rows).unify_dictionaries()
+
+
+def _strict_part(chunk: pd.DataFrame, keys: Keys) -> pa.Table:
+    columns = [as_column(keys)]
+    for field in list(PART)[1:]:
+        if field.name not in chunk:
+            columns.append(pa.nulls(len(chunk), field.type))  # the engine reports nothing
+        elif isinstance((column := chunk[field.name]).dtype, pd.CategoricalDtype):
+            columns.append(pa.array(column.array).cast(field.type))
+        elif pa.types.is_dictionary(field.type):
+            columns.append(pa.array(column, pa.string(), from_pandas=True).dictionary_encode())
+        else:
+            columns.append(pa.array(column, field.type, from_pandas=True))
+    return pa.Table.from_arrays(columns, schema=PART)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ Ints = npt.NDArray[np.int64]
 INVALID = tuple(status for status in tables.ANSWER_STATUSES if status != "ok")
 #: Code of what was not asked, and of an order that is not known.
 NOTHING, NO_ORDER = 255, 65535
+#: The file that lists the scripts with a model's replies in an arm, and the call that each of them makes.
+INDEX, CALL = "index.json", ('cinormsReplies("', '");\n')
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class AnswerCodes:
         n = np.bincount(self.answers.ravel(), minlength=NOTHING + 1)
         counts = Counter({status: int(n[self.n_levels + i]) for i, status in enumerate(INVALID)})
         return dict((+counts).most_common())
+
+
+def pack(data: bytes) -> str:
+    """Return ``data`` as base64 of gzip, equal data equally; nothing in it can end a text or a script."""
+    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
 
 
 def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> AnswerCodes:

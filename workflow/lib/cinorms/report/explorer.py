@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.answers.overrides import OVERRIDE_STATUSES
 from cinorms.core import tables
 from cinorms.core.labels import variant_words
 from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, orders_of
 from cinorms.report import words
-from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING
+from cinorms.report.answer_codes import CALL, INDEX, INVALID, NO_ORDER, NOTHING, pack
 from cinorms.report.results import Pair, StudyResults
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
@@ -50,6 +49,7 @@ def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[s
         "t_maj": study.t_maj,
         "consensus": study.consensus,
         "invalid": [words.STATUSES[status] for status in INVALID],
+        "codes": {status: words.STATUSES[status] for status in OVERRIDE_STATUSES},
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
         "arms": [_arm(results, arm, take) for arm in dict.fromkeys(arm for arm, _ in results.norms)],
@@ -59,11 +59,6 @@ def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[s
 def class_of(scale: Scale, at: int) -> str:
     """Return the page's class with the colours of the option ``at`` on a scale."""
     return f"l-{scale.name}-{at}"
-
-
-def pack(data: bytes) -> str:
-    """Return ``data`` as base64 of gzip, equal data equally."""
-    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
 
 
 def _numbers(values: npt.NDArray[Any], kind: str) -> bytes:
@@ -138,7 +133,23 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
         "layout": results.study.arms[arm].layouts[model],
         "norms": pack(_numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")),
         "answers": take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
+        "replies": _replies(results, pair, take),
     } | ({"people": compared} if (compared := _people(results, arm, model)) else {})
+
+
+def _replies(results: StudyResults, pair: Pair, take: Take) -> dict[str, Any] | None:
+    """Return the last flow of each script with replies of a model; and what is in the script, where the page has it."""
+    folder = results.files["replies"].get(pair)
+    if folder is None:
+        return None
+    about: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    inside = results.study.settings["report"]["replies"] == "page"
+    scripts = [folder / f"{number}.js" for number in range(len(about["last"]))] if inside else []
+    return about | {
+        "inside": [
+            take(script.read_text(encoding="ascii")[len(CALL[0]) : -len(CALL[1])]) for script in scripts
+        ]
+    }
 
 
 def _people(results: StudyResults, arm: str, model: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -20,7 +21,10 @@ from cinorms.report.sections import printed, sections
 from cinorms.report.words import STATUSES
 
 #: The page's script, in the order in which its parts build on each other.
-SCRIPTS = ("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows", "cell", "main")
+SCRIPTS = (
+    *("dom", "codec", "data", "state", "slice", "controls", "heatmap", "flows"),
+    *("replies", "said", "cell", "main"),
+)
 
 
 def render(results: StudyResults, command: str) -> str:
@@ -31,6 +35,7 @@ def render(results: StudyResults, command: str) -> str:
     templates = files("cinorms.report") / "templates"
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+    data = explorer_data(results)
     return render_page(
         "report",
         "report",
@@ -39,7 +44,8 @@ def render(results: StudyResults, command: str) -> str:
         measures=measures_of(arm.scale for arm in results.study.arms.values()),
         style=_colours(results),
         script=script,
-        data=embedded(explorer_data(results)),
+        beside=_loads(data),
+        data=embedded(data),
         summary=method.summary(results),
         reliance=reliance(results),
         asked_again=is_asked_again(results),
@@ -62,6 +68,12 @@ def render(results: StudyResults, command: str) -> str:
         cards=_cards(results),
         version=__version__,
     )
+
+
+def _loads(data: Mapping[str, Any]) -> bool:
+    """Tell whether the page loads replies from files beside it."""
+    replies = [model["replies"] for arm in data["arms"] for model in arm["models"] if model["replies"]]
+    return any(len(list(filter(None, part["inside"]))) < len(part["last"]) for part in replies)
 
 
 def embedded(data: Any) -> str:

@@ -145,9 +145,11 @@ def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         return {(name, ending): f"{folder}/{name}.{ending}" for name in names for ending in endings}
 
     # Only answers that were read out of responses leave texts that a person should read.
-    read_here = [pair for pair in study.pairs() if study.arms[pair[0]].source not in ("published", "human")]
+    read_here = study.read_here()
+    shown = read_here if study.settings["report"]["replies"] != "none" else []
     return _card_files(study) | {
         "reviews": {(arm, model): f"answers/{arm}/{model}.review.csv" for arm, model in read_here},
+        "replies": {(arm, model): f"report/replies/{arm}/{model}" for arm, model in shown},
         "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
         "printed": of_each("printed", study.printed, "html", "csv"),
         "cards": of_each("cards", study.models, "md", "json"),

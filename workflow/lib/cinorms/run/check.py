@@ -32,8 +32,8 @@ from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, summary
-from cinorms.run.study_file import ROOT, parser, read_study
 from cinorms.study.entries import make_entry
+from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
 from cinorms.study.study import Study
 from cinorms.vignettes.expectations import read_expected

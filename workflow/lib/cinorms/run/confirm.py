@@ -10,7 +10,7 @@ from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in, run_on_fault
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
-from cinorms.run.study_file import parser, read_study
+from cinorms.study.load import parser, read_study
 
 WHAT_TO_LOOK_AT = """\
 Check each one: does it ask the same as template 0, as strictly? Is every sentence complete? Does it hint at an answer?

@@ -14,7 +14,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.logs import command
 from cinorms.inference import checkpoints
-from cinorms.study.registry import REVISIONS, read_revisions
+from cinorms.inference.model_entry import REVISIONS, read_revisions
 
 #: Where the fetches of all studies are recorded.
 RECORDS = "results/*/.checkpoints/*.json"

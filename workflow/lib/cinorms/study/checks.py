@@ -2,14 +2,380 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, listing
+from cinorms.core.scales import DISCLOSURE
 from cinorms.core.validation import check_file, unknown
-from cinorms.published.releases import analyses_of
-from cinorms.study.arm_checks import check_arm, look_up
+from cinorms.exchange.registry import format_modules
+from cinorms.human.survey import split_name
+from cinorms.published.releases import SEPARATOR, analyses_of
+from cinorms.stats.deciding.schedule import BLOCK
+from cinorms.study.layers import Place
+from cinorms.study.settings import Arm, ArmDefaults
+from cinorms.study.spec import reasoning_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
+
+#: The settings that a source of answers needs, and those that it may have; no other source may have them.
+_NEEDED = {
+    "published": ("frame",),
+    "raw_csv": ("raw_files",),
+    "human": ("ratings",),
+    "responses": ("response_files", "response_format"),
+}
+_ALLOWED = {"responses": (*_NEEDED["responses"], "response_origin")}
+_OF_SOURCES = ("frame", "raw_files", "ratings", "response_files", "response_format", "response_origin")
+#: The keys that an arm of people can state.
+_OF_PEOPLE = ("source", "ratings", "dataset", "models", "select")
+#: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the rest of the spec.
+MOST_SYSTEM = 100_000
+
+
+def look_up(study: Study, place: tuple[str, str], names: Iterable[str], kind: str, what: str) -> None:
+    """Raise ``ConfigError`` for the first of ``names``, stated in ``place``, that is no resource of a ``kind``.
+
+    ``models`` are those of the registry.
+    """
+    known = study.registry if kind == "models" else study.root.names(kind)
+    for name in names:
+        if name not in known:
+            raise unknown(*place, name, known, what, study.root.searched(kind))
+
+
+def check_arm(study: Study, name: str) -> None:
+    """Look up every name in the arm ``name``, and check that its settings fit together."""
+    arm = study.arms[name]
+    look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
+    _check_repeat(name, arm)
+    _check_source(study, name, arm)
+    if arm.source == "human":
+        _check_people(study, name, arm)
+    else:
+        _check_prompts(study, name, arm)
+        _check_models(study, name, arm)
+        _check_settings(arm)
+        _check_reasoning(study, name, arm)
+        _check_asking(study, name, arm)
+    check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+
+
+def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
+    """Look up the factors and levels of ``select``, stated in ``place``, in a dataset."""
+    factors, null = study.dataset(dataset).factors, study.dataset(dataset).null_level
+    file, key = place.named
+    for factor, levels in select.items():
+        if factor not in factors:
+            raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
+        known = [*factors[factor]]
+        if known and study.null_principle(dataset) and null and null.factor == factor:
+            known.append(null.label)
+        for level in levels:
+            if known and level not in known:  # those of a dataset in a file are unknown until it is fetched
+                raise unknown(file, f"{key}.{factor}", level, known, "level")
+
+
+def _check_models(study: Study, name: str, arm: Arm) -> None:
+    """Look up the models of an arm, and those that have their own number of templates."""
+    models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
+    if not models:
+        raise ConfigError(
+            f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
+        )
+    for model in models:
+        if study.registry[model].kind.people:
+            raise ConfigError(
+                f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
+                "name a model, or set source: human"
+            )
+    place = arm.stated_in("templates_for")
+    # A setting in arm_defaults is for several arms, which need not all ask the same models.
+    named = (
+        models
+        if place.key.startswith("arms.")
+        else [model for other in study.arms for model in study.models(other)]
+    )
+    for model in arm.templates_for:
+        if model not in named:
+            raise unknown(*place.named, model, set(named), "model of this arm")
+
+
+def _place_of_models(study: Study, arm: Arm) -> Place:
+    return arm.stated_in("models") if arm.models else study.settings.stated_in("models")
+
+
+def _check_settings(arm: Arm) -> None:
+    """Refuse settings that do not fit each other, and a system prompt that is too long for a command line."""
+    if arm.readout == "options" and arm.temperature != 0:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
+            f"{arm.temperature}, set it to 0"
+        )
+    if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
+        raise ConfigError(
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            "times (method: fixed, temperature: 0); set it to 1"
+        )
+    length = len(shlex.quote(json.dumps(arm.system)))
+    if length > MOST_SYSTEM:
+        raise ConfigError(
+            f"{arm.stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
+            f"as a job receives it; allowed: at most {MOST_SYSTEM:,}; shorten it"
+        )
+
+
+def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
+    """Check that the effort and the budget fit together, and that each model can be told."""
+    if arm.reasoning is None:
+        return
+    asked, place = arm.reasoning.asked, arm.stated_in("reasoning")
+    if arm.source != "model":
+        raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
+    if asked.off and asked.budget:
+        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
+    if not asked.off and not asked.budget:
+        raise ConfigError(
+            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
+            "1000000"
+        )
+    if arm.readout == "options" and not asked.off:
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
+            "it to text, or the effort of reasoning to none"
+        )
+    for model in study.models(name):
+        if reasoning_of(study.registry_entry(model), asked) is None:
+            raise ConfigError(
+                f"{place}: nobody knows how {model!r} is told to reason; state `reasoning` in its entry in "
+                "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
+            )
+
+
+def _check_asking(study: Study, name: str, arm: Arm) -> None:
+    """Refuse ``asking.until: decided`` where there is nothing to ask, too little to leave out, or no one start."""
+    if arm.asking.until == "all":
+        return
+    place = arm.asking.stated_in("until")
+    if arm.source != "model":
+        raise ConfigError(
+            f"{place}: 'decided' does not fit source '{arm.source}' of arm '{name}': its answers exist already; set it "
+            "to 'all'"
+        )
+    for model in study.models(name):
+        variants, t_val = study.templates(name, model) * arm.orders.count, study.t_val(model)
+        if variants <= 2 * BLOCK:
+            raise ConfigError(
+                f"{place}: 'decided' needs more than {2 * BLOCK} variants; arm '{name}' has {variants} for {model}; "
+                "set it to 'all', or raise templates or orders.count"
+            )
+        if t_val > variants:
+            raise ConfigError(
+                f"{place}: 'decided' has no verdict to wait for: t_val is {t_val} for {model}, and arm '{name}' has "
+                f"{variants} variants; lower norms.t_val or norms.t_val_for.{model}"
+            )
+        entry = study.registry_entry(model)
+        if entry.settings.shards != 1:
+            raise ConfigError(
+                f"{entry.file}: {model}.shards: {entry.settings.shards} does not fit asking.until 'decided' of arm "
+                f"'{name}': the next round depends on all answers; set it to 1"
+            )
+        mode = study.settings.mode or getattr(entry.settings, "mode", None)
+        if mode == "batch" and hasattr(entry.settings, "mode"):
+            raise ConfigError(
+                f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants - BLOCK + 1} rounds "
+                "would wait for a batch, up to a day each; set `mode: live`, or 'all'"
+            )
+
+
+def _check_task(study: Study, name: str, arm: Arm) -> None:
+    """Check that an arm in which models act has trajectories and prompts for that, and no other arm has the prompts."""
+    asked = study.prompt_set(arm.prompts).task
+    if asked != arm.task:
+        sets = study.root.names("prompts")
+        fitting = [other for other in sets if study.prompt_set(other).task == arm.task]
+        raise ConfigError(
+            f"{arm.stated_in('prompts')}: prompt set {arm.prompts!r} asks models to {asked}, but the task of arm "
+            f"'{name}' is {arm.task}; {listing(arm.prompts, fitting)} (or set task: {asked})"
+        )
+    if arm.task == "rate":
+        return
+    place = arm.stated_in("task")
+    if not study.dataset(arm.dataset).has_items:
+        fitting = [other for other in study.root.names("vignettes") if study.dataset(other).has_items]
+        raise ConfigError(
+            f"{place}: models can act on trajectories only, and dataset {arm.dataset!r} has none; "
+            f"{listing(arm.dataset, fitting)}"
+        )
+    if study.scale_name(name) != DISCLOSURE:
+        raise ConfigError(f"{arm.stated_in('scale')}: 'act' has a scale of its own; remove {arm.scale!r}")
+    for setting, given, needed in (
+        ("readout", arm.readout, "text"),
+        ("asking.until", arm.asking.until, "all"),
+    ):
+        if given != needed:
+            raise ConfigError(
+                f"{place}: 'act' does not fit {setting} '{given}' of arm '{name}'; set it to {needed}"
+            )
+
+
+def _check_repeat(name: str, arm: Arm) -> None:
+    """Refuse ``repeat`` where nothing is asked, or where what is asked depends on the replies."""
+    if arm.repeat == 1:
+        return
+    place = arm.stated_in("repeat")
+    if arm.source != "model":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is asked there; set it "
+            "to 1"
+        )
+    if arm.asking.until == "decided":
+        raise ConfigError(
+            f"{place}: {arm.repeat} does not fit asking.until 'decided' of arm '{name}': a repeat with other replies "
+            "would ask other questions; set it to 1, or asking.until to 'all'"
+        )
+
+
+def _check_prompts(study: Study, name: str, arm: Arm) -> None:
+    """Look up the prompt set of an arm, and check that it, the dataset and the templates fit together."""
+    if not arm.prompts:
+        raise ConfigError(
+            f"{study.settings.stated_in('arms', name)}: key 'prompts' is missing; required: dataset, prompts"
+        )
+    look_up(study, arm.stated_in("prompts").named, [arm.prompts], "prompts", "prompt set")
+    _check_task(study, name, arm)
+    _check_scale(study, name, arm)
+    available = study.prompt_set(arm.prompts).n_templates
+    stated: dict[tuple[str, ...], int] = {} if arm.templates == "all" else {("templates",): arm.templates}
+    stated |= {("templates_for", model): count for model, count in arm.templates_for.items()}
+    for path, count in stated.items():
+        if count > available:
+            raise ConfigError(
+                f"{arm.stated_in(*path)}: {count} is more than prompt set {arm.prompts!r} has; "
+                f"allowed: at most {available}"
+            )
+
+
+def _check_scale(study: Study, name: str, arm: Arm) -> None:
+    """Look up the scale of an arm, and check that it measures what the templates ask for."""
+    words = study.prompt_set(arm.prompts)
+    for kind, file, scale_name in (
+        ("vignettes", arm.dataset, study.dataset(arm.dataset).scale),
+        ("prompts", arm.prompts, words.scale),
+    ):
+        place = study.root.shown(study.root.names(kind)[file]), "scale"
+        look_up(study, place, [scale_name], "scales", "scale")
+    if arm.scale is not None:
+        look_up(study, arm.stated_in("scale").named, [arm.scale], "scales", "scale")
+    scale, asked = study.scale(name), study.named_scale(words.scale).measure
+    if scale.measure != asked:
+        where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
+        fitting = [other for other in study.root.names("scales") if study.named_scale(other).measure == asked]
+        raise ConfigError(
+            f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
+            f"{listing(scale.name, fitting)} (or choose other prompts)"
+        )
+    if scale.line and arm.orders.count > 1 and arm.temperature == 0:
+        raise ConfigError(
+            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            f"times, because the number line {scale.name!r} has one order only; set it to 1"
+        )
+    if scale.line and arm.readout == "options":
+        raise ConfigError(
+            f"{arm.stated_in('readout')}: 'options' needs answer options, and {scale.name!r} is a number line; "
+            "set it to text"
+        )
+
+
+def _check_source(study: Study, name: str, arm: Arm) -> None:
+    """Check where the answers of an arm come from, and that its models are in there."""
+    needed = _NEEDED.get(arm.source, ())
+    for setting in _OF_SOURCES:
+        given = getattr(arm, setting)
+        if setting in needed and not given:
+            raise ConfigError(
+                f"{arm.stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
+            )
+        if setting not in _ALLOWED.get(arm.source, needed) and given:
+            raise ConfigError(
+                f"{arm.stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
+                "'source'"
+            )
+    if needed and arm.source != "human" and study.settings.engine == "planted":
+        raise ConfigError(
+            f"{study.settings.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
+            f"(source: {arm.source}); set it to null"
+        )
+    if arm.source == "published" and arm.frame is not None:
+        known = study.root.names("published")
+        frames = {
+            f"{release}{SEPARATOR}{frame}" for release in known for frame in study.release(release).frames
+        }
+        if arm.frame not in frames:
+            searched = study.root.searched("published")
+            raise unknown(*arm.stated_in("frame").named, arm.frame, frames, "frame", searched)
+        release = study.release(arm.frame.split(SEPARATOR)[0])
+        for model in study.published_models():
+            if model not in release.models:
+                place = _place_of_models(study, arm)
+                raise unknown(*place.named, model, release.models, "model of this release")
+    if arm.source == "responses":
+        place = arm.stated_in("response_format")
+        if arm.response_format not in format_modules():
+            raise unknown(*place.named, arm.response_format, format_modules(), "format")
+        files: dict[str, str] = {}
+        for model in filter(study.registry.__contains__, study.models(name)):
+            other = files.setdefault(study.collected_files(name, model), model)
+            if other != model:
+                raise ConfigError(
+                    f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
+                    f"{model!r}; put {{model}} into the path"
+                )
+
+
+def _check_people(study: Study, name: str, arm: Arm) -> None:
+    """Look up the survey of an arm, and check that it fits the dataset, the scale and who rated."""
+    place = arm.stated_in("ratings")
+    survey_name, question = split_name(str(arm.ratings))
+    look_up(study, place.named, [survey_name], "ratings", "survey")
+    survey = study.survey(name)
+    if question and question not in survey.questions:
+        raise unknown(*place.named, question, survey.questions, f"question of survey {survey_name!r}")
+    for what, given, fits in (
+        ("dataset", survey.dataset, arm.dataset),
+        ("scale", survey.scale, study.scale_name(name)),
+    ):
+        if given != fits:
+            raise ConfigError(
+                f"{place}: survey {survey_name!r} is about {what} {given!r}, but arm '{name}' has {fits!r}; "
+                "choose two that fit"
+            )
+    values, levels = study.question(name).values, study.scale(name).levels
+    if values and len(values) != len(levels):
+        raise ConfigError(
+            f"{survey.path}: questions: {len(values)} values are stated, but scale {survey.scale!r} has {len(levels)} "
+            "options; state one for each, lowest first"
+        )
+    models, place = study.models(name), _place_of_models(study, arm)
+    look_up(study, place.named, models, "models", "model")
+    for model in models:
+        if not study.registry[model].kind.people:
+            raise ConfigError(
+                f"{place}: '{model}' is a model, but arm '{name}' has source: human; leave the key 'models' out, or "
+                "name an entry with engine: human"
+            )
+    if len(models) != 1:
+        raise ConfigError(
+            f"{place}: arm '{name}' has ratings of one survey, but {len(models)} entries for its people; name one"
+        )
+    for key in ArmDefaults.model_fields:
+        stated = arm.stated_in(key)
+        own = bool(arm.prompts) if key == "prompts" else stated.key.startswith(f"arms.{name}.")
+        if key not in _OF_PEOPLE and own:
+            raise ConfigError(f"{stated}: has no effect on people (source: human); remove it")
 
 
 def check_names(study: Study) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from cinorms.core.errors import DataError
 from cinorms.core.logs import command
-from cinorms.core.root import Root
-from cinorms.study.load import load_study, read_layers
+from cinorms.study.load import ROOT, load_study, read_layers
 from cinorms.study.study import Study
 from cinorms.vignettes.source_files import SourceFile, get, local_copy
 
@@ -55,9 +54,8 @@ def obtain(files: Sequence[SourceFile], cache_dir: Path, mirror: str | None) -> 
 @command("The study cannot run.")
 def main(arguments: Sequence[str]) -> int:
     """Get the files of each study."""
-    root = Root(Path(__file__).parents[4])
     for name in arguments:
-        study = load_study(read_layers([Path(name)], root), root)
+        study = load_study(read_layers([Path(name)], ROOT), ROOT)
         obtain(sources(study), CACHE, os.environ.get("CINORMS_MIRROR") or study.settings.mirror)
     return 0
 

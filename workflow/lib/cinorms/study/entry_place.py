@@ -11,7 +11,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check, check_file, unknown
 from cinorms.entries.entry import Entry, Pair
 from cinorms.entries.registry import SECTIONS, kinds
-from cinorms.study.arm_checks import check_select
+from cinorms.study.checks import check_select
 from cinorms.study.entries import make_entry, select_pairs
 from cinorms.study.study import Study
 from cinorms.vignettes.factors import other_flows

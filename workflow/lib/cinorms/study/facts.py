@@ -166,6 +166,10 @@ class StudyFacts(_Facts):
         """Return every arm with each of its models."""
         return [(name, model) for name, arm in self.arms.items() for model in arm.models]
 
+    def read_here(self) -> list[tuple[str, str]]:
+        """Return the `pairs` whose answers were read out of responses."""
+        return [pair for pair in self.pairs() if self.arms[pair[0]].source not in ("published", "human")]
+
     def thresholds(self, model: str) -> Thresholds:
         """Return what a flow needs for a norm of the model."""
         return Thresholds(self.t_val.get(model, 0), self.t_maj, self.consensus)

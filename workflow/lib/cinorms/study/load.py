@@ -6,22 +6,54 @@ reads the file of ``--configfile`` before the workflow does, and may answer with
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import check, load_yaml
+from cinorms.core.validation import check, load_yaml, read_yaml
+from cinorms.inference.model_entry import load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entry_place import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
-from cinorms.study.registry import load_registry
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
+
+#: The project's own folder.
+ROOT = Root(Path(__file__).parents[4])
+
+
+def parser(name: str, about: str) -> argparse.ArgumentParser:
+    """Return a parser for the arguments that name a study, with Snakemake's option names."""
+    found = argparse.ArgumentParser(prog=f"cinorms.run.{name}", description=about)
+    found.add_argument("--configfile", nargs="*", default=[], help="the study's file")
+    found.add_argument(
+        "--config", nargs="*", default=[], metavar="KEY=VALUE", help="settings that override it"
+    )
+    return found
+
+
+def read_study(given: argparse.Namespace) -> Study:
+    """Return the study that the arguments name; the default one where they name none."""
+    layers = read_layers(map(Path, given.configfile), ROOT)
+    return load_study([*layers, Layer("--config", _settings(given.config))], ROOT)
+
+
+def _settings(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``key=value`` pairs as Snakemake reads them: values are YAML."""
+    found = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigError(f"--config: {pair!r} is not of the form KEY=VALUE")
+        found[key] = read_yaml(value, f"--config {key}")
+    return found
 
 
 def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:

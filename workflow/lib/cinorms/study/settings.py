@@ -275,6 +275,15 @@ class AnswerSettings(Settings):
     )
 
 
+class ReportSettings(Settings):
+    """The report."""
+
+    replies: Literal["folder", "page", "none"] = Field(
+        description="Where the replies are that the report shows. folder: in files beside the page, loaded when asked "
+        "for; page: inside the page as far as 5 MB reach, so that one file can be sent; none: nowhere."
+    )
+
+
 class PublishSettings(Settings):
     """What `make publish` states about the folder that it makes."""
 
@@ -353,6 +362,7 @@ class StudySettings(Settings):
         "config/config.yaml.",
     )
     norms: NormSettings
+    report: ReportSettings
     publish: PublishSettings
     analyses: Mapping[Name, Entry] = Field(
         description="Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's "

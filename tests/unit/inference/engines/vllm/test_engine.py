@@ -16,7 +16,7 @@ from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE,
 from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.journal import sample_settings
-from cinorms.study.registry import load_registry
+from cinorms.inference.model_entry import load_registry
 
 from .....specs import make_model, make_spec
 

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import Engine, EngineKind, Needs, always, no_cost
-from cinorms.inference.spec import Spec
-
-
-def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
-    raise ConfigError(
-        f"model {spec.model!r} stands for people, who cannot be asked here; use it in an arm with source: human"
-    )
-
+from cinorms.inference.engine_kind import EngineKind, Needs, always, no_cost
 
 ENGINE = EngineKind(
     name="human",
-    make=_make,
     needs=Needs(memory_mb=always(1000), minutes=always(5)),
     journalled=False,
-    people=True,
     cost=no_cost,
     origin=lambda entry: "people",
 )

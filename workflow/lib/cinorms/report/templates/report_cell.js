@@ -1,10 +1,11 @@
-// One flow: its vignette, each model's norm and answers, and the exact question in every variant.
+// One flow: its vignette, each model's norm and answers, and of every variant the exact question and the reply.
 
 /** Show the flow at place `i` in the dialog. */
 async function showCell(state, i, close) {
   const dialog = document.getElementById("cell");
   const { arm } = state;
   const models = chosen(state);
+  const replies = await Promise.all(models.map((model) => repliesTo(arm, model, i)));
   const packs = await Promise.all(models.map(async (model) => (model.answers ? new Uint8Array(await unpack(model.answers)) : null)));
   const levels = arm.factors.map((factor) => [make("dt", {}, factor.label), make("dd", {}, factor.levels[factor.of[i]])]);
   dialog.replaceChildren(
@@ -14,10 +15,14 @@ async function showCell(state, i, close) {
     make("dl", { class: "facts" }, ...levels.flat()),
     ...models.map((model) => modelPart(arm, model, i)),
     make("h3", {}, "Answers under every variant"),
-    variantPart(arm, models, packs, i),
+    variantPart(arm, models, packs, replies, i),
   );
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+  // A link to one reply opens it.
+  const row = dialog.querySelectorAll("tr.variant")[arm.variants.findIndex(([name]) => name === state.variant)];
+  row?.querySelector("button").click();
+  row?.scrollIntoView({ block: "start" });
 }
 
 function modelPart(arm, model, i) {
@@ -61,22 +66,24 @@ function deltaText(arm, model, i) {
   return parts.join(" ");
 }
 
-/** Return the table of variants; choosing one shows its exact question in a row below it. */
-function variantPart(arm, models, packs, i) {
-  if (!packs.some(Boolean)) {
+/** Return the table of variants; choosing one shows below it what was asked and what was replied. */
+function variantPart(arm, models, packs, replies, i) {
+  const code = (m, v) => packs[m]?.[v * arm.n + i] ?? replies[m]?.[v].code;
+  if (models.every((_, m) => !packs[m] && !replies[m])) {
     return make("p", {}, `This page has no room for the answers: they are in the study’s folder under answers/${arm.name}.`);
   }
   const asked = make("td", { id: "question", colspan: 1 + models.length });
   const below = make("tr", {}, asked);
-  const head = ["Variant (choose one to read its question)", ...models.map((model) => model.name)];
+  const head = ["Variant (choose one to read its prompt and replies)", ...models.map((model) => model.name)];
   const rows = arm.variants.map(([, template, order], v) => {
     const show = async (event) => {
-      asked.replaceChildren(...(await questionPart(arm, models, v, i)));
-      event.target.closest("tr").after(below);
+      const row = event.target.closest("tr");
+      const said = models.flatMap((model, m) => replyPart(arm, model, i, v, replies[m]?.[v]));
+      asked.replaceChildren(...(await questionPart(arm, models, replies, v, i)), ...said);
+      row.after(below);
     };
-    const name = variantName(arm, template, order);
-    const cells = packs.map((pack) => make("td", {}, pack ? answerWords(arm, pack[v * arm.n + i]) : "in the study’s folder"));
-    return make("tr", {}, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, name)), ...cells);
+    const cells = models.map((_, m) => make("td", {}, code(m, v) === undefined ? "in the study’s folder" : answerWords(arm, code(m, v))));
+    return make("tr", { class: "variant" }, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, variantName(arm, template, order))), ...cells);
   });
   const table = makeTable(head.map((text) => make("th", { scope: "col" }, text)), rows);
   return make("div", {}, make("div", { class: "scroll" }, table));
@@ -94,12 +101,12 @@ function answerWords(arm, code) {
 }
 
 /** Return the question of variant `v` as the models were asked it, once for each way in which it was put. */
-async function questionPart(arm, models, v, i) {
+async function questionPart(arm, models, replies, v, i) {
   const [, template, order] = arm.variants[v];
   const parts = [];
   const seen = new Set();
-  for (const model of models) {
-    const messages = await messagesOf(arm, model, v, i);
+  for (const [m, model] of models.entries()) {
+    const messages = await messagesOf(arm, model, v, i, replies[m]?.[v].order);
     const key = JSON.stringify(messages);
     if (seen.has(key)) continue;
     seen.add(key);
@@ -110,10 +117,10 @@ async function questionPart(arm, models, v, i) {
 }
 
 /** Return the messages of a chat, as cinorms.prompts.messages writes them. */
-async function messagesOf(arm, model, v, i) {
+async function messagesOf(arm, model, v, i, shown) {
   const template = arm.templates[arm.variants[v][1]];
   const pack = arm.orders[model.orders];
-  const order = pack ? arm.orderNames[new Uint16Array(await unpack(pack))[v * arm.n + i]] : undefined;
+  const order = arm.orderNames[pack ? new Uint16Array(await unpack(pack))[v * arm.n + i] : shown];
   const options = arm.line ?? order
     ? arm.line ?? `[${[...order].map((k) => arm.options[parseInt(k, 11)]).join(", ")}]`
     : `[${arm.options.join(", ")}] (in an order that is not known)`;

@@ -14,8 +14,10 @@ async function change(changed) {
   }
   if (!("flow" in changed)) {
     most = PAGE;
-    // Narrowing or sorting the table does not change anything above it.
-    if (Object.keys(changed).every((key) => ["query", "held", "sort", "down"].includes(key))) showTable(sliceOf(state));
+    // Narrowing or sorting the table, or the list of replies, does not change anything above it.
+    const only = (...keys) => Object.keys(changed).every((key) => keys.includes(key));
+    if (only(...ASKED)) showSaid(state, tableOf(state, sliceOf(state)), change);
+    else if (only("query", "held", "sort", "down")) showTable(sliceOf(state));
     else show();
   }
   await showDialog();
@@ -39,6 +41,7 @@ function showTable(slice) {
   };
   showFlowControls(state, change, () => offer(`${study.study}-${state.arm.name}-flows.csv`, flowsCsv(state, places)));
   showFlows(state, places, most, change, more);
+  showSaid(state, places, change);
 }
 
 function showSlice(slice) {
@@ -75,7 +78,7 @@ async function start() {
 
 document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
 document.getElementById("cell").addEventListener("close", () => {
-  if (state.flow !== null) change({ flow: null });
+  if (state.flow !== null) change({ flow: null, variant: null });
 });
 addEventListener("hashchange", () => {
   if (location.hash.startsWith(MARK)) start();

@@ -22,6 +22,8 @@ async function readState() {
     sort: asked.get("sort") ?? "",
     down: asked.get("down") === "1",
     flow: asked.has("flow") ? Number(asked.get("flow")) : null,
+    variant: asked.get("variant"),
+    ...Object.fromEntries(ASKED.map((name) => [name, asked.get(name) ?? ""])),
   };
   for (const factor of arm.factors) {
     const level = asked.get(`fix:${factor.name}`);
@@ -54,6 +56,8 @@ function addressOf(state) {
   if (state.query) query.set("query", state.query);
   if (state.sort) query.set("sort", state.sort);
   if (state.down) query.set("down", "1");
+  ASKED.filter((name) => state[name]).forEach((name) => query.set(name, state[name]));
   if (state.flow !== null) query.set("flow", state.flow);
+  if (state.flow !== null && state.variant) query.set("variant", state.variant);
   return MARK + query;
 }
