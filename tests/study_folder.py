@@ -27,6 +27,8 @@ PRINCIPLES = [f"under condition {i}" for i in range(8)]
 FACTORS = ["sender", "recipient", "principle"]
 MODELS = ["model-a", "model-b", "model-c"]
 SEED = 7
+#: Templates and orders of the arm main.
+SHAPE = (3, 2)
 #: What makes a file again, as the page shows it.
 COMMAND = "make again --"
 
@@ -50,7 +52,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
     names = models or MODELS
     vignettes = _vignettes(mark)
     tables.write(vignettes, folder / "vignettes/flows.parquet", tables.VIGNETTES)
-    arms = {"main": (3, 2, names), "one": (1, 1, names[:1])}
+    arms = {"main": (*SHAPE, names), "one": (1, 1, names[:1])}
     for arm, (templates, orders, of) in arms.items():
         texts = [f"{mark} Wording {i}: {{scenario}}? One of {{options}}." for i in range(templates)]
         prompts = list_variants("set", texts, templates, orders)
@@ -100,16 +102,19 @@ def _answers(vignettes: pd.DataFrame, prompts: pd.DataFrame, k: int) -> pd.DataF
     )
 
 
+def reply_texts(answers: pd.DataFrame, mark: str) -> pd.Series[str]:
+    """Return what a model would have said where this is read as its answers."""
+    words = dict(zip(ACCEPTABILITY.levels, ACCEPTABILITY.options, strict=True))
+    said = "Answer: " + answers["level"].map(words, na_action="ignore").astype("str") + "." + mark
+    return said.fillna(f"{mark} I will not say")
+
+
 def _write_replies(
     folder: Path, arm: str, model: str, answers: pd.DataFrame, prompts: pd.DataFrame, mark: str
 ) -> None:
     """Write what the model would have said, and the page's files of it."""
-    words = dict(zip(ACCEPTABILITY.levels, ACCEPTABILITY.options, strict=True))
-    said = answers["level"].map(words, na_action="ignore")
     responses = answers[["flow", "variant", "order"]].assign(
-        text=("Answer: " + said.astype("str") + "." + mark)
-        .fillna(f"{mark} I will not say")
-        .astype("category"),
+        text=reply_texts(answers, mark).astype("category"),
         finish_reason=pd.Categorical(["stop"] * len(answers)),
         n_prompt_tokens=pd.array([9] * len(answers), dtype="Int32"),
         n_output_tokens=pd.array([4] * len(answers), dtype="Int32"),
@@ -128,7 +133,7 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     )
     table.to_csv(folder / "tables/counts.csv", index=False)
     numbers = {"mean_signed": [-40.0, 5.0, 8.0], "mean_absolute": [41.0, 9.0, 9.0]}
-    delta = pd.DataFrame({name: of[: len(names)] for name, of in numbers.items()})
+    delta = pd.DataFrame({name: (of * len(names))[: len(names)] for name, of in numbers.items()})
     delta = delta.assign(arm="main", model=names, n=10, status="ok", reason="", **{f"x{mark}": mark})
     delta.to_csv(folder / "tables/delta.csv", index=False)
     delta.to_parquet(folder / "tables/delta.parquet")

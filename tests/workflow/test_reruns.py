@@ -130,7 +130,7 @@ ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
     **dict.fromkeys(("ask_planted", "describe_planted", "preview_prompts", "gather_provenance"), 1),
-    **dict.fromkeys(("read_answers", "check_overrides", "assess_norms", "list_norms"), 1),
+    **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms", "list_norms"), 1),
     **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
@@ -143,7 +143,7 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a model added": (
         value("models", to=[*STUDY["models"], "planted-constant-position"]),
         {
-            **dict.fromkeys(("ask_planted", "describe_planted", "read_answers"), 2),
+            **dict.fromkeys(("ask_planted", "describe_planted", "read_answers", "write_replies"), 2),
             **dict.fromkeys(("gather_provenance", "check_overrides", "print_table"), 1),
             **ANSWERED,
             "write_card": 2,
@@ -202,7 +202,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "answers that a person read": (
         "read.csv",
         to("-2", "-1"),
-        unchanged({"read_answers": 2, "check_overrides": 1, **ANSWERED}),
+        unchanged({"read_answers": 2, "write_replies": 2, "check_overrides": 1, **ANSWERED}),
     ),
     "expected values": (
         "law.csv",
@@ -214,7 +214,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         # printed table of models is laid out by the module that also counts norms for others.
         f"{MODULES}/norms/assessment.py",
         EDIT,
-        unchanged({"read_answers": 2, "print_table": 1, **ANSWERED}),
+        unchanged({"read_answers": 2, "write_replies": 2, "print_table": 1, **ANSWERED}),
     ),
     # The figures `distribution` and `norm_distribution` are of one module, which draws the counts of `answer_counts`.
     "the module of an analysis": (

@@ -22,7 +22,6 @@ async function showCell(state, i, close) {
   // A link to one reply opens it.
   const row = dialog.querySelectorAll("tr.variant")[arm.variants.findIndex(([name]) => name === state.variant)];
   row?.querySelector("button").click();
-  row?.scrollIntoView({ block: "start" });
 }
 
 function modelPart(arm, model, i) {
@@ -81,6 +80,7 @@ function variantPart(arm, models, packs, replies, i) {
       const said = models.flatMap((model, m) => replyPart(arm, model, i, v, replies[m]?.[v]));
       asked.replaceChildren(...(await questionPart(arm, models, replies, v, i)), ...said);
       row.after(below);
+      row.scrollIntoView({ block: "start" });
     };
     const cells = models.map((_, m) => make("td", {}, code(m, v) === undefined ? "in the study’s folder" : answerWords(arm, code(m, v))));
     return make("tr", { class: "variant" }, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, variantName(arm, template, order))), ...cells);

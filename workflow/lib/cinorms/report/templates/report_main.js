@@ -16,8 +16,10 @@ async function change(changed) {
     most = PAGE;
     // Narrowing or sorting the table, or the list of replies, does not change anything above it.
     const only = (...keys) => Object.keys(changed).every((key) => keys.includes(key));
-    if (only(...ASKED)) showSaid(state, tableOf(state, sliceOf(state)), change);
-    else if (only("query", "held", "sort", "down")) showTable(sliceOf(state));
+    if (only(...ASKED)) {
+      showSaid(state, tableOf(state, sliceOf(state)), change);
+      listSaid(state, tableOf(state, sliceOf(state)), change);
+    } else if (only("query", "held", "sort", "down")) showTable(sliceOf(state));
     else show();
   }
   await showDialog();

@@ -8,8 +8,8 @@ function showSaid(state, places, change) {
   latest += 1;
   const { arm } = state;
   const models = chosen(state).filter((model) => model.replies);
-  fill("said", "");
-  fill("said-more", "");
+  fill("said");
+  fill("said-more");
   document.getElementById("said-status").textContent = models.length ? "" : "This study has no replies of these models.";
   const set = (name) => (value) => change({ [name]: value });
   const answers = [...arm.levels.map((_, k) => [String(k), optionText(arm, k)]), ...study.invalid.map((text, k) => [String(arm.levels.length + k), text])];
@@ -32,12 +32,12 @@ async function listSaid(state, places, change) {
   latest += 1;
   const run = latest;
   const body = make("tbody");
-  const head = ["Flow and variant", "Model", "Read as", "Rule", "Reply"].map((text) => make("th", { scope: "col" }, text));
+  const head = ["Flow and variant", "Reply", "Read as", "Rule", "Model"].map((text) => make("th", { scope: "col" }, text));
   fill("said", make("table", {}, make("thead", {}, make("tr", {}, ...head)), body));
   const found = saidIn(state, places);
   let read = 0;
   const more = async () => {
-    fill("said-more", "");
+    fill("said-more");
     const until = body.rows.length + PAGE;
     while (body.rows.length < until) {
       const { value, done } = await found.next();
@@ -92,8 +92,8 @@ function saidRow(state, { model, i, v, reply }, change) {
   const { arm } = state;
   const [variant, template, order] = arm.variants[v];
   const open = make("button", { type: "button", class: "link", onclick: () => change({ flow: arm.flow[i], variant }) }, `Flow ${arm.flow[i]}, ${variantName(arm, template, order)}`);
-  const cells = [make("td", {}, model.name), make("td", {}, answerWords(arm, reply.code)), make("td", {}, reply.rule)];
-  return make("tr", {}, make("th", { scope: "row" }, open), ...cells, make("td", { class: "reply", dir: "auto" }, ...excerpt(state, reply)));
+  const cells = [answerWords(arm, reply.code), reply.rule, model.name].map((cell) => make("td", {}, cell));
+  return make("tr", {}, make("th", { scope: "row" }, open), make("td", { class: "reply", dir: "auto" }, ...excerpt(state, reply)), ...cells);
 }
 
 /** Return a reply around what was searched for, else around the first words that the reader used. */
