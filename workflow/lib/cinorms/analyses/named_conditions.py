@@ -41,7 +41,7 @@ def conditions_of(cases: str) -> set[str]:
 
 def distance_of(cases: str) -> int:
     """Return how far apart the verdicts of ``cases`` are, in levels."""
-    levels = [level for _, level in json.loads(cases)]
+    levels: list[int] = [level for _, level in json.loads(cases)]
     return max(levels) - min(levels)
 
 
