@@ -22,9 +22,9 @@ CONDITIONS = {
     "purpose": "purpose|used|advert|market|research|care|treat|profit|commerc|improv|aim|benefit",
     "onward sharing": "third|shar|pass|sold|sell|sale|confiden|secre|leak|publi|broker",
     "anonymity": "anonym|identif|aggregat|pseudonym|trace|names?$",
-    "security": "encrypt|secur|protect|safeguard",
-    "retention": "stor|delet|kept|keep|retain|retention|forever",
-    "law": "law|legal|court|warrant|regulat|gdpr|hipaa|requir|subpoena",
+    "security": "encrypt|secure|security|protect|safeguard",
+    "retention": "stor|delete|deleti|kept|keep|retain|retention|forever",
+    "law": "law|legal|court|warrant|regulat|gdpr|hipaa|require|subpoena",
     "emergency": "emergenc|life|danger|safety|urgent|crime|criminal",
     "age": "adult|child|minor|grown|teen",
 }
