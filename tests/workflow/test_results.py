@@ -298,7 +298,7 @@ def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(
     way = ["trace", "--results", "demo", "--flow", flow, "--model", one]
     assert "      user: " in run([command, *way], demo, environment={})
     policy = tmp_path / "policy.yaml"
-    policy.write_text("claims:\n  shift: {kind: shift, margin: 4}\n", encoding="utf-8")
+    policy.write_text("undecided: pass\nclaims:\n  shift: {kind: shift, margin: 4}\n", encoding="utf-8")
     sides = ["--base", f"demo/main/{one}", "--new", f"demo/main/{other}"]
     judged = ["gate", *sides, "--policy", policy, "--out", tmp_path / "gate"]
     assert "shift" in run([command, *judged], demo, environment={})
