@@ -15,7 +15,10 @@ from .conftest import MAIN, SMALL, Project
 STUDY: dict[str, Any] = {
     **SMALL,
     "study": "gated",
-    "arms": {name: {**MAIN, "temperature": temperature} for name, temperature in (("main", 0), ("hot", 0.7))},
+    "arms": {
+        name: {**MAIN, "templates": 11, "temperature": temperature}
+        for name, temperature in (("main", 0), ("hot", 0.7))
+    },
     "analyses": {},
     "figures": {},
     "gates": {
