@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,3 +62,40 @@ def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated: Project
         printed = gated.run("--configfile", "gated.yaml", "-n", "--", "gate", ok=False)
         assert f"gated.yaml: gates.a.{key}: {message}" in printed
         assert "Traceback" not in printed
+
+
+def test_a_gate_on_actions_reads_what_the_model_says_too(project: Project) -> None:
+    own = project.folder / "own/vignettes"
+    shutil.copytree(Path(__file__).parents[2] / "examples/agent/vignettes", own)
+    flows = json.loads((own / "flows.json").read_text(encoding="utf-8"))
+    many = [{**flow, "name": f"{flow['name']}{n}"} for n in range(4) for flow in flows]
+    (own / "flows.json").write_text(json.dumps(many), encoding="utf-8")
+    full, leaky = (f"acting/act/planted-agent-{name}" for name in ("full", "sharing"))
+    study = {
+        **STUDY,
+        "study": "acting",
+        "resources": ["own"],
+        "models": ["planted-agent-full", "planted-agent-sharing"],
+        "arms": {
+            "say": {"dataset": "office", "prompts": "chatgpt", "orders": {"count": 1}, "templates": 8},
+            "act": {"dataset": "office_trajectory", "prompts": "act", "task": "act", "templates": 8},
+        },
+        "gates": {
+            name: {"base": base, "new": new, "policy": "leaks.yaml"}
+            for name, base, new in (("more", full, leaky), ("fewer", leaky, full))
+        },
+    }
+    leaks = {"kind": "leaks", "said": "say", "may_rise": 0.1}
+    project.write("leaks.yaml", {"claims": {"l": {**leaks, "said": "sya"}}})
+    project.write("acting.yaml", study)
+    printed = project.run("--configfile", "acting.yaml", "-n", "--", "gate", ok=False)
+    assert "leaks.yaml: said: 'sya' is no arm with 'planted-agent-sharing'; allowed: act, say" in printed
+    project.write("leaks.yaml", {"claims": {"l": leaks}})
+    printed = project.run("--configfile", "acting.yaml", "--keep-going", "--", "gate", ok=False)
+    assert "Gate leaks: fail" in printed
+    found = {
+        name: json.loads((project.folder / f"results/acting/gate/{name}/gate.json").read_text())
+        for name in ("more", "fewer")
+    }
+    assert {name: gate["verdict"] for name, gate in found.items()} == {"more": "fail", "fewer": "pass"}
+    assert (project.folder / "results/acting/gate/fewer/passed.txt").is_file()

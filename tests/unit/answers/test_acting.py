@@ -16,6 +16,7 @@ from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
 from cinorms.core.tables import GENERALISED, SHARED, WITHHELD
+from cinorms.stats.proportions import wilson
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
@@ -123,11 +124,8 @@ def test_prompts_say_whether_replies_are_actions(tmp_path: Path) -> None:
     assert "sensitive" not in read_replies(responses(["shared"]), DISCLOSURE, table, rate)
 
 
-@needs_agents
-@pytest.mark.parametrize(("model", "kappa", "shared"), [("gpt4o_mini", 0.78, 529), ("gpt4o", 0.74, 528)])
-def test_words_agree_with_the_published_judge(
-    folder: Path, tmp_path: Path, model: str, kappa: float, shared: int
-) -> None:
+def both_readers(folder: Path, tmp_path: Path, model: str) -> tuple[pd.Series, pd.Series]:
+    """Return what words, and what the published judge, say of each item of a model's actions: flow, item, shared."""
     dataset = load_dataset(folder / "resources/vignettes/privacylens_trajectory.yaml")
     table = read_vignettes(dataset, tmp_path, FOLDER.parent / "published")
     place = FOLDER / "ci-rl/output_action"
@@ -135,8 +133,65 @@ def test_words_agree_with_the_published_judge(
         actions = [row["final_action"] for row in csv.DictReader(handle)]
     answers = read_actions(responses(actions), DISCLOSURE, table)
     verdicts = json.loads((place / f"main_{model}_naive_evaluate_leakage.json").read_text(encoding="utf-8"))
-    judged = np.array([leaked for flow in verdicts.values() for _, leaked in flow["secret_judgment"]])
-    words = np.array([how == SHARED for of in answers["sensitive"] for how in of])
+    words = {(n, k): how == SHARED for n, of in enumerate(answers["sensitive"]) for k, how in enumerate(of)}
+    judged = [leaked for flow in verdicts.values() for _, leaked in flow["secret_judgment"]]
+    return pd.Series(words), pd.Series(judged, list(words))
+
+
+@needs_agents
+@pytest.mark.parametrize(("model", "kappa", "shared"), [("gpt4o_mini", 0.78, 529), ("gpt4o", 0.74, 528)])
+def test_words_agree_with_the_published_judge(
+    folder: Path, tmp_path: Path, model: str, kappa: float, shared: int
+) -> None:
+    words, judged = both_readers(folder, tmp_path, model)
     chance = words.mean() * judged.mean() + (1 - words.mean()) * (1 - judged.mean())
     assert words.sum() == shared
     assert ((words == judged).mean() - chance) / (1 - chance) == pytest.approx(kappa, abs=0.005)
+
+
+# --- The items on which words and the published judge disagree, read again (docs/method/answers/actions.md)
+
+BY_HAND = pd.read_csv(Path(__file__).parents[2] / "data/actions_by_hand.csv")
+#: Items that only the words, or only the judge, call shared, by model.
+DISAGREE = {
+    ("gpt-4o-mini", "words"): 60,
+    ("gpt-4o", "words"): 103,
+    ("gpt-4o-mini", "judge"): 89,
+    ("gpt-4o", "judge"): 75,
+}
+
+
+def share(right: pd.Series, found_by: str = "words|judge") -> str:
+    """Return the share of all items that disagree, from the sample of each model and side, as the page shows it."""
+    strata = {key: n for key, n in DISAGREE.items() if key[1] in found_by}
+    of = right.groupby([BY_HAND["model"], BY_HAND["found_by"]]).agg(["mean", "size"]).loc[list(strata)]
+    part = np.array(list(strata.values())) / sum(strata.values())
+    estimate = float(part @ of["mean"])
+    low, high = wilson(estimate, 1 / float((part**2 / of["size"]).sum()))
+    return f"{estimate:.0%} [{low * 100:.0f}, {high * 100:.0f}]"
+
+
+def test_the_page_has_what_the_codes_of_the_disagreements_say(folder: Path) -> None:
+    page = " ".join((folder / "docs/method/answers/actions.md").read_text(encoding="utf-8").split())
+    told, judge = BY_HAND["code"] == "shared", BY_HAND["found_by"] == "judge"
+    counts = BY_HAND.groupby(["found_by", "code"]).size()
+    for by, n in (("words", 163), ("judge", 164)):
+        row = " | ".join(str(counts[by, code]) for code in ("shared", "generalised", "withheld"))
+        assert f"| the {by} | {n} | 60 | {row} |" in page
+    assert f"is right in {share(told == judge)} of all 327" in page
+    assert f"and in {share((BY_HAND['code'] != 'withheld') == judge)} if a vaguer form" in page
+    assert f"only the judge calls leaked {share(told, 'judge')} are told" in page
+    assert f"only the words find {share(told, 'words')} are told" in page
+
+
+@needs_agents
+def test_the_items_read_again_are_those_on_which_words_and_judge_disagree(
+    folder: Path, tmp_path: Path
+) -> None:
+    for model, file in (("gpt-4o-mini", "gpt4o_mini"), ("gpt-4o", "gpt4o")):
+        words, judged = both_readers(folder, tmp_path, file)
+        found = pd.Series(np.where(words, "words", "judge"), words.index)[words != judged]
+        assert found.value_counts().to_dict() == {by: n for (who, by), n in DISAGREE.items() if who == model}
+        coded = BY_HAND[BY_HAND["model"] == model].set_index(["flow", "item"])["found_by"]
+        assert coded.groupby(coded).size().to_dict() == {"judge": 30, "words": 30}
+        assert (found[coded.index] == coded).all()

@@ -104,12 +104,16 @@ def test_the_survey_on_students_data(folder: Path, tmp_path: Path) -> None:
     flows = read_vignettes(load_dataset(folder / "resources/vignettes/education.yaml"), tmp_path)
     survey, here = load_survey(folder / "resources/ratings/education.yaml"), FOLDER / "hcomp2016"
     archive, asked = here / "surveys.zip", here / "survey_questions.csv"
-    answers = read_ratings(survey, "", archive, flows, (0, 1), {}, asked).answers
+    answers, notes = read_ratings(survey, "", archive, flows, (0, 1), {}, asked)[:2]
     said = answers.loc[answers["status"] == "not_a_rating", "rule"].value_counts()
     assert sorted(said[said > 0]) == [671, 2604, 4458]
     ratings = answers[answers["status"] == "ok"]
     assert ratings["level"].value_counts().to_dict() == {0: 20313, 1: 14892}
     assert (answers["status"] == "empty").sum() == 43561 - 42938
+    by = ratings.groupby("variant", observed=True)["level"].agg(["nunique", "size"])
+    alike = by.loc[by["nunique"] == 1, "size"]
+    assert (len(alike), sorted(alike)[0]) == (32, 8)
+    assert any("one answer throughout: 31 people" in note for note in notes)
     levels = level_matrix(answers)
     assert len(levels) == 1411
     one, k = intraclass(levels)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, listing
+from cinorms.gate.claims import Leaks
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address, address_in, find, told_in
 from cinorms.study.settings import GateSettings
@@ -32,7 +33,8 @@ def gates_of(study: Study) -> dict[str, StatedGate]:
 
 
 def _gate(study: Study, stated: GateSettings) -> StatedGate:
-    load_policy(stated.policy)
+    claims = load_policy(stated.policy).claims
+    said = [claim.options.said for claim in claims if isinstance(claim.options, Leaks)]
     made: list[str] = []
     found: list[str] = [stated.policy]
     sides = []
@@ -56,6 +58,14 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
             f"vignettes/{told[0].dataset}.parquet",
             f"answers/{address.arm}/{address.model}.parquet",
         ]
+        if key == "new":
+            if own and (unknown := [arm for arm in said if address.model not in arms.get(arm, ())]):
+                asked_in = [arm for arm, models in arms.items() if address.model in models]
+                raise ConfigError(
+                    f"{stated.policy}: said: {unknown[0]!r} is no arm with {address.model!r}; "
+                    f"{listing(unknown[0], asked_in)}"
+                )
+            names += [f"norms/{arm}/{address.model}.parquet" for arm in said]
         if own or (folder / f"prompts/{address.arm}.parquet").is_file():
             names.append(f"prompts/{address.arm}.parquet")
         (made if own else found).extend(str(folder / name) for name in names)

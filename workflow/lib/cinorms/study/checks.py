@@ -437,7 +437,8 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
         raise ConfigError(
             f"{file}: flows_of: {told!r} tells the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
         )
-    sizes = dataset.n_flows(), other.n_flows()
+    # A file that numbers its records may tell some of the flows.
+    sizes = dataset.n_flows() if dataset.numbers is None else None, other.n_flows()
     if None not in sizes and sizes[0] != sizes[1]:
         raise ConfigError(
             f"{file}: flows_of: {told!r} has {sizes[1]:,} flows, this dataset has {sizes[0]:,}; both need the same "
