@@ -134,11 +134,7 @@ def test_what_was_not_asked_has_no_reply(tmp_path: Path) -> None:
 
 TEXTS = {
     "<think>neutral?</think>**Strongly\u00a0 Acceptable**": ["Strongly\u00a0 Acceptable"],
-    "neutral would be odd. Final answer: ｎｅｕｔｒａｌ, as neutral is said twice": [
-        "neutral",
-        "ｎｅｕｔｒａｌ",
-        "neutral",
-    ],
+    "neutral would be odd. Final answer: ｎｅｕｔｒａｌ, as neutral is said twice": ["ｎｅｕｔｒａｌ"],
     "It depends on the context.": ["depends"],
     "acceptable": ["acceptable"],
     "qwerty": [],
