@@ -24,7 +24,7 @@ CONDITIONS = {
     "anonymity": "anonym|identif|aggregat|pseudonym|trace|names?$",
     "security": "encrypt|secur|protect|safeguard",
     "retention": "stor|delet|kept|keep|retain|retention|forever",
-    "law": "law|legal|court|warrant|regulat|gdpr|hipaa|requir|subpoena",
+    "law": "law|legal|court|warrant|regulat|gdpr|hipaa|require|subpoena",
     "emergency": "emergenc|life|danger|safety|urgent|crime|criminal",
     "age": "adult|child|minor|grown|teen",
 }
