@@ -1,4 +1,4 @@
-"""What the terminal says of jobs: soon where something is wrong, now and then else, and in plain words."""
+"""What the terminal says of jobs: soon where something is wrong, and who waits in the queue and why; in plain words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.errors import EngineError
 from cinorms.inference.job_state import FOLDER, AskingState
-from cinorms.run.progress import Follower, dollars, duration, progress
+from cinorms.run.progress import (
+    QUEUE_PERIOD,
+    Follower,
+    Queued,
+    dollars,
+    duration,
+    name_of,
+    progress,
+    read_queue,
+    waiting_jobs,
+)
 
 NOW = 1_000_000.0
 
@@ -114,3 +125,81 @@ def test_durations_and_amounts() -> None:
     words = ["0 s", "8 s", "1 min 32 s", "25 min", "2 h 5 min", "1 d 3 h"]
     assert [duration(seconds) for seconds in (0.4, 8, 92, 1500, 7500, 100_000)] == words
     assert [dollars(usd) for usd in (0, 0.01234, 1, 1234.5)] == ["$0", "$0.0123", "$1.00", "$1,234.50"]
+
+
+HERE = Path("/home/ada/study")
+NAME = name_of("main", "m", "1-of-1")
+#: As `squeue --format "%i|%T|%r|%Z|%k"` prints it.
+LINES = """\
+7|PENDING|JobHeldUser|/home/ada/study|rule_ask_vllm_wildcards_s_main_m_1-of-1
+8|RUNNING|None|/home/ada/study|rule_ask_vllm_wildcards_s_main_other_1-of-1
+9|PENDING|Priority|/home/ada/elsewhere|rule_ask_vllm_wildcards_s_main_third_1-of-1
+10|PENDING|Priority|/home/ada/study|rule_ask_vllm_wildcards_another_main_m_1-of-1
+11|PENDING|Priority|/home/ada/study|rule_train_control_wildcards_s_main_m_1-of-1
+12|PENDING|Priority|/home/ada/study|(null)
+"""
+
+
+def test_only_jobs_that_wait_to_ask_for_this_study_are_found() -> None:
+    assert list(read_queue(LINES, "s", HERE)) == [NAME]
+    assert read_queue(LINES, "s", HERE)[NAME] == Queued(
+        "held", "job 7 waits (JobHeldUser); release it with `scontrol release 7`"
+    )
+    assert read_queue("", "s", HERE) == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "word", "advice"),
+    [
+        ("PENDING", "Priority", "pending", "it begins by itself"),
+        ("PENDING", "Resources", "pending", "it begins by itself"),
+        ("PENDING", "JobHeldUser", "held", "scontrol release 5"),
+        ("PENDING", "JobHeldAdmin", "held", "ask yours"),
+        ("PENDING", "launch_failed_requeued_held", "held", "scontrol release 5"),
+        ("REQUEUE_HOLD", "None", "held", "scontrol release 5"),
+        ("PENDING", "BeginTime", "requeued", "begins again by itself"),
+        ("PENDING", "ReqNodeNotAvail, UnavailableNodes:n1", "drained", "sinfo -R"),
+        (
+            "PENDING",
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+            "drained",
+            "sinfo -R",
+        ),
+        ("PENDING", "PartitionTimeLimit", "held", "scancel 5"),
+        ("PENDING", "BadConstraints", "held", "scancel 5"),
+        ("PENDING", "QOSMaxJobsPerUserLimit", "pending", "others of your jobs"),
+        ("PENDING", "AssocGrpGRES", "pending", "others of your jobs"),
+        ("SUSPENDED", "None", "pending", "suspended"),
+    ],
+)
+def test_each_reason_says_what_to_do(state: str, reason: str, word: str, advice: str) -> None:
+    job = Queued.of("5", state, reason)
+    assert job.state == word
+    assert advice in job.note
+
+
+def test_squeue_is_called_once_and_none_is_needed(tmp_path: Path) -> None:
+    assert waiting_jobs("s", {"PATH": str(tmp_path)}, HERE) == {}
+    program = tmp_path / "squeue"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nprintf "%s" "{LINES}"\n')
+    program.chmod(0o755)
+    assert list(waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)) == [NAME]
+    assert (tmp_path / "calls").read_text().splitlines() == ["--me --noheader --format=%i|%T|%r|%Z|%k"]
+    program.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(EngineError, match="squeue fails"):
+        waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)
+
+
+def test_the_terminal_names_a_held_job_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    held, priority = Queued.of("5", "PENDING", "JobHeldUser"), Queued.of("6", "PENDING", "Priority")
+    queue = {NAME: priority}
+    follower = Follower(tmp_path / "responses", {("main", "m"): ["1-of-1"]}, said.append, queue=lambda: queue)
+    follower.look(QUEUE_PERIOD)
+    assert said == []
+    queue[NAME] = held
+    follower.look(1.5 * QUEUE_PERIOD)
+    assert said == [], "the queue is asked once a minute"
+    for look in (2, 3, 4):
+        follower.look(look * QUEUE_PERIOD)
+    assert [line.partition("  ")[2] for line in said] == [f"main / m: held: {held.note}"]

@@ -185,6 +185,21 @@ OWN_ERROR = CsvTable(
         "status": "complete, or sample_incomplete: no estimate until the whole sample is coded by hand.",
     },
 )
+CONTROL = CsvTable(
+    "control",
+    "control.csv",
+    "Norms recovered from the control model, compared with those planted in it.",
+    ("arm", "flows"),
+    {
+        "arm": "Name of the arm.",
+        "flows": "Which flows: all, those shown in training, or those held out.",
+        "n_flows": "Number of these flows.",
+        "n_kept": "Flows with a norm.",
+        "agreement": "Share of all these flows that have a norm, and the planted one.",
+        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for readout text.",
+        "outside": "Mean probability outside the options; missing for readout text.",
+    },
+)
 COMPARISON = CsvTable(
     "comparison",
     "comparison.csv",
@@ -216,21 +231,6 @@ SENTENCES = CsvTable(
         "remark": "What the published answers say instead, where the release states that the sentence is a slip.",
     },
 )
-CONTROL = CsvTable(
-    "control",
-    "control.csv",
-    "Norms recovered from the control model, compared with those planted in it.",
-    ("arm", "flows"),
-    {
-        "arm": "Name of the arm.",
-        "flows": "Which flows: all, those shown in training, or those held out.",
-        "n_flows": "Number of these flows.",
-        "n_kept": "Flows with a norm.",
-        "agreement": "Share of all these flows that have a norm, and the planted one.",
-        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for readout text.",
-        "outside": "Mean probability outside the options; missing for readout text.",
-    },
-)
 DICTIONARY = CsvTable(
     "dictionary",
     "dictionary.csv",
@@ -243,21 +243,8 @@ DICTIONARY = CsvTable(
         "description": "What the column holds.",
     },
 )
-#: All of these files, in the order in which a study makes them.
-CSV_TABLES = (
-    PLAN,
-    PREVIEW,
-    UNMATCHED,
-    REVIEW,
-    OVERRIDES,
-    TO_CODE,
-    AGREEMENT,
-    OWN_ERROR,
-    CONTROL,
-    COMPARISON,
-    SENTENCES,
-    DICTIONARY,
-)
+#: All of these files; they are declared in the order in which a study makes them.
+CSV_TABLES = tuple(table for table in list(vars().values()) if isinstance(table, CsvTable))
 
 
 def write(frame: pd.DataFrame, path: str | Path, table: CsvTable) -> None:

@@ -157,7 +157,7 @@ class Follower:
         self._pause = pause if pause is not None else PAUSES[not sys.stderr.isatty()]
         self._last: dict[tuple[str, str], tuple[float, str]] = {}
         self._queue, self._looked, self._helped = queue, 0.0, set[str]()
-        path = _run_file(responses)
+        path = responses.parent / FOLDER / f"{RUN}.json"
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
         mine = AskingState("", "", "", started=time.time(), host=platform.node(), process=os.getpid())
@@ -220,10 +220,6 @@ def is_under_way(responses: Path, now: float) -> bool:
     """Tell whether a run that asks for these responses is at work, as far as files can tell."""
     state = read_state(responses.parent, ".", ".", RUN)
     return state is not None and state.is_alive(now)
-
-
-def _run_file(responses: Path) -> Path:
-    return responses.parent / FOLDER / f"{RUN}.json"
 
 
 def duration(seconds: float) -> str:

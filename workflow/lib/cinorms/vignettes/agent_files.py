@@ -141,10 +141,6 @@ def _sentence(fields: _Fields, row: int, record: Record) -> str:
     return f"{sender[:1].upper()}{sender[1:]} shares {data} about {subject} with {recipient} ({how})"
 
 
-def _story(fields: _Fields, row: int, record: Record) -> str:
-    return str(fields.at(row, record, "vignette.story"))
-
-
 def _trajectory(fields: _Fields, row: int, record: Record) -> str:
     name, instruction, seen = (
         str(fields.at(row, record, f"trajectory.{key}")).strip()
@@ -188,7 +184,11 @@ def _task_sentence(fields: _Fields, row: int, record: Record) -> str:
 
 
 _FORMS: dict[str, dict[str, Callable[[_Fields, int, Record], str]]] = {
-    "privacylens": {"sentence": _sentence, "story": _story, "trajectory": _trajectory},
+    "privacylens": {
+        "sentence": _sentence,
+        "story": lambda fields, row, record: str(fields.at(row, record, "vignette.story")),
+        "trajectory": _trajectory,
+    },
     "ci_rl": {"sentence": _task_sentence, "trajectory": _task},
 }
 #: The sources of datasets that are read here.
