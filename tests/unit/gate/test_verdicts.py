@@ -82,7 +82,9 @@ def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type
 def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type: ignore[no-untyped-def]
     few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
     assert (few.verdict, few.exit_code) == ("undecided", 3)
-    assert few.claims[0].why == "a decision needs at least 3 templates, here are 2; needs 6 more templates"
+    assert (
+        few.claims[0].why == "a decision needs at least 3 templates, and there are 2; needs 6 more templates"
+    )
     wording = np.random.default_rng(3).normal(0, 0.6, (1, 5, 1))
     noisy = np.clip(np.round(planted(2, n_templates=5) + wording), -2, 2)
     gate = run(planted(1, n_templates=5), noisy, {"overall": SHIFT})

@@ -156,8 +156,8 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: St
     assert f"flows with principle ‘{shares.idxmax()}’ most often: {shares.max():.0%}" in finding.text
     assert f"flows with principle ‘{shares.idxmin()}’ least often: {shares.min():.0%}" in finding.text
     assert finding.number == share(shares.max(), 1)
-    assert f"the extremes of {len(shares)} levels of all factors" in finding.text
-    assert "95% intervals over templates" in finding.text
+    assert f"these two levels were picked from {len(shares)} (all factors)" in finding.text
+    assert "95% intervals over wordings" in finding.text
 
 
 def test_disagreement_is_counted_from_the_norms(results: StudyResults) -> None:
@@ -224,7 +224,8 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
         ],
         axis=0,
     )
-    text = f"their norms differ on {share(own[0], 1)} of the flows and are on opposite sides on {share(own[1], 1)}"
+    differ, opposed = (share(part, 1) for part in own)
+    text = f"different norms on {differ} of the flows and norms on opposite sides of the scale on {opposed}"
     assert text in said["disagreement"]
     card = make_card(results, last)
     assert card["arms"][0]["held_share_between"] == [round(x, 4) for x in shares[last][2:]]
@@ -253,7 +254,7 @@ def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
 def test_the_delta_comes_from_the_table_of_the_study(results: StudyResults) -> None:
     finding = findings(results)[3]
     assert finding.number == "−40.00"
-    assert "model-b are closest to them (+5.00 on average over 10 flows)" in finding.text
+    assert "model-b are closest to them (+5.00, 10 flows)" in finding.text
     assert "those of model-a are furthest (−40.00)" in finding.text
     assert "from -100 to 100" in finding.text
 

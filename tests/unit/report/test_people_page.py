@@ -67,7 +67,7 @@ def page(made) -> str:
         ("a model that answers lower (less kind), beyond noise", 1),
         (">wholly unkind</text>", 1),
         ("accept", 0),
-        ("Of 2 models, 1 is farther from people than another group of as many people would be", 1),
+        ("Of 2 models, 1 is farther from people than another group of the same size would be", 1),
         (": farther than other people</text>", 1),
         ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
@@ -149,12 +149,12 @@ def test_where_models_stand_is_said_in_words() -> None:
     assert section["models"][0]["sentences"] == [
         "answers lower (less acceptable) than 84% [78, 89] of people",
         "gives \u2018permission\u2019 more weight than 92% [90, 95] of people",
-        "34% [27, 42] of people are nearer to the average person than it is",
-        "it is more like a class of people than like the average person: 15% of people",
+        "is farther from the average person than 34% [27, 42] of people",
+        "is more like a class of people than like the average person: 15% of people",
     ]
     assert section["rows"][0] == {"level": "told", "cells": ["40% [30, 50]"]}
     unsure = standing_section(facts, pd.DataFrame([*rows[:4], row("class", 0.6, "15% of people")]), scale)
-    assert unsure["models"][0]["sentences"][3].startswith("it cannot be told")
+    assert unsure["models"][0]["sentences"][3].startswith("may be like a class of people (15% of people)")
 
 
 def test_long_flows_that_differ_in_their_condition_have_labels_that_differ() -> None:

@@ -138,9 +138,12 @@ def judge(findings: Sequence[ClaimFinding], alpha: float) -> tuple[Judged, ...]:
     for finding, p in zip(findings, map(float, corrected), strict=True):
         verdict: Verdict = "undecided"
         if p <= alpha:
-            verdict, why = "fail", f"outside the limit beyond chance (p {_p(p)} over all claims)"
+            verdict, why = (
+                "fail",
+                f"outside the limit by more than chance explains (p {_p(p)} over all claims)",
+            )
         elif finding.p_pass <= alpha:
-            verdict, why = "pass", f"within the limit beyond chance (p {_p(finding.p_pass)})"
+            verdict, why = "pass", f"within the limit by more than chance explains (p {_p(finding.p_pass)})"
         else:
             why = _why_undecided(finding)
         judged.append(Judged(finding, verdict, p, why))
@@ -151,11 +154,11 @@ def _why_undecided(finding: ClaimFinding) -> str:
     if not finding.n_flows:
         return "no flow was answered on both sides"
     if finding.n_templates < FEWEST:
-        reason = f"a decision needs at least {FEWEST} templates, here are {finding.n_templates}"
+        reason = f"a decision needs at least {FEWEST} templates, and there are {finding.n_templates}"
     else:
-        reason = "the answers allow both"
+        reason = "the answers fit a true claim and a false one"
     if finding.need is None:
-        return f"{reason}; it is so near the limit that no number of templates is likely to decide"
+        return f"{reason}; the result is so near the limit that no number of templates is likely to decide"
     more, unit = finding.need.more, finding.need.unit
     return f"{reason}; needs {more:,} more {unit if more > 1 else unit.removesuffix('s')}"
 

@@ -91,13 +91,11 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     gaps = [str(model) for model in table.loc[depends & (table["valid"] < FEW_MISSING), "model"]]
     if gaps:
         text += (
-            f" More than a tenth of the answers of {listed(gaps)} are missing: if it depends on the flow and on the "
-            "answer what is missing, that alone looks like dependence."
+            f" More than a tenth of the answers of {listed(gaps)} could not be read. If this happens more often for "
+            "some flows and some answers than for others, that alone can look like dependence."
         )
     if 0 < depends.sum() < total:
-        text += (
-            " The findings up to ‘How consistent the norms are’ leave out the models whose answers do not."
-        )
+        text += " The next findings, up to ‘How consistent the norms are’, leave out the other models."
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = link(arm, list(map(str, table["model"][:4])))
     return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
@@ -134,13 +132,13 @@ def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Findi
         why = "One person rated them, so the study cannot show how much people differ."
         if not people:
             why = (
-                "They were asked in one template only, so the study cannot show how much the wording matters."
+                "They were asked in one wording only, so the study cannot show how much the wording matters."
             )
     else:
-        over = variant_words(people).many + ("" if people else " (wordings)")
+        over = variant_words(people).many if people else "wordings"
         why = (
-            f"Brackets: 95% intervals over {over}, widened because these are the extremes of {len(levels)} levels of "
-            "all factors."
+            f"Brackets: 95% intervals over {over}, widened because these two levels were picked from {len(levels)} "
+            "(all factors)."
         )
     text = (
         f"{'People' if people else 'Models'} {says.accept} flows with {most} most often: "
@@ -222,8 +220,8 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
     text = (
         f"{who} hold a norm on {count(len(both))} of {count(len(results.norms[arm, models[0]]))} flows. The norms "
         f"differ on {count(differ)} of these ({share(differ, len(both))}). On {count(opposed)} "
-        f"({share(opposed, len(both))}), what is {scale.spoken.accepted} by one model is {scale.spoken.rejected} by "
-        "another."
+        f"({share(opposed, len(both))}), the flow is {scale.spoken.accepted} by one model and {scale.spoken.rejected} "
+        "by another."
     )
     text += _own_disagreement(results, arm, models)
     pairs = []
@@ -255,8 +253,8 @@ def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) ->
     differ, opposed = np.mean(found, axis=0)
     n = "two" if len(models) == 2 else len(models)
     return (
-        f" One model differs from itself too. Take {n} random halves of its own templates (wordings) in place of {n} "
-        f"models: their norms differ on {share(differ, 1)} of the flows and are on opposite sides on "
+        f" A model also differs from itself: {n} random halves of its own wordings, treated as {n} models, have "
+        f"different norms on {share(differ, 1)} of the flows and norms on opposite sides of the scale on "
         f"{share(opposed, 1)} (mean of {counted(len(found), 'model')})."
     )
 
@@ -282,17 +280,18 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         text = f"Where {holds} a norm, {number} of {its} valid answers agree with it on average."
     else:
         text = (
-            f"A norm is the level of most valid answers, not of all. {first} is the most consistent: on average "
-            f"{share(sure[first], 1)} of its valid answers agree with its norm. {last} is the least: {number}."
+            f"A norm is the most frequent level, so other answers can differ from it. {first} is the most "
+            f"consistent: on average {share(sure[first], 1)} of its valid answers agree with its norm. {last} is the "
+            f"least: {number}."
         )
     text += (
-        f" Each flow was rated by up to {n} people. Had one person rated each flow, {others} of these ratings would "
-        "differ from the flow's most frequent one"
+        f" Each flow was rated by up to {n} people. Had only one person rated each flow, {others} of the ratings "
+        "would differ from the flow's most frequent one"
         if people
-        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of these "
+        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of its "
         "answers would differ from the flow's most frequent one"
     )
-    text += ", over all flows, with a norm or without."
+    text += " (all flows, with or without a norm)."
     text += _held({model: part for model, (part, _) in held.items()}, people)
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
     return Finding("certainty", title, number, text, shown, see, "of answers agree")
@@ -322,15 +321,18 @@ def _delta(results: StudyResults) -> Finding | None:
         dataset, levels = results.study.datasets[arm.dataset], arm.levels
         low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
-            f"The dataset ‘{dataset.title}’ states expected values from {low:g} to {high:g}. The mean answers of "
-            f"{near['model']} are closest to them ({_signed(near)} on average over {count(int(near['n']))} flows)"
+            f"The dataset ‘{dataset.title}’ states expected values on a scale from {low:g} to {high:g}. Averaged over "
+            f"flows, the answers of {near['model']} are closest to them ({_signed(near)}, "
+            f"{counted(int(near['n']), 'flow')})"
         )
         text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
-        text += f" A positive number: {arm.scale.spoken.more} than expected."
-        title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
-        return Finding(
-            "delta", title, _signed(far), text, shown, "the flows with an expected value", "on the scale"
+        text += (
+            f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
+            "too low on others cancel out."
         )
+        title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
+        see, unit = "the flows with an expected value", f"on the scale, {far['model']}"
+        return Finding("delta", title, _signed(far), text, shown, see, unit)
     return None
 
 
@@ -370,13 +372,13 @@ def repeatability(results: StudyResults) -> tuple[str, str] | None:
     table = pd.concat(found, ignore_index=True).drop_duplicates(["arm", "model"])
     asked = table[table["answers_differ"].notna()]
     if asked.empty:
-        text = "No arm was asked again with valid answers, so the share that the engine alone changes is not known."
+        text = "No arm has valid answers to a second asking, so the share that the engine alone changes is not known."
         return "not known", text
     worst = asked.iloc[int(asked["answers_differ"].to_numpy(dtype=float).argmax())]
     n, number = len(asked), _percent(worst["answers_differ"])
     text = f"The same prompts were asked again in other batches ({counted(n, 'pair')} of model and arm). "
     text += "Of" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of"
-    text += f" its answers, {number} were another level"
+    text += f" its answers, {number} changed to another level"
     if pd.notna(worst["conf_low"]):
         text += f" (95% interval {_percent(worst['conf_low'])} to {_percent(worst['conf_high'])})"
     if pd.notna(worst["norms_differ"]):
@@ -398,17 +400,23 @@ def _floor_sentences(results: StudyResults) -> Iterator[str]:
         judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]
         within = judged[judged["engine_status"] == "not_above"]
         if judged.empty:
-            yield f"Table {name}: neither side of any contrast was asked again, so this floor is not known there."
+            yield (
+                f"Table {name}: no side of a contrast was asked again, so it is not known whether a contrast is larger "
+                "than what the engine alone changes."
+            )
         elif within.empty:
-            yield f"Table {name}: every contrast with a side that was asked again is larger."
+            yield (
+                f"Table {name}: every contrast with a side that was asked again is larger than what the engine alone "
+                "changes."
+            )
         else:
             named = ""
             if len(within) <= NAMED and "model_a" in within:
                 sides = within[["model_a", "arm_a", "model_b", "arm_b"]].to_numpy()
                 named = f" ({'; '.join(f'{a} ({of_a}) and {b} ({of_b})' for a, of_a, b, of_b in sides)})"
             yield (
-                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{named} are no larger, so the "
-                "engine alone may be the reason."
+                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{named} are no larger than what "
+                "the engine alone changes, so the engine may be the only reason."
             )
 
 

@@ -26,7 +26,7 @@ LINE = 82
 
 _VERDICTS = {
     "farther": "farther than other people",
-    "undecided": "cannot be told",
+    "undecided": "undecided",
     "nearer": "nearer than other people",
     "no_verdict": "",
 }

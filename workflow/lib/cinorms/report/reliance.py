@@ -82,10 +82,14 @@ def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
             f"{held_share} of its norms ({count(same)} of {count(stable['norms'])}) would be the "
             "same in other wordings with a probability of at least 95%."
         )
+    elif stable:
+        yield "It was asked in one wording only, so the study cannot show how many norms other wordings would change."
     else:
-        yield "How many of its norms would be the same in other wordings was not computed (kind stability)."
+        yield (
+            "The study did not compute how many norms other wordings would change (add an analysis of kind stability)."
+        )
     codes = results.codes[arm, model]
     yield f"{share(codes.n_valid, codes.n_asked)} of its replies could be read as an answer."
     again = _row(results, "repeatability", arm, model)
     if pd.notna(again.get("answers_differ")):
-        yield f"Asked the same again, {again['answers_differ']:.1%} of its answers were another level."
+        yield f"Asked the same again, it changed {again['answers_differ']:.1%} of its answers to another level."

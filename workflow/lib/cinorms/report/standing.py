@@ -49,7 +49,7 @@ def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str
     sentences = [
         f"answers {'higher' if high else 'lower'} ({scale['more' if high else 'less']}) than {_of_people(mean)}",
         _unusual(weight),
-        f"{_shown(distance)} of people are nearer to the average person than it is",
+        f"is farther from the average person than {_shown(distance)} of people",
         _likeness(nearest),
     ]
     shares = {str(level): _shown(row) for level, row in weights.iterrows()}
@@ -74,14 +74,12 @@ def _shown(row: pd.Series[Any]) -> str:
 def _unusual(row: pd.Series[Any]) -> str:
     """Return what the level weighs whose share is farthest from a half, if its interval is on one side of a half."""
     if row["conf_low"] <= 0.5 <= row["conf_high"]:
-        return "gives no level a weight that is shown to be other than that of the person in the middle"
+        return "gives no level a weight that clearly differs from that of the person in the middle"
     return f"gives \u2018{row.name}\u2019 {'more' if row['share'] >= 0.5 else 'less'} weight than {_of_people(row)}"
 
 
 def _likeness(row: pd.Series[Any]) -> str:
     """Return whether a model is like a class of people or like the average person."""
     if row["share"] > SURE:
-        return f"it is more like a class of people than like the average person: {row['level']}"
-    return (
-        f"it cannot be told whether it is like a class of people ({row['level']}) or like the average person"
-    )
+        return f"is more like a class of people than like the average person: {row['level']}"
+    return f"may be like a class of people ({row['level']}) or like the average person: the answers do not decide"
