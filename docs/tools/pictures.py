@@ -98,7 +98,7 @@ def people(study: Path) -> Taken:
         f"{ratings['flow'].isin(compared).sum()} ratings by people of {n_flows} flows of ConfAIde",
         f"answers of {models} models",
         f"{WORDS[verdicts['farther']].capitalize()} of the {models} models are farther from people",
-        f"for {WORDS[verdicts['undecided']]} this cannot be told",
+        f"for {WORDS[verdicts['undecided']]} the answers do not decide",
     ]
     picture = _stacked(
         [
@@ -112,7 +112,9 @@ def people(study: Path) -> Taken:
 def _drawing(page: str, figure: str) -> tuple[float, str]:
     """Return the height of a figure's drawing on a page, and what is inside it."""
     found = re.search(
-        rf'<figure id="{figure}">\s*<svg viewBox="0 0 960 (\d+)"[^>]*>(.*?)</svg>', page, re.DOTALL
+        rf'<figure id="{figure}">\s*(?:<div[^>]*>)?<svg viewBox="0 0 960 (\d+)"[^>]*>(.*?)</svg>',
+        page,
+        re.DOTALL,
     )
     if found is None:
         raise SystemExit(f"{figure}: the page on people has no such drawing; has its template changed?")

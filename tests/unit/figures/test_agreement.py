@@ -76,7 +76,7 @@ def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_ch
         half
     )
     assert "so the engine alone may be the reason: a and b." in caption(half)
-    assert "up to 0.0% of a model's norms; every pair differs in more." in caption(A)
+    assert "up to 0.0% of a model's norms; every pair of models differs by more." in caption(A)
     assert "Asked again" not in draw(selected, entry, {}).caption
 
 

@@ -120,10 +120,10 @@ def _engine_text(
             within.append(f"{names[a]} and {names[b]}")
     text = f"Asked again, the engine alone changes up to {max(known):.1%} of a model's norms"
     if not within:
-        return f"{text}; every pair differs in more."
+        return f"{text}; every pair of models differs by more."
     few = f": {'; '.join(within)}" if len(within) <= FEW else ""
     are = "pair differs" if len(within) == 1 else "pairs differ"
-    return f"{text}; {len(within)} {are} in no more, so the engine alone may be the reason{few}."
+    return f"{text}; {len(within)} {are} by no more than that, so the engine alone may be the reason{few}."
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:

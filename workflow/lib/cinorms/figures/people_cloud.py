@@ -76,7 +76,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     plot += _looks(names, entry, width)
     n = people["person"].nunique()
     weight = "Weight: the mean answer with the level, less that with the others; 0.5 is half of the scale."
-    noise = "People are shown without the noise of single answers: each by one draw of what the answers say."
+    noise = "Each person is one random draw of what their answers imply, without the noise of single answers."
     return theme.finish(
         plot,
         entry,

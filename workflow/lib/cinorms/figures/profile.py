@@ -71,7 +71,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         entry,
         data,
         (width, 1.9 + (0.42 * len(order) + 0.4) * (4 // across) - 0.4),
-        "Vertical strokes: the value to expect if answers did not depend on the flow, or on the order of the options.",
+        "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
         theme.thresholds_text(entry),
     )

@@ -64,9 +64,9 @@ def draw(
         entry,
         frame,
         (width, 1.6 + down * PANEL),
-        "A point: flows with a mean answer in one fifth of the scale, and the mean share of the actions that share "
-        "a sensitive item. Small numbers: flows.",
-        "Dashed: a model that does what it says. Above it, more is shared than called acceptable; below it, less.",
+        "A point: flows with a mean answer in one fifth of the scale, and the mean share of their actions that give "
+        "away a sensitive item. Small numbers: flows.",
+        "Dashed: a model that does what it says. Above it, a model shares more than it calls acceptable; below, less.",
         "Lines: 95% intervals, for other flows.",
     )
 

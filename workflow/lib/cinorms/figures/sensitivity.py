@@ -64,7 +64,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
         (width, down * (PANEL[1] + 0.25) + 1.7),
         f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val). "
-        "A wide line round a thin one: both are the same.",
+        "Where a wide line surrounds a thin one, both are equal.",
         "A t_val above a model's number of variants is left out. Nothing else is filtered.",
         f"{least['panel']} keeps the fewest flows, with {least['line']} valid answers and {least['majority']}: "
         f"{least['kept']:,} of {least['flows']:,}.",

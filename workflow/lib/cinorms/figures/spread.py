@@ -303,8 +303,8 @@ def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[P
     if len(texts) == 1:
         return f"All boxes can be compared: {texts[0]}."
     return (
-        f"Models asked the same can be compared: {'; '.join(texts)}. Between these groups compare with care: "
-        "their flows or templates differ, and of fewer templates the variance is smaller."
+        f"Compare models within a group: {'; '.join(texts)}. Between groups compare with care: "
+        "their flows or templates differ, and fewer templates give a smaller variance."
     )
 
 

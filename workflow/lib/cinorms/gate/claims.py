@@ -289,6 +289,7 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
         need = None if more is None else Need(matched.new.unit, max(more, 1))
     few = "no flow" if not allowed else f"at most {allowed} of {n:,} flows"
     held = f" that the base calls {options.stays}" if options.held_by_base else ""
+    which = f"{group.words[0].upper()}{group.words[1:]}{held}"
     other = "acceptable" if wrong > 0 else "unacceptable"
     on_wrong = int((found.mean > 0).sum())
     frame = _frame(matched, rows)
@@ -296,7 +297,7 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
         name=group.name,
         kind=group.claim.kind,
         about=group.about,
-        says=f"{group.words[0].upper()}{group.words[1:]}{held} stay {options.stays}: {few} {'are' if allowed else 'is'} {other}.",
+        says=f"{which} stay {options.stays}: {few} {'are' if allowed else 'is'} {other}.",
         unit="share",
         estimate=on_wrong / n if n else np.nan,
         low=np.nan,
