@@ -316,22 +316,27 @@ def _delta(results: StudyResults) -> Finding | None:
         if table.empty:
             continue
         distance = table["mean_signed"].abs().to_numpy()
+        of_arm = "" if set(table["arm"]) == {results.main_arm()} else " (arm " + table["arm"] + ")"
+        table = table.assign(who=table["model"] + of_arm)
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
         arm = results.study.arms[str(far["arm"])]
         dataset, levels = results.study.datasets[arm.dataset], arm.levels
         low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
             f"The dataset ‘{dataset.title}’ states expected values on a scale from {low:g} to {high:g}. Averaged over "
-            f"flows, the answers of {near['model']} are closest to them ({_signed(near)}, "
+            f"flows, the answers of {near['who']} are closest to them ({_signed(near)}, "
             f"{counted(int(near['n']), 'flow')})"
         )
-        text += f"; those of {far['model']} are furthest ({_signed(far)})." if len(table) > 1 else "."
+        text += f"; those of {far['who']} are furthest ({_signed(far)})." if len(table) > 1 else "."
         text += (
             f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
             "too low on others cancel out."
         )
-        title, shown = "Distance from expected values", link(str(far["arm"]), [str(far["model"])])
-        see, unit = "the flows with an expected value", f"on the scale, {far['model']}"
+        title, shown = (
+            "Distance from expected values",
+            link(str(far["arm"]), [str(far["model"])]),
+        )
+        see, unit = "the flows with an expected value", f"on the scale, {far['who']}"
         return Finding("delta", title, _signed(far), text, shown, see, unit)
     return None
 

@@ -50,6 +50,7 @@ def render(results: StudyResults, command: str) -> str:
         reliance=reliance(results),
         asked_again=is_asked_again(results),
         limits=[f"{limit:.0%}" for limit in (MOSTLY, IN_PART)],
+        main_arm=results.main_arm(),
         findings=findings(results),
         discarded=discarded(results),
         sections=sections(results, command),
