@@ -1,7 +1,7 @@
 """How often tests of a measurement reviewer err where they should not: proportional odds by flow, and equivalence.
 
-Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence|moved] [runs]`` (minutes). It prints every cell; the
-slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
+Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence|moved] [runs]`` (minutes). It prints every cell;
+the slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def moved(runs: int, templates: int, share: float) -> Rate:
         a, b = flow[:, None, None] + rng.normal(0, processes.ANSWER, (2, FLOWS, templates, ORDERS))
         a += (0.3 / share * (rng.random(templates) < share))[:, None]
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
-    return Rate("equivalence", f"{templates} templates, {share:.0%} of the wordings move one model", called(found))
+    return Rate(
+        "equivalence", f"{templates} templates, {share:.0%} of the wordings move one model", called(found)
+    )
 
 
 def called(found: list[Estimate]) -> float:
