@@ -84,4 +84,9 @@ WORST: dict[str, WorstCell] = {
         where="11 templates, 200 flows",
         studies=200,
     ),
+    "until decided": WorstCell(
+        rate=0.014,
+        where="45% of the answers take the first option, 720 flows",
+        studies=3,
+    ),
 }
