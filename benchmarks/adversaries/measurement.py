@@ -1,7 +1,7 @@
 """How often tests of a measurement reviewer err where they should not: proportional odds by flow, and equivalence.
 
-Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence] [runs]`` (minutes). It prints every cell; the
-slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
+Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence|moved] [runs]`` (minutes). It prints every cell;
+the slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import processes
 
 from cinorms.stats.clm import fit_clm
-from cinorms.stats.equivalence import DifferenceLimits, decide, paired
+from cinorms.stats.equivalence import DifferenceLimits, Estimate, decide, paired
 
 FLOWS, ORDERS = 60, 3
 
@@ -75,10 +75,27 @@ def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:
         if reacts == "one":
             b = flow[:, None, None] + rng.normal(0, processes.ANSWER, b.shape)
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
+    return Rate("equivalence", f"{templates} templates, {wording} wordings, {reacts} react", called(found))
+
+
+def moved(runs: int, templates: int, share: float) -> Rate:
+    """Return the same where a ``share`` of the wordings moves one model by much more than the margin, the rest not."""
+    rng, flow = np.random.default_rng(templates), np.random.default_rng(1).normal(0, 1.2, FLOWS)
+    found = []
+    for _ in range(runs):
+        a, b = flow[:, None, None] + rng.normal(0, processes.ANSWER, (2, FLOWS, templates, ORDERS))
+        a += (0.3 / share * (rng.random(templates) < share))[:, None]
+        found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
+    return Rate(
+        "equivalence", f"{templates} templates, {share:.0%} of the wordings move one model", called(found)
+    )
+
+
+def called(found: list[Estimate]) -> float:
+    """Return how often differences are called smaller than their own mean."""
     margin = float(np.mean([one.value for one in found]))
     limits = DifferenceLimits(-margin, margin, 2 * margin)
-    rate = float(np.mean([decide(one, limits)[0] < 0.05 for one in found]))
-    return Rate("equivalence", f"{templates} templates, {wording} wordings, {reacts} react", rate)
+    return float(np.mean([decide(one, limits)[0] < 0.05 for one in found]))
 
 
 def rates(which: str, runs: int) -> Iterator[Rate]:
@@ -89,6 +106,9 @@ def rates(which: str, runs: int) -> Iterator[Rate]:
     if which in ("", "equivalence"):
         for cell in itertools.product((5, 11, 30), processes.WORDINGS, ("both", "one")):
             yield equivalence(runs, *cell)
+    if which in ("", "moved"):
+        for templates, share in itertools.product((7, 11, 15, 30), (0.1, 0.2, 0.4)):
+            yield moved(runs, templates, share)
 
 
 def main() -> None:

@@ -24,6 +24,16 @@ WORST: dict[str, WorstCell] = {
         where="26 normal raters, 5 per flow",
         studies=200,
     ),
+    "mean distance, 8 raters": WorstCell(
+        rate=0.892,
+        where="8 skewed raters, all rate all",
+        studies=400,
+    ),
+    "people for each flow, 12 rated": WorstCell(
+        rate=0.908,
+        where="12 of 100 flows rated by 20 each, own parts 0.2",
+        studies=400,
+    ),
     "shift": WorstCell(
         rate=0.197,
         where="7 templates, reaction of wordings: a fifth moved",
@@ -73,5 +83,10 @@ WORST: dict[str, WorstCell] = {
         rate=0.57,
         where="11 templates, 200 flows",
         studies=200,
+    ),
+    "until decided": WorstCell(
+        rate=0.014,
+        where="45% of the answers take the first option, 720 flows",
+        studies=3,
     ),
 }
