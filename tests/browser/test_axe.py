@@ -1,4 +1,4 @@
-"""No page has what axe-core calls a violation: at three widths, light, dark and printed; none scrolls sideways."""
+"""No page has what axe-core calls a violation: at three widths, light, dark and printed; none is wider than its screen or than paper."""
 
 from __future__ import annotations
 
