@@ -173,8 +173,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown key of a figure": (
         figure(widht=3),
-        "figures.fig.widht: there is no such key here; allowed: arms, height, models, title, width; "
-        "did you mean 'width'?",
+        "figures.fig.widht: there is no such key here; allowed: arms, base_size, font, height, legend, models, "
+        "palette, title, width; did you mean 'width'?",
     ),
     "an unknown arm of a figure": (
         figure(arms=["mian"]),
