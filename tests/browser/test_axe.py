@@ -1,4 +1,4 @@
-"""No page has what axe-core calls a violation: at three widths, light, dark and printed; none is wider than its screen or than paper."""
+"""No page has what axe-core calls a violation, at three widths, light, dark and printed; none is too wide."""
 
 from __future__ import annotations
 
