@@ -92,7 +92,7 @@ def _arm(results: StudyResults, arm: str) -> str:
         decided = f", until the risk that its norm would change is at most {settings.asking['risk']:g}"
     return (
         f"{counted(flows, 'flow')} of {dataset.title}, each in up to {counted(len(prompts), 'variant')}: "
-        f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}) in "
+        f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}), each with "
         f"{counted(prompts['order_no'].nunique(), 'order')} of the options"
         + (f", asked {settings.repeat} times (the first asking counts)" if settings.repeat > 1 else "")
         + decided

@@ -92,10 +92,12 @@ function replyPart(arm, model, i, v, reply) {
 function overridePart(arm, model, i, v, reply) {
   if (reply.finish === "error") return "";
   const every = arm.line ? Array.from({ length: arm.ends[1] - arm.ends[0] + 1 }, (_, k) => [arm.ends[0] + k, `${arm.ends[0] + k}`]) : arm.levels.map((level, k) => [level, optionText(arm, k)]);
-  const values = [...every, ...Object.entries(study.codes)];
-  const chosen = { value: String(values[0][0]), all: false };
+  const values = [["", "choose .."], ...every, ...Object.entries(study.codes)];
+  const chosen = { value: "", all: false };
   const line = make("textarea", { readonly: true, rows: 3, "aria-label": "Line for the file of overrides" });
   const write = async () => {
+    line.value = "";
+    if (!chosen.value) return;
     const sha = reply.cut?.[2] ?? (reply.text === null ? "" : await sha256(reply.text));
     const text = sha ? reply.text.replace(/\s+/g, " ").trim().slice(0, 60) : (reply.text ?? "");
     const place = chosen.all ? ["", "", "", ""] : [arm.name, model.name, arm.flow[i], arm.variants[v][0]];
@@ -107,12 +109,11 @@ function overridePart(arm, model, i, v, reply) {
     line.select();
     navigator.clipboard?.writeText(line.value);
   };
-  write();
   return make(
     "details",
     { class: "again" },
     make("summary", {}, "Set this reading right"),
-    make("p", {}, "Add this line to the file that the study names under ", make("code", {}, "overrides"), ". The file’s first line is ", make("code", {}, HEADER.join(",")), "."),
+    make("p", {}, "Add this line to the study’s file of overrides and run the study again; only the reading is repeated. A new file begins with the line ", make("code", {}, HEADER.join(",")), ", and the study names it under ", make("code", {}, "overrides"), "."),
     make("div", { class: "controls" }, choice("It says", "override", values.map(([key, text]) => [String(key), text]), chosen.value, (value) => set({ value })), reply.text === null ? "" : check("Wherever a model of the study replied with this text", "override:all", false, (all) => set({ all }))),
     line,
     make("button", { type: "button", onclick: copy }, "Copy the line"),
