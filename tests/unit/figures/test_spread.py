@@ -120,7 +120,7 @@ def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_en
     assert asked_text(selected, prompts).startswith("All boxes can be compared: a, b, c (4 flows in")
     fewer = selected[2]._replace(frame=selected[2].frame.query("flow < 3"))
     text = asked_text([*selected[:2], fewer], prompts)
-    assert "can be compared: a, b (4 flows in" in text
+    assert "Compare models within a group: a, b (4 flows in" in text
     assert "; c (3 flows in" in text
     # As many flows, but others.
     other = selected[1]._replace(frame=selected[1].frame.query("flow > 0"))
