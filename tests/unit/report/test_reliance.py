@@ -19,15 +19,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     return make_results(tmp_path_factory.mktemp("study"), models=["model-a", "model-b"])
 
 
-def with_tables(results: StudyResults, **columns: dict[str, object]) -> StudyResults:
-    """Return the study with a table of each kind, with these columns for model-a."""
+def with_tables(results: StudyResults, wordings: int = 11, **columns: dict[str, object]) -> StudyResults:
+    """Return the study in so many wordings, with a table of each kind, with these columns for model-a."""
+    prompts = {arm: pd.DataFrame({"template_no": range(wordings)}) for arm in results.prompts}
     analyses, files = results.study.plain()["analyses"], dict(results.files["tables"])
     for kind, values in columns.items():
         files[kind] = folder_of(results) / f"tables/{kind}.csv"
         pd.DataFrame({"arm": ["main"], "model": ["model-a"], **values}).to_csv(files[kind], index=False)
         analyses[kind] = {**analyses["counts"], "kind": kind, "arms": list(results.study.arms)}
     study = changed(results.study, analyses=analyses)
-    return replace(results, study=study, files={**results.files, "tables": files})
+    return replace(results, study=study, prompts=prompts, files={**results.files, "tables": files})
 
 
 def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
@@ -45,7 +46,6 @@ def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
         (0.79, "In part", "79% of its norms (79 of 100)"),
         (0.2, "In part", "20% of its norms (20 of 100)"),
         (0.19, "Hardly", "19% of its norms (19 of 100)"),
-        (float("nan"), "Not known", "It was asked in one wording only"),
     ],
 )
 def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
@@ -56,6 +56,28 @@ def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
     assert first.answer == answer
     assert words in first.text
     assert second.answer == "Not known"
+
+
+@pytest.mark.parametrize(
+    ("wordings", "answer", "words"),
+    [
+        (1, "Not known", "It was asked in 1 wording, so the study cannot show"),
+        (
+            5,
+            "Not known",
+            "It was asked in 5 wordings, so the study cannot show how many norms other wordings would ",
+        ),
+        (5, "Not known", "change: that takes at least 6."),
+        (6, "Hardly", "0% of its norms (0 of 100)"),
+    ],
+)
+def test_of_too_few_wordings_for_any_stable_norm_it_is_not_known(
+    results: StudyResults, wordings: int, answer: str, words: str
+) -> None:
+    share = 0.0 if wordings > 1 else float("nan")
+    first = reliance(with_tables(results, wordings, stability={"share_stable": share, "norms": 100}))[0]
+    assert first.answer == answer
+    assert words in first.text
 
 
 @pytest.mark.parametrize(("verdict", "answer"), [("one_answer", "No"), ("depends_few", "Mostly")])

@@ -201,6 +201,13 @@ def _stability(counts: Floats) -> Floats:
     return np.where(tied, np.nan, smallest)
 
 
+def most_stable(n_templates: int) -> float:
+    """Return the stability of a norm on which all of so many templates agree: none can have more."""
+    counts = np.zeros((2, 1, n_templates))
+    counts[1] = 1.0
+    return float(_stability(counts)[0])
+
+
 def spread(units: Units) -> tuple[Any, Any]:
     """Return the variance that units drawn independently give an estimate, and its degrees of freedom.
 
