@@ -49,7 +49,7 @@ def test_the_tutorial_from_the_first_run_to_an_override(folder: Path, endpoint: 
 
     # Step 5, with the lines that the page shows.
     page = (ROOT / "docs/your-first-context.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```\n(text,level,note\n.*?)```", page, flags=re.DOTALL)
+    (shown,) = re.findall(r"```\n(text,sha256,[^\n]*\n.*?)```", page, flags=re.DOTALL)
     (folder / "overrides.csv").write_text(shown, encoding="utf-8")
     study = yaml.safe_load((folder / "examples/library/study.yaml").read_text(encoding="utf-8"))
     (folder / "examples/library/study.yaml").write_text(
