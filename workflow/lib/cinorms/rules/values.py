@@ -293,7 +293,11 @@ class StudyValues:
         """Return which checkpoint a model is, as one value: its source, revision (empty: the newest) and adapter."""
         entry = self.study.registry_entry(model)
         settings: Any = entry.settings
-        return {"source": settings.source, "revision": settings.revision or "", "lora": entry.get("lora") or ""}
+        return {
+            "source": settings.source,
+            "revision": settings.revision or "",
+            "lora": entry.get("lora") or "",
+        }
 
     def loads(self, arm: str, model: str, shard: str) -> str | None:
         """Return what a job loads before it asks: jobs for which it is equal can share it; None for nothing."""
