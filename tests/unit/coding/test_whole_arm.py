@@ -6,14 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from pyarrow.parquet import ParquetWriter
 
 from cinorms.answers.overrides import merge_reviews
 from cinorms.answers.read import text_hash
 from cinorms.coding.whole_arm import ArmReader
-from cinorms.core import tables
+from cinorms.core import sealing, tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
@@ -35,7 +33,7 @@ TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 @pytest.fixture
 def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return files of responses in two shards, with many row groups."""
-    monkeypatch.setattr(ParquetWriter, "write_table", in_small_groups)
+    monkeypatch.setattr(sealing, "GROUP_ROWS", 20)
     chance, paths = np.random.default_rng(4), []
     for shard in ("1-of-2", "2-of-2"):
         frame = Questions.of(
@@ -49,14 +47,6 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(str(tmp_path / f"{shard}.parquet"))
         tables.write(frame, paths[-1], tables.RESPONSES)
     return paths
-
-
-_write_table = ParquetWriter.write_table
-
-
-def in_small_groups(writer: ParquetWriter, table: pa.Table) -> None:
-    """Write a table in row groups of 20 rows."""
-    _write_table(writer, table, row_group_size=20)
 
 
 def reader() -> ArmReader:

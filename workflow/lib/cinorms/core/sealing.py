@@ -23,6 +23,8 @@ _KEY = "cinorms_sha256"
 _BLANK = b"0" * 64
 #: What precedes the digest in a file: the key and both lengths, as Parquet stores a pair of texts.
 _BEFORE = b"\x18" + bytes([len(_KEY)]) + _KEY.encode() + b"\x18" + bytes([len(_BLANK)])
+#: Rows of a group, the least that is read at once: more than a model's answers to a default study have.
+GROUP_ROWS = 2**18
 #: Part of the schema. A program that edits a table keeps it and writes no digest.
 _MARK = {b"cinorms_sealed": b"sha256"}
 
@@ -36,7 +38,7 @@ def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, schema, compression="zstd", version="2.6") as writer:
         for part in chain([table], further):
-            writer.write_table(part.replace_schema_metadata(schema.metadata))
+            writer.write_table(part.replace_schema_metadata(schema.metadata), row_group_size=GROUP_ROWS)
         writer.add_key_value_metadata({_KEY: _BLANK.decode()})
     data: bytes = sink.getvalue().to_pybytes()
     place = data.rfind(_BEFORE) + len(_BEFORE)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pandas.api.types import union_categoricals
 
@@ -424,8 +425,14 @@ def read_ranges(
         frames = []
         for path, span in zip(paths, spans, strict=True):
             groups = [number for number, (first, last, _) in enumerate(span) if last >= low and first < high]
-            frame = read(path, contract, groups=groups)
-            frames.append(frame[(frame["flow"] >= low) & (frame["flow"] < high)].reset_index(drop=True))
+            with (
+                damage_named(path, contract.remedy),
+                pa.memory_map(str(path)) as source,
+            ):  # was unsealed for its spans
+                table = pq.ParquetFile(source).read_row_groups(groups)
+                flow = table["flow"]
+                inside = pc.and_(pc.greater_equal(flow, low), pc.less(flow, high))
+                frames.append(_as_frame(table.filter(inside)))
         yield (low, high), frames
 
 
@@ -435,7 +442,9 @@ def _flow_spans(path: str | Path, contract: Contract) -> list[tuple[float, float
     A group without rows, as a range without flows leaves it, has a place too: places are numbers of groups.
     """
     with damage_named(path, contract.remedy):
-        metadata = pq.read_metadata(unseal(path))
+        source = unseal(path)
+        _refuse_other(path, contract, source)
+        metadata = pq.read_metadata(source)
         place = metadata.schema.names.index("flow")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         flows = [group.column(place).statistics if group.num_rows else None for group in groups]
@@ -443,33 +452,29 @@ def _flow_spans(path: str | Path, contract: Contract) -> list[tuple[float, float
         return [(*span, group.num_rows) for span, group in zip(spans, groups, strict=True)]
 
 
-def read(
-    path: str | Path,
-    contract: Contract,
-    columns: list[str] | None = None,
-    groups: Sequence[int] | None = None,
-) -> pd.DataFrame:
-    """Read the table at ``path``; refuse one that was written under another version of ``contract``.
-
-    Of a large table ``columns`` and row ``groups`` can be chosen.
-    """
+def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read the table at ``path``, or ``columns`` of it; refuse one of another version of ``contract``."""
     with damage_named(path, contract.remedy):
         source = unseal(path)
-        schema = pq.read_schema(source)
-        found = (schema.metadata or {}).get(b"cinorms", b"no cinorms table").decode()
-        expected = f"{contract.name} v{contract.version}"
-        if found != expected:
-            raise DataError(f"{path}: has format {found}, expected {expected}; {contract.remedy}")
-        source.seek(0)
-        if groups is None:
-            table = pq.read_table(source, columns=columns)
-        else:
-            table = pq.ParquetFile(source).read_row_groups(list(groups), columns=columns)
-        frame: pd.DataFrame = table.to_pandas()
-        for name in table.column_names:
-            if schema.field(name).nullable and schema.field(name).type in NULLABLE_INTS:
-                # Left to itself, pandas would make floats of whole numbers where one is missing.
-                frame[name] = table[name].to_pandas(types_mapper=NULLABLE_INTS.get)
+        _refuse_other(path, contract, source)
+        return _as_frame(pq.read_table(source, columns=columns))
+
+
+def _refuse_other(path: str | Path, contract: Contract, source: pa.BufferReader) -> None:
+    """Raise ``DataError`` where the file ``source`` is not of this version of ``contract``."""
+    found = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+    expected = f"{contract.name} v{contract.version}"
+    if found != expected:
+        raise DataError(f"{path}: has format {found}, expected {expected}; {contract.remedy}")
+    source.seek(0)
+
+
+def _as_frame(table: pa.Table) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas()
+    for field in table.schema:
+        if field.nullable and field.type in NULLABLE_INTS:
+            # Left to itself, pandas would make floats of whole numbers where one is missing.
+            frame[field.name] = table[field.name].to_pandas(types_mapper=NULLABLE_INTS.get)
     return frame
 
 
