@@ -1,9 +1,9 @@
-"""Memory and time of reading answers and judging norms for one model in a study up to a hundred times the default one.
+"""Memory and time for one model in a study up to a hundred times the default one: asking, reading, judging norms.
 
 ``python benchmarks/hundred.py [--times 100]`` makes responses of 691,200 flows in 33 variants (ten shards), in a
 temporary folder, then reads and assesses them as the rules do, each in a process of its own, and prints seconds of CPU
-time and the most memory. With the package duckdb it also computes the norms by the query of docs/scaling.md from the
-same file of answers, and compares.
+time and the most memory. One shard is also asked, with a journal and an engine that answers at once. With the package
+duckdb it also computes the norms by the query of docs/scaling.md from the same file of answers, and compares.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -26,8 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 from tests.scales import ACCEPTABILITY
 from tests.specs import make_flows, make_spec
 
+from cinorms.ask import write_shard
 from cinorms.coding.whole_arm import ArmReader
 from cinorms.core import tables
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.norms.assessment import assess
@@ -65,6 +70,27 @@ def make_responses(folder: Path, times: int) -> None:
         for name in ("n_prompt_tokens", "n_output_tokens"):
             frame[name] = np.int32(1)
         tables.write(frame.assign(p_options=None), folder / f"{shard}.parquet", tables.RESPONSES)
+
+
+class AtOnce:
+    """An engine that gives every answer at once."""
+
+    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
+        """Answer the questions, as many at a time as vLLM hands over."""
+        for first in range(0, len(todo), 8_192):
+            chunk = pd.DataFrame({"at": todo[first : first + 8_192], "text": ACCEPTABILITY.options[0]})
+            keep(chunk.assign(finish_reason="stop", n_prompt_tokens=1, n_output_tokens=1))
+
+    def facts(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+
+def ask_shard(folder: Path, times: int) -> None:
+    """Ask the first of ten shards."""
+    spec = Spec.from_plain({**SPEC.as_plain(), "shard": f"1-of-{SHARDS}"})
+    journal = Journal.of({"journal": str(folder / ".journal"), "asker": ["s", "main", "m"]}, spec).begin()
+    write_shard(spec, vignettes_of(times), VARIANTS, folder / "asked.parquet", AtOnce(), journal)
 
 
 def read(folder: Path, times: int) -> None:
@@ -120,7 +146,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for step in (make_responses, read, judge):
+        for step in (make_responses, ask_shard, read, judge):
             measure(step, folder, given.times)
         norms = tables.read(folder / "norms.parquet", tables.NORMS)
         try:

@@ -124,6 +124,18 @@ def test_a_shard_counts_repeats_as_the_whole_arm_does() -> None:
         assert np.array_equal(np.hstack(parts), whole)
 
 
+@pytest.mark.parametrize("shard", ["1-of-1", "2-of-3"])
+@pytest.mark.parametrize("again", [[], ["x {scenario} {options}"], ["no order in {scenario}"]])
+def test_samples_are_counted_within_a_flow_as_among_all_prompts(again: list[str], shard: str) -> None:
+    templates = ["x {scenario} {options}", "y {options} {scenario}", *again]
+    asked = {"templates": templates, "orders": 4, "order_method": "random", "shard": shard}
+    by_flow = keys(*"abcdef", **asked)
+    # Flows told alike are counted among all prompts: there the first samples of the others must be the same.
+    among_all = keys(*"abcdef", "f", **asked)
+    assert among_all[: len(by_flow)] == by_flow
+    assert len(set(among_all)) == len(among_all)
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms())
 @settings(max_examples=50, deadline=None)
 def test_every_repeat_has_a_key_of_its_own(values: list[int], chance: Any) -> None:

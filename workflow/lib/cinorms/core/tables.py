@@ -471,10 +471,10 @@ def _refuse_other(path: str | Path, contract: Contract, source: pa.BufferReader)
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
     frame: pd.DataFrame = table.to_pandas()
-    for field in table.schema:
-        if field.nullable and field.type in NULLABLE_INTS:
+    for column in table.schema:
+        if column.nullable and column.type in NULLABLE_INTS:
             # Left to itself, pandas would make floats of whole numbers where one is missing.
-            frame[field.name] = table[field.name].to_pandas(types_mapper=NULLABLE_INTS.get)
+            frame[column.name] = table[column.name].to_pandas(types_mapper=NULLABLE_INTS.get)
     return frame
 
 

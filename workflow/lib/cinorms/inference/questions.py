@@ -9,6 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product, takewhile
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from cinorms.core.scales import Scale
 from cinorms.inference.spec import Spec, take_shard
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import as_categorical
-from cinorms.prompts.variants import ask_grid, messages, select_flows
+from cinorms.prompts.variants import ask_grid, codes_of, messages, select_flows
 
 #: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
 KEY_BYTES = 16
@@ -88,16 +89,24 @@ class Questions:
     def prompts(self) -> Keys:
         """The key of each prompt: what the model sees, and which sample of it."""
         variants, spec = self.of_all_shards, self.spec
-        grid = ask_grid(self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown)
-        codes = np.ascontiguousarray(grid["order_code"].to_numpy(), dtype=np.int64).tobytes()
-        texts = tuple(self.flows["vignette"]), tuple(variants["template"])
-        keys = _prompt_keys(*texts, codes, spec.answer_scale, spec.layout, spec.system)
+        codes = codes_of(
+            self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown
+        ).astype(np.int16)
+        vignettes, templates = tuple(self.flows["vignette"]), variants["template"].to_numpy(dtype=object)
+        how = spec.answer_scale, spec.layout, spec.system
         # Orders that are added later count last, so that what was a first sample stays one.
         places = np.lexsort((variants["template_no"], variants["order_no"]))
-        first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
-        keys = number_samples(keys.ravel(), first).reshape(keys.shape)
         own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
-        keys = np.ascontiguousarray(keys[:, own]).ravel()
+        if len(set(vignettes)) == len(vignettes) and not any(map(asks_for_action, templates)):
+            # Only the orders of a flow can repeat a prompt: other shards' need no keys.
+            numbers = _earlier_samples(tuple(templates), codes, places, own, *how)
+            keys = _prompt_keys(vignettes, tuple(templates[own]), codes[:, own].tobytes(), *how)
+            keys = _numbered(keys.ravel(), numbers.ravel())
+        else:
+            keys = _prompt_keys(vignettes, tuple(templates), codes.tobytes(), *how)
+            first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
+            keys = number_samples(keys.ravel(), first).reshape(keys.shape)
+            keys = np.ascontiguousarray(keys[:, own]).ravel()
         if spec.repeat > 1:  # in each asking of an arm they have keys of their own
             mark = b"repeat" + spec.repeat.to_bytes(4, "little")
             digests = b"".join(_digest(key.tobytes() + mark) for key in keys)
@@ -142,23 +151,52 @@ def _prompt_keys(
 
     ``order_codes`` are whole numbers, one per vignette and template.
     """
-    frames: dict[tuple[int, int], list[str]] = {}
-    digests = bytearray()
     shape = len(vignettes), len(templates)
-    order_rows = np.frombuffer(order_codes, dtype=np.int64).reshape(shape).tolist()
-    for vignette, codes in zip(vignettes, order_rows, strict=True):
-        text = _json(vignette)[1:-1]
-        for column, code in enumerate(codes):
+    digests = np.empty(shape, dtype=f"V{KEY_BYTES}")
+    frames: dict[tuple[int, int], list[str]] = {}
+    orders = np.frombuffer(order_codes, dtype=np.int16).reshape(shape)
+    for row, (vignette, codes) in enumerate(zip(vignettes, orders, strict=True)):
+        text, found = _json(vignette)[1:-1], []
+        for column, code in enumerate(codes.tolist()):
             if asks_for_action(templates[column]):  # the order moves parts of the vignette
                 chat = messages(templates[column], vignette, code, scale, layout, system)
-                digests += _digest(_json(chat).encode("utf-8", "surrogatepass"))
+                found.append(_digest(_json(chat).encode("utf-8", "surrogatepass")))
                 continue
             frame = frames.get((column, code))
             if frame is None:
-                chat = messages(templates[column], _MARK, code, scale, layout, system)
-                frame = frames[column, code] = _json(chat).split(_MARK)
-            digests += _digest(text.join(frame).encode("utf-8", "surrogatepass"))
-    return np.frombuffer(bytes(digests), dtype=f"V{KEY_BYTES}").reshape(shape)
+                frame = frames[column, code] = _frame(templates[column], code, scale, layout, system)
+            found.append(_digest(text.join(frame).encode("utf-8", "surrogatepass")))
+        digests[row] = np.frombuffer(b"".join(found), dtype=digests.dtype)
+    return digests
+
+
+def _frame(template: str, code: int, scale: Scale, layout: str, system: str | None) -> list[str]:
+    """Return the messages of a template and an order, as JSON, cut where the vignette stands."""
+    return _json(messages(template, _MARK, code, scale, layout, system)).split(_MARK)
+
+
+def _earlier_samples(
+    templates: tuple[str, ...],
+    codes: npt.NDArray[np.int16],
+    places: Places,
+    own: Places,
+    scale: Scale,
+    layout: str,
+    system: str | None,
+) -> Places:
+    """Return for each flow and variant ``own`` how many variants before it, in the order ``places``, ask the same."""
+    known: dict[str, int] = {}
+    #: By variant and order: a number of what is asked about a vignette.
+    asked = np.zeros((len(templates), int(codes.max(initial=0)) + 1), dtype=np.int32)
+    for column, code in product(range(len(templates)), np.unique(codes).tolist()):
+        frame = _frame(templates[column], code, scale, layout, system)
+        asked[column, code] = known.setdefault(_MARK.join(frame), len(known))
+    numbers = np.zeros((len(codes), len(own)), dtype=np.int64)
+    for at, column in enumerate(own):
+        alike = asked[column, codes[:, column]]
+        for earlier in takewhile(column.__ne__, places):
+            numbers[:, at] += asked[earlier, codes[:, earlier]] == alike
+    return numbers
 
 
 def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
@@ -172,6 +210,10 @@ def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     number = np.empty(len(keys), dtype=np.int64)
     number[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
+    return _numbered(keys, number)
+
+
+def _numbered(keys: Keys, number: Places) -> Keys:
     own = keys.copy()
     for at in np.flatnonzero(number):
         own[at] = np.void(_digest(keys[at].tobytes() + int(number[at]).to_bytes(4, "little")))
