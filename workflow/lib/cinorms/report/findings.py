@@ -343,7 +343,10 @@ def _delta(results: StudyResults) -> Finding | None:
             "Distance from expected values",
             link(str(far["arm"]), [str(far["model"])]),
         )
-        see, unit = "the flows with an expected value", f"on the scale, {far['who']}"
+        see, unit = (
+            "the flows with an expected value",
+            f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
+        )
         return Finding("delta", title, _signed(far), text, shown, see, unit)
     return None
 

@@ -25,7 +25,7 @@ async function showCell(state, i, close) {
 }
 
 function modelPart(arm, model, i) {
-  const planted = model.planted ? make("p", { class: "planted" }, "Planted (simulated): no model gave these answers.") : "";
+  const planted = model.planted ? make("p", { class: "soft" }, "Planted (simulated): no model gave these answers.") : "";
   const parts = [make("h4", {}, model.name), planted, make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
   if (valid(model, i)) {
     const head = arm.levels.map((level, k) => make("th", { scope: "col" }, optionText(arm, k)));
