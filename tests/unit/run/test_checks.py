@@ -118,7 +118,7 @@ def test_the_command_exits_1_on_errors_alone(
 
 
 def responses_of(study: Study, folder: Path, **replied: str) -> None:
-    """Write a file of responses that states the spec of ``gpt-4o-mini``, and what it ``replied`` about flow 3, if so."""
+    """Write a file of responses with the spec of ``gpt-4o-mini``, and what it ``replied`` about flow 3, if it did."""
     spec, flows = make_spec(study, "main", "gpt-4o-mini", "1-of-1"), flows_of(study, "iot")
     assert flows is not None
     facts = response_facts(Questions.of(spec, flows, variants_of(study, "main")[0]))
