@@ -234,7 +234,8 @@ def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
     # One answer a flow is fewer than a norm needs.
     assert set(window.texts(".heatmap tbody small")) == {"0/3"}
     window.click("#flows tbody button")
-    assert "Wording 0, order 0" in window.dialog()
+    assert "Wording 0, order 0 (0_0)" in window.dialog()
+    assert "Planted (simulated): no model gave these answers." in window.dialog()
     assert "Wording 1" not in window.dialog()
 
 
@@ -393,9 +394,7 @@ def test_replies_are_found_by_text_answer_wording_and_distance_from_the_norm(
         window.open(page, f"#explorer?arm=main&model=model-a&{asked}")
         window.click('[name="say"]')
         status = lambda: window.texts("#said-status")[0]  # noqa: E731
-        while window.wait(lambda: status().endswith(".") and status(), "nothing is found").endswith(
-            "so far."
-        ):
+        while "of 720" in window.wait(lambda: status().endswith(".") and status(), "nothing is found"):
             if window.all("#said-more button"):
                 window.click("#said-more button")
         return status()

@@ -117,14 +117,16 @@ def test_the_command_exits_1_on_errors_alone(
     assert "profile 'nosuch'" in capsys.readouterr().err
 
 
-def responses_of(study: Study, folder: Path) -> None:
-    """Write a file of responses that states the spec of ``gpt-4o-mini``, and no response."""
+def responses_of(study: Study, folder: Path, **replied: str) -> None:
+    """Write a file of responses with the spec of ``gpt-4o-mini``, and what it ``replied`` about flow 3, if it did."""
     spec, flows = make_spec(study, "main", "gpt-4o-mini", "1-of-1"), flows_of(study, "iot")
     assert flows is not None
     facts = response_facts(Questions.of(spec, flows, variants_of(study, "main")[0]))
-    words = {name: pd.Categorical([]) for name in ("variant", "order", "text", "finish_reason")}
-    counts = {name: pd.array([], dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
-    frame = pd.DataFrame({"flow": pd.array([], dtype="int32"), **words, **counts, "p_options": None})
+    n = len(replied) and 1
+    words = {name: pd.Categorical([replied.get(name, "stop")] * n) for name in ("variant", "order", "text")}
+    words["finish_reason"] = pd.Categorical(["stop"] * n)
+    counts = {name: pd.array([1] * n, dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
+    frame = pd.DataFrame({"flow": pd.array([3] * n, dtype="int32"), **words, **counts, "p_options": None})
     path = folder / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, path, tables.RESPONSES, facts)
@@ -181,6 +183,28 @@ def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere: Pat
     assert faults[0][1].startswith("mine.csv, line 2: there is no arm 'mian'")
     assert faults[1][1].startswith("mine.csv, line 3: arm 'main' does not ask 'gpt-4o'")
     assert look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
+
+
+def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhere: Path) -> None:
+    (elsewhere / "mine.csv").write_text(
+        "text,arm,model,flow,variant,level\nwell,,,,,1\n,main,gpt-4o-mini,3,0_0,1\n"
+    )
+    made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
+    study = load(Root(PROJECT), made)
+    assert told(look_at_overrides(case(study))) == []
+    responses_of(study, elsewhere, variant="0_0", order="01234", text="well")
+    assert told(look_at_overrides(case(study))) == []
+    responses_of(study, elsewhere, variant="0_1", order="01234", text="well")
+    ((severity, fault),) = told(look_at_overrides(case(study)))
+    assert severity == "error"
+    assert fault.startswith("mine.csv, line 3: no response of this study has this place")
+    responses_of(study, elsewhere)
+    assert (
+        "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)"
+        in told(look_at_overrides(case(study)))[0][1]
+    )
+    unasked = Case(study, {("main", "gpt-4o-mini"): 5}, Surroundings(study.root.folder, {}, False), {})
+    assert told(look_at_overrides(unasked)) == []
 
 
 # --- Keys, also of a paraphraser

@@ -35,6 +35,19 @@ def study(**changes: Any) -> dict[str, Any]:
     return {**stated, "resources": ["mine"], "analyses": {}, "figures": {}, "printed": {}}
 
 
+def test_the_faults_of_all_files_are_told_at_once(copied: Root, own: Path) -> None:
+    (own / "models.yaml").write_text(yaml.safe_dump({"my-model": MINE | {"familly": "x"}}), encoding="utf-8")
+    (own / "vignettes/doors.yaml").write_text("title: [", encoding="utf-8")
+    change(own / "prompts/two.yaml", lambda document: document.pop("origin"))
+    with pytest.raises(ConfigError) as caught:
+        load(copied, study())
+    models, doors, two = str(caught.value).splitlines()
+    assert models.startswith("mine/models.yaml: my-model")
+    assert f"{own / 'vignettes/doors.yaml'}: not valid YAML at line 1" in doors
+    assert "two.yaml: " in two
+    assert "'origin'" in two
+
+
 def test_ones_own_are_found_and_the_projects_still_are(copied: Root, own: Path) -> None:
     (own / "vignettes/._doors.yaml").write_bytes(b"\0\5")  # macOS writes such files
     mine = load(copied, study())

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.labels import variant_words
 from cinorms.core.logs import command
 from cinorms.results import Results, open_results
 
@@ -71,7 +72,9 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
         for reply in results.replies(arm, model, [flow]).itertuples()
         if reply.repeat == 1
     }
+    numbered = variant_words(bool(settings.people)).numbered
     for answer in own.itertuples():
+        yield f"\n   {numbered} {answer.template_no}, order {answer.order_no} ({answer.variant})"
         yield from _read(answer, sent.get(answer.variant))
 
     yield f"\n3. How it was counted ({results.folder}/norms.csv)\n"
@@ -95,7 +98,6 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
 
 def _read(answer: Any, reply: Any) -> Iterator[str]:
     """Yield one prompt as it was sent, the reply (None where its text is not here), and what was read in it."""
-    yield f"\n   {answer.variant}: template {answer.template_no}, answers in order {answer.order_no}"
     if reply:
         parts = [f"{message['role']}: {message['content']}" for message in reply.messages]
         parts.append("(no reply)" if pd.isna(reply.text) else f"reply: {reply.text}")

@@ -93,7 +93,11 @@ def _override(
         return DataError(f"{path}, line {line}: {given}; {allowed}")
 
     if None in row:
-        raise wrong("more cells than the header names", "put a text that holds commas in double quotes")
+        known = sum(column in row for column in OVERRIDE_COLUMNS)
+        raise wrong(
+            f"{known + len(row[None])} cells, but the header names {known} columns",  # type: ignore[index, arg-type]
+            f"begin the file with {','.join(OVERRIDE_COLUMNS)}, or put a text that holds commas in double quotes",
+        )
     cell = {c: (row.get(c) or "") for c in OVERRIDE_COLUMNS}
     digest, level, status = (cell[c].strip().lower() for c in ("sha256", "level", "status"))
     if digest and not re.fullmatch(r"[0-9a-f]{64}", digest):

@@ -17,21 +17,20 @@ NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majori
 
 
 class VariantWords(NamedTuple):
-    """What the variants of an arm differ in: one of them, several, and before a number in the explorer."""
+    """What the variants of an arm differ in: several of them, and one before its number."""
 
-    one: str
     many: str
     numbered: str
 
 
-#: Models answer in the templates of a prompt set; of people, raters take their place.
-TEMPLATES = VariantWords("template", "templates", "Wording")
-RATERS = VariantWords("rater", "raters", "Rater")
+#: Models answer in the wordings of a prompt set, its templates; of people, raters take their place.
+WORDINGS = VariantWords("wordings", "Wording")
+RATERS = VariantWords("raters", "Rater")
 
 
 def variant_words(people: bool) -> VariantWords:
     """Return the words for the variants of an arm, of people or of models."""
-    return RATERS if people else TEMPLATES
+    return RATERS if people else WORDINGS
 
 
 def origin_mark(planted: Iterable[str], shown: Iterable[str], people: Iterable[str] = ()) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
 #: The panels of a figure of answers, and the segment of all that have no level.
-ALL, REASONS, INVALID = "all answers", "without a level", "without a level"
+ALL, REASONS, INVALID = "all answers", "why no level", "no level"
 #: Width of the names of models, and the least of the figure, in inches.
 LABELS, LEAST_WIDTH = 1.7, 4.6
 

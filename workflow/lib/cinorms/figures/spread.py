@@ -281,7 +281,7 @@ def draw_variance(
 
 
 def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:
-    """Return which boxes can be compared: those of models that were asked the same flows in as many templates."""
+    """Return which boxes can be compared: those of models that were asked the same flows in as many wordings."""
     asked: dict[str, tuple[set[int], int, str]] = {}
     for arm, model, answers in selected:
         used = template_numbers(prompts[arm])[answers["variant"].astype(str).unique()].nunique()
@@ -304,7 +304,7 @@ def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[P
         return f"All boxes can be compared: {texts[0]}."
     return (
         f"Compare models within a group: {'; '.join(texts)}. Between groups compare with care: "
-        "their flows or templates differ, and fewer templates give a smaller variance."
+        "their flows or wordings differ, and fewer wordings give a smaller variance."
     )
 
 

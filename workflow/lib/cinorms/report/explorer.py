@@ -129,6 +129,7 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
     counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
     return {
         "name": model,
+        "planted": model in results.study.planted,
         "t_val": results.study.t_val[model],
         "layout": results.study.arms[arm].layouts[model],
         "norms": pack(_numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")),

@@ -65,7 +65,8 @@ def findings(results: StudyResults) -> list[Finding]:
         made = [_acceptance, *([] if results.is_people(arm) else [_disagreement]), _certainty]
         found += [make(results, arm, models) for make in made]
     if engine := repeatability(results):
-        found.append(Finding("repeatability", "What the engine alone changes", *engine))
+        unit = "of a model's answers changed, at most" if engine[0] != "not known" else ""
+        found.append(Finding("repeatability", "What the engine alone changes", *engine, unit=unit))
     return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
 
 
@@ -135,10 +136,9 @@ def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Findi
                 "They were asked in one wording only, so the study cannot show how much the wording matters."
             )
     else:
-        over = variant_words(people).many if people else "wordings"
         why = (
-            f"Brackets: 95% intervals over {over}, widened because these two levels were picked from {len(levels)} "
-            "(all factors)."
+            f"Brackets: 95% intervals over {variant_words(people).many}, widened because these two levels were picked "
+            f"from {len(levels)} (all factors)."
         )
     text = (
         f"{'People' if people else 'Models'} {says.accept} flows with {most} most often: "
@@ -147,7 +147,8 @@ def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Findi
     )
     shown = link(arm, list(models)[:4], rows=most.factor)
     see = f"the norms by {plain(most.factor)}"
-    return Finding("acceptance", title, share(most.share, 1), text, shown, see, "of answers")
+    unit = f"of the valid answers{whose} {says.accept} flows with {most}"
+    return Finding("acceptance", title, share(most.share, 1), text, shown, see, unit)
 
 
 def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
@@ -235,8 +236,11 @@ def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Fin
             f" {a} and {b} are furthest apart: they differ on {count(n_differ)} of the {count(n)} flows on which both "
             f"hold a norm ({share(n_differ, n)}). Their mean distance over these {count(n)} flows is {mean:.2f} levels."
         )
-    see = f"the flows on which {a} and {b} differ"
-    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, "flows")
+    see, unit = (
+        f"the flows on which {a} and {b} differ",
+        f"of {counted(len(both), 'flow')} have different norms",
+    )
+    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, unit)
 
 
 def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> str:
@@ -294,7 +298,10 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
     text += " (all flows, with or without a norm)."
     text += _held({model: part for model, (part, _) in held.items()}, people)
     shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
-    return Finding("certainty", title, number, text, shown, see, "of answers agree")
+    unit = "of people's ratings agree with their norm"
+    if not people:
+        unit = f"of the valid answers of {last} agree with its norm"
+    return Finding("certainty", title, number, text, shown, see, unit)
 
 
 def _held(held: Mapping[str, ShareBetween], people: bool) -> str:
@@ -336,7 +343,10 @@ def _delta(results: StudyResults) -> Finding | None:
             "Distance from expected values",
             link(str(far["arm"]), [str(far["model"])]),
         )
-        see, unit = "the flows with an expected value", f"on the scale, {far['who']}"
+        see, unit = (
+            "the flows with an expected value",
+            f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
+        )
         return Finding("delta", title, _signed(far), text, shown, see, unit)
     return None
 
@@ -360,9 +370,8 @@ def _acts(results: StudyResults) -> Finding | None:
             for row in table.to_dict("records")
         ]
         most = share(table["shares_given_no"].max(), 1)
-        return Finding(
-            "acts", "Says no, and shares", most, " ".join(sentences), unit="of the actions, at most"
-        )
+        unit = "of a model's actions in flows called unacceptable, at most"
+        return Finding("acts", "Says no, and shares", most, " ".join(sentences), unit=unit)
     return None
 
 
@@ -441,9 +450,9 @@ def discarded(results: StudyResults) -> Finding:
     asked = sum(answers.n_asked for answers in codes)
     invalid = asked - sum(answers.n_valid for answers in codes)
     reasons = sum((Counter(answers.invalid()) for answers in codes), Counter[str]())
-    mostly = listed([STATUSES[status] for status, _ in reasons.most_common(2)])
+    mostly = listed([f"‘{STATUSES[status]}’" for status, _ in reasons.most_common(2)])
     text = f"{count(invalid)} of {count(asked)} answers ({share(invalid, asked)}) have no level"
-    text += f", mostly: {mostly}." if mostly else "."
+    text += f", most of them read as {mostly}." if mostly else "."
 
     by_model = {model: results.status(arm, model) for _, model in results.pairs(arm)}
     n = Counter(pd.concat(by_model.values()))
@@ -464,7 +473,7 @@ def discarded(results: StudyResults) -> Finding:
     text = " ".join([text, *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
-    unit = "without a norm"
+    unit = f"of all {'pairs of model and flow' if several else 'flows'} have no norm"
     return Finding("discarded", "What was discarded", share(gone, total), text, shown, see, unit)
 
 

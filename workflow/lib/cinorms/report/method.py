@@ -56,7 +56,17 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     others = [f"{t} for {model}" for model, t in study.t_val.items() if t != usual]
     needed = thresholds(usual, study.t_maj) + (f" (valid answers: {', '.join(others)})" if others else "")
     received = [("From another tool", _received(record)) for record in results.provenance.get("received", [])]
-    return [*rows, ("Answers", answers), ("A norm needs", needed), *received, ("When", _when(results))]
+    stated = study.settings.get("publish", {})
+    by = ", ".join(filter(None, [stated.get("creator"), stated.get("url")]))
+    whose = [("Published by", by)] if by else []
+    return [
+        *rows,
+        ("Answers", answers),
+        ("A norm needs", needed),
+        *received,
+        ("When", _when(results)),
+        *whose,
+    ]
 
 
 def _received(record: Mapping[str, Any]) -> str:

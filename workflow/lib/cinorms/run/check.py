@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
-from cinorms.answers.overrides import load_overrides
+from cinorms.answers.overrides import load_overrides, settled
+from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
@@ -29,13 +30,14 @@ from cinorms.inference.engine_kind import (
 )
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
+from cinorms.inference.spec import repeat_of
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
-from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, summary
+from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, responses_folder, summary
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
-from cinorms.study.study import Study
+from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
 
 #: Seconds to wait for an answer of the cluster's controller.
@@ -188,12 +190,13 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
 
 
 def look_at_overrides(case: Case) -> Iterator[EntryProblem] | None:
-    """Read the file of manually coded answers; look for answers of models and arms that the study does not have."""
+    """Read the file of manually coded answers; look for lines about no answer of the study, as far as it has them."""
     file = case.study.settings.overrides
-    return _override_faults(case.study, file) if file else None
+    return _override_faults(case, file) if file else None
 
 
-def _override_faults(study: Study, file: str) -> Iterator[EntryProblem]:
+def _override_faults(case: Case, file: str) -> Iterator[EntryProblem]:
+    study = case.study
     try:
         overrides = load_overrides(file, study.levels())
     except CinormsError as fault:
@@ -205,6 +208,31 @@ def _override_faults(study: Study, file: str) -> Iterator[EntryProblem]:
             yield error(f"{file}, line {line}: there is no arm {arm!r}; {listing(arm, study.arms)}")
         elif model not in (models := study.models(arm)):
             yield error(f"{file}, line {line}: arm {arm!r} does not ask {model!r}; {listing(model, models)}")
+    try:
+        _settle(case, file, overrides)
+    except CinormsError as fault:
+        yield error(str(fault))
+
+
+def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
+    """Raise ``DataError`` for lines that match no response, of those whose responses exist."""
+    study, made = case.study, {}
+    asked = [(arm, model) for arm in study.arms_from(*READ_HERE) for model in study.models(arm)]
+    for arm, model in asked:
+        files = sorted((responses_folder(study) / arm / model).glob("*.parquet"))
+        if files and (arm, model) not in case.asked:
+            made[arm, model] = [file for file in files if repeat_of(file.stem) == 1]
+    places = pd.Series(list(zip(overrides["arm"], overrides["model"], strict=True)), index=overrides.index)
+    # A text can be in any response that is still to come.
+    known = places.isin(made) | (overrides["flow"].isna() & (len(made) == len(asked)))
+    columns = ["flow", "variant", "text", "finish_reason"]
+    frames = (
+        (*pair, tables.read(path, tables.RESPONSES, columns))
+        for pair, paths in made.items()
+        for path in paths
+    )
+    if known.any():
+        settled(frames, overrides[known], file)
 
 
 def look_at_defaults(case: Case) -> list[EntryProblem]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml, read_yaml
-from cinorms.inference.model_entry import load_registry
+from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entry_place import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
@@ -65,15 +66,40 @@ def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
     """Check each layer, merge them (the last wins) and look up every name.
 
-    Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed.
+    Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed; for the
+    first one of each file with models, flows or prompts.
     """
     for layer in layers:
         check(layer.document, StudySettings, layer.file)
     settings = make_settings(merge(layers))
     found = root.with_own(settings.resources, settings.stated_in("resources"))
-    study = Study(settings, load_registry(found), found)
+    study = Study(settings, _read_files(settings, found), found)
     check_names(study)
     return checked_entries(study)
+
+
+def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:
+    """Read the models, datasets and prompt sets of a study; return the models.
+
+    Raises one ``ConfigError`` for all files that cannot be read. A name without a file is left to `check_names`.
+    """
+    registry: dict[str, ModelEntry] = {}
+    study, faults = Study(settings, registry, root), []
+    datasets = [name for name in study.datasets() if name in root.names("vignettes")]
+    prompts = [name for name in study.worded() if name in root.names("prompts")]
+    reads: list[Callable[[], object]] = [
+        lambda: registry.update(load_registry(root)),
+        *(partial(study.dataset, name) for name in datasets),
+        *(partial(study.prompt_set, name) for name in prompts),
+    ]
+    for read in reads:
+        try:
+            read()
+        except ConfigError as fault:
+            faults.append(str(fault))
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return registry
 
 
 def make_settings(merged: Merged) -> StudySettings:

@@ -25,7 +25,8 @@ async function showCell(state, i, close) {
 }
 
 function modelPart(arm, model, i) {
-  const parts = [make("h4", {}, model.name), make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
+  const planted = model.planted ? make("p", { class: "soft" }, "Planted (simulated): no model gave these answers.") : "";
+  const parts = [make("h4", {}, model.name), planted, make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
   if (valid(model, i)) {
     const head = arm.levels.map((level, k) => make("th", { scope: "col" }, optionText(arm, k)));
     const cells = model.counts.map((of) => bar(of[i], valid(model, i)));
@@ -74,7 +75,7 @@ function variantPart(arm, models, packs, replies, i) {
   const asked = make("td", { id: "question", colspan: 1 + models.length });
   const below = make("tr", {}, asked);
   const head = ["Variant (choose one to read its prompt and replies)", ...models.map((model) => model.name)];
-  const rows = arm.variants.map(([, template, order], v) => {
+  const rows = arm.variants.map((_, v) => {
     const show = async (event) => {
       const row = event.target.closest("tr");
       const said = models.flatMap((model, m) => replyPart(arm, model, i, v, replies[m]?.[v]));
@@ -83,15 +84,17 @@ function variantPart(arm, models, packs, replies, i) {
       row.scrollIntoView({ block: "start" });
     };
     const cells = models.map((_, m) => make("td", {}, code(m, v) === undefined ? "in the study’s folder" : answerWords(arm, code(m, v))));
-    return make("tr", { class: "variant" }, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, variantName(arm, template, order))), ...cells);
+    return make("tr", { class: "variant" }, make("th", { scope: "row" }, make("button", { type: "button", class: "link", onclick: show }, variantName(arm, v))), ...cells);
   });
   const table = makeTable(head.map((text) => make("th", { scope: "col" }, text)), rows);
   return make("div", {}, make("div", { class: "scroll" }, table));
 }
 
-/** Return the name of a variant; a rater's number stands alone, as people are shown one order only. */
-function variantName(arm, template, order) {
-  return arm.numbered === "Rater" ? `Rater ${template}${order ? `, again (${order})` : ""}` : `${arm.numbered} ${template}, order ${order}`;
+/** Return a variant in words, and as tables name it. People are shown one order only: a second one is a second rating. */
+function variantName(arm, v) {
+  const [name, template, order] = arm.variants[v];
+  const place = arm.numbered === "Rater" ? (order ? `, again (${order})` : "") : `, order ${order}`;
+  return `${arm.numbered} ${template}${place} (${name})`;
 }
 
 function answerWords(arm, code) {
@@ -102,7 +105,6 @@ function answerWords(arm, code) {
 
 /** Return the question of variant `v` as the models were asked it, once for each way in which it was put. */
 async function questionPart(arm, models, replies, v, i) {
-  const [, template, order] = arm.variants[v];
   const parts = [];
   const seen = new Set();
   for (const [m, model] of models.entries()) {
@@ -110,7 +112,7 @@ async function questionPart(arm, models, replies, v, i) {
     const key = JSON.stringify(messages);
     if (seen.has(key)) continue;
     seen.add(key);
-    parts.push(make("h4", {}, `${variantName(arm, template, order)}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
+    parts.push(make("h4", {}, `${variantName(arm, v)}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
     messages.forEach(({ role, content }) => parts.push(make("p", {}, `${capital(role)} message:`), make("blockquote", {}, content)));
   }
   return parts;

@@ -34,7 +34,9 @@ async function listSaid(state, places, change) {
   const body = make("tbody");
   const head = ["Flow and variant", "Reply", "Read as", "Rule", "Model"].map((text) => make("th", { scope: "col" }, text));
   fill("said", make("table", {}, make("thead", {}, make("tr", {}, ...head)), body));
+  const models = chosen(state).filter((one) => one.replies);
   const found = saidIn(state, places);
+  const all = models.reduce((sum, model) => sum + places.reduce((n, i) => n + model.asked[i], 0), 0);
   let read = 0;
   const more = async () => {
     fill("said-more");
@@ -45,7 +47,7 @@ async function listSaid(state, places, change) {
       read += value?.read ?? 0;
       if (value?.reply) body.append(saidRow(state, value, change));
       const missing = value?.missing ? " Some are in files that are not beside this page." : "";
-      document.getElementById("said-status").textContent = `${count(body.rows.length)} found in ${count(read)} replies${done ? "" : " so far"}.${missing}`;
+      document.getElementById("said-status").textContent = `${count(body.rows.length)} found in ${done ? "" : `the first ${count(read)} of `}${count(done ? read : all)} replies.${missing}`;
       if (done) return;
     }
     fill("said-more", make("button", { type: "button", onclick: more }, `Look for ${PAGE} more`));
@@ -90,8 +92,7 @@ function fitsSaid(state, model, i, v, reply) {
 
 function saidRow(state, { model, i, v, reply }, change) {
   const { arm } = state;
-  const [variant, template, order] = arm.variants[v];
-  const open = make("button", { type: "button", class: "link", onclick: () => change({ flow: arm.flow[i], variant }) }, `Flow ${arm.flow[i]}, ${variantName(arm, template, order)}`);
+  const open = make("button", { type: "button", class: "link", onclick: () => change({ flow: arm.flow[i], variant: arm.variants[v][0] }) }, `Flow ${arm.flow[i]}, ${variantName(arm, v)}`);
   const cells = [answerWords(arm, reply.code), reply.rule, model.name].map((cell) => make("td", {}, cell));
   return make("tr", {}, make("th", { scope: "row" }, open), make("td", { class: "reply", dir: "auto" }, ...excerpt(state, reply)), ...cells);
 }
