@@ -24,7 +24,7 @@ def by_measure(rows):
     ],
 )
 def test_a_second_group_is_where_the_ceiling_says(flows, one, other, options, runs):
-    """Both groups are of the same people: 95% of second groups are in the range, and the mean square is the expected."""
+    """Both groups are of the same people: 95% of groups are in the range, and the mean square is as expected."""
     rng, inside, squares = np.random.default_rng(3), [], []
     for _ in range(runs):
         norms = rng.normal(0, 44, flows)
@@ -50,7 +50,10 @@ def test_people_with_other_norms_are_found_and_copies_are_nearer():
 def test_what_cannot_be_compared_has_a_status():
     rng = np.random.default_rng(6)
     group = rated(rng, rng.normal(0, 44, 20), 10, 4)
-    for other, status in ((Sample(group.means[:, None]), "one_rater"), (Sample(group.cells * np.nan), "few_flows")):
+    for other, status in (
+        (Sample(group.means[:, None]), "one_rater"),
+        (Sample(group.cells * np.nan), "few_flows"),
+    ):
         rows = compare_groups(group, other)
         assert {(row["status"], row["verdict"]) for row in rows} == {(status, "no_verdict")}
         assert not any("estimate" in row for row in rows)

@@ -31,7 +31,7 @@ class GroupsOptions(OfFlows):
     """Options of how far groups of people differ."""
 
     people: Annotated[Distinct[str], Field(min_length=2)] = Field(
-        description="The arms of people (source: human) among the entry's arms, two or more; each is compared with each. "
+        description="The arms of people (source: human) among the entry's arms, two or more, all of which are compared. "
         "Flows are matched by their number. Of the models of other arms, answers in two wordings are compared."
     )
     same_people: bool = Field(
@@ -69,8 +69,12 @@ def people_groups(
         rows += [{"arm": one.arm, "model": one.model, "other": other.arm, **row} for row in found]
     for one in (one for one in selected if one.arm not in entry.options.people):
         pairs = _two_wordings(one, entry, prompts[one.arm])
-        rows += [{"arm": one.arm, "model": one.model, "other": "", "who": "two_wordings", **row} for row in pairs]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(dict.fromkeys(("n", "n_people", "n_other"), "Int64"))
+        rows += [
+            {"arm": one.arm, "model": one.model, "other": "", "who": "two_wordings", **row} for row in pairs
+        ]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
+        dict.fromkeys(("n", "n_people", "n_other"), "Int64")
+    )
 
 
 def _of_two(
@@ -90,7 +94,9 @@ def _of_two(
         alone = ~np.isin(numbers[1 - small], numbers[small])
         sides[1 - small] = Sample(sides[1 - small].cells[:, alone], _some(sides[1 - small].counts, alone))
         rows += [{"who": "in_one_only", **row} for row in compare_groups(*sides)]
-        rows += [{"who": "same_person", **row} for row in _pairs(pairs[same], pairs.loc[same, "who"].to_numpy())]
+        rows += [
+            {"who": "same_person", **row} for row in _pairs(pairs[same], pairs.loc[same, "who"].to_numpy())
+        ]
     return rows + [{"who": "two_people", **row} for row in _pairs(pairs[~same])]
 
 
@@ -98,7 +104,9 @@ def _some(counts: npt.NDArray[Any] | None, kept: npt.NDArray[np.bool_]) -> npt.N
     return None if counts is None else counts[:, kept]
 
 
-def _numbered(one: Selected, entry: Entry[GroupsOptions], prompts: Frames) -> tuple[Any, npt.NDArray[np.intp]]:
+def _numbered(
+    one: Selected, entry: Entry[GroupsOptions], prompts: Frames
+) -> tuple[Any, npt.NDArray[np.intp]]:
     """Return the ratings of a group, and the number of each person in it."""
     variants = level_matrix(one.frame).columns
     return group_of(one, entry, prompts), np.unique(look_up(variants, template_numbers(prompts[one.arm])))
@@ -130,7 +138,10 @@ def _two_wordings(one: Selected, entry: Entry[GroupsOptions], prompts: pd.DataFr
     """Return how alike a model's answers in two wordings of the same flow are, over all pairs of wordings."""
     answers = _single(one, entry, {one.arm: prompts})
     pairs = answers.merge(answers, on="flow", suffixes=("", "_2"))
-    return _pairs(pairs[pairs["who"] != pairs["who_2"]])
+    rows = _pairs(pairs[pairs["who"] != pairs["who_2"]])
+    return [
+        {**row, "n": row["n"] // 2} for row in rows
+    ]  # each pair in both directions, so that r has no first side
 
 
 _COLUMNS = {
@@ -138,7 +149,7 @@ _COLUMNS = {
     "other": "The arm of people with which the group is compared; empty for a model.",
     "who": "everyone: the means of both groups. in_one_only: the same, with who is in both counted in the smaller one "
     "only. same_person: two answers of the same person to the same flow, one in each group. two_people: those of two "
-    "different people. two_wordings: a model's in two wordings.",
+    "different people (without same_people: of all who may be different). two_wordings: a model's in two wordings.",
     "measure": "mean_signed (mean difference of the flows' means, in the dataset's units), rms (root of their mean "
     "square), correlation (Pearson's r), same_answer (share of pairs with the same option), one_step (with the same "
     "option or the next).",
@@ -151,7 +162,7 @@ _COLUMNS = {
     "expected_high": "Upper end of that range.",
     "verdict": "as_expected: in that range; farther or nearer: beyond it; no_verdict. Missing for pairs of answers.",
     "n": "Flows that both groups rated, or pairs of answers.",
-    "n_people": "People of the group; of pairs, people with a pair.",
+    "n_people": "People of the group; of pairs of the same person, people with a pair.",
     "n_other": "People of the other group.",
     **usual("status"),
 }

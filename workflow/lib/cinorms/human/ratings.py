@@ -48,8 +48,8 @@ def read_ratings(
     """Return the answers (`tables.ANSWERS`) of the people in the file at ``path`` to one of the survey's questions.
 
     ``vignettes`` are the dataset's flows, ``levels`` those of the answer scale, lowest first. Ratings of flows without
-    the levels that ``select`` names are left out. ``questions`` is where the ``questions_file`` of a wide survey is, ``people`` where
-    that of ``numbered_as`` is.
+    the levels that ``select`` names are left out. ``questions`` is where the ``questions_file`` of a wide survey is,
+    ``people`` where the file of ``numbered_as`` is.
 
     Raises ``DataError`` where the file is not as the survey declares it; no message repeats who rated.
     """
@@ -199,7 +199,7 @@ class _Rows:
             raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[at][0]))}{what}")
 
     def raters(self, known: pd.Series[Any]) -> npt.NDArray[np.intp]:
-        """Return the running number of each row's rater, from 0, in the order of first appearance, ``known`` first."""
+        """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
         column, modulo = self.survey.rater.column, self.survey.rater.modulo
         who: pd.Series[Any] = self.cells[column]
         self.refuse(who == "", f": the column {column!r} is empty")

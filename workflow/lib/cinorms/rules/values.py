@@ -25,7 +25,14 @@ from cinorms.inference.engine_kind import EngineKind
 from cinorms.planted.respondents import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import facts_for_card, facts_of, groups_of, people_page_facts, standing_of, tables_of
+from cinorms.report.description import (
+    facts_for_card,
+    facts_of,
+    groups_of,
+    people_page_facts,
+    standing_of,
+    tables_of,
+)
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry

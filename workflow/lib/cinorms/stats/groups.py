@@ -78,7 +78,9 @@ def _rms(one: Sample, other: Sample) -> tuple[float, float, float]:
     covariance = _covariance(one) + _covariance(other)
     expected = float(np.trace(covariance)) / len(covariance)
     freedom = np.trace(covariance) ** 2 / float((covariance**2).sum())
-    parts = [(v, n - 1) for side in (one, other) for v, n in zip(side.noise, side.sizes, strict=True) if n > 1]
+    parts = [
+        (v, n - 1) for side in (one, other) for v, n in zip(side.noise, side.sizes, strict=True) if n > 1
+    ]
     tails = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
     limits = f.ppf(tails, freedom, pooled(parts)[1])
     low, high = (math.sqrt(expected * limit) for limit in limits)
@@ -111,18 +113,20 @@ def compare_pairs(
     """Return a row for each of `OF_PAIRS` of the answers ``first`` and ``second`` to the same flow.
 
     ``steps`` is how many options apart they are. With ``who`` (the person of each pair) estimates have intervals over
-    people. Keys: measure, estimate, conf_low, conf_high, n (pairs), n_people, status (``ok``, ``no_pairs``, and
-    ``no_variance`` of a correlation).
+    people. Keys: measure, estimate, conf_low, conf_high, n (pairs), n_people (with ``who``), status (``ok``, ``no_pairs``, and of a
+    correlation ``no_variance``).
     """
     people = None if who is None else np.unique(who, return_inverse=True)[1]
-    n = {"n": len(steps), "n_people": 0 if people is None or not len(people) else int(people.max()) + 1}
+    n = {"n": len(steps)} | ({} if people is None else {"n_people": int(people.max(initial=-1)) + 1})
     if not len(steps):
         return [{"measure": name, **n, "status": "no_pairs"} for name in OF_PAIRS]
     rows = []
     for name, values in (("same_answer", steps == 0), ("one_step", steps <= 1)):
         share = float(values.mean())
-        low, high = _over(share, values - share, people)
-        rows.append({"estimate": share, "conf_low": max(low, 0.0), "conf_high": min(high, 1.0)} | {"measure": name})
+        low, high = _over(share, values.astype(np.float64) - share, people)
+        rows.append(
+            {"estimate": share, "conf_low": max(low, 0.0), "conf_high": min(high, 1.0)} | {"measure": name}
+        )
     related: dict[str, Any] = {"measure": "correlation"}
     if np.ptp(first) > 0 and np.ptp(second) > 0:
         a, b = ((side - side.mean()) / side.std() for side in (first, second))
