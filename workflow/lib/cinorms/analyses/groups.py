@@ -31,7 +31,7 @@ class GroupsOptions(OfFlows):
     """Options of how far groups of people differ."""
 
     people: Annotated[Distinct[str], Field(min_length=2)] = Field(
-        description="The arms of people (source: human) among the entry's arms, two or more, all of which are compared. "
+        description="The arms of people (source: human) among the entry's arms, two or more; all are compared. "
         "Flows are matched by their number. Of the models of other arms, answers in two wordings are compared."
     )
     same_people: bool = Field(

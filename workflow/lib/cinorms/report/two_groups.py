@@ -49,7 +49,10 @@ def group_sections(titles: Mapping[str, str], table: pd.DataFrame) -> list[dict[
 
 
 def _by_measure(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    return {row["measure"]: row for row in rows.to_dict("records")}
+    return {
+        str(row["measure"]): {str(name): value for name, value in row.items()}
+        for row in rows.to_dict("records")
+    }
 
 
 def _alike(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

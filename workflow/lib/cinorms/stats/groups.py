@@ -113,8 +113,8 @@ def compare_pairs(
     """Return a row for each of `OF_PAIRS` of the answers ``first`` and ``second`` to the same flow.
 
     ``steps`` is how many options apart they are. With ``who`` (the person of each pair) estimates have intervals over
-    people. Keys: measure, estimate, conf_low, conf_high, n (pairs), n_people (with ``who``), status (``ok``, ``no_pairs``, and of a
-    correlation ``no_variance``).
+    people. Keys: measure, estimate, conf_low, conf_high, n (pairs), n_people (with ``who``), status (``ok``,
+    ``no_pairs``; of a correlation ``no_variance`` too).
     """
     people = None if who is None else np.unique(who, return_inverse=True)[1]
     n = {"n": len(steps)} | ({} if people is None else {"n_people": int(people.max(initial=-1)) + 1})
