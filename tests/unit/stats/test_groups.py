@@ -36,6 +36,15 @@ def test_a_second_group_is_where_the_ceiling_says(flows, one, other, options, ru
     assert np.mean(squares) == pytest.approx(1, abs=0.1)
 
 
+def test_flows_that_the_same_people_rated_err_together():
+    """Where all rate everything, a strict group is strict throughout: chance reaches from near 0 to twice the mean."""
+    rng = np.random.default_rng(4)
+    norms = rng.normal(0, 44, 30)
+    groups = (rated(rng, norms, 8, 8, rater=50.0, slope=0.0, rest=5.0) for _ in range(2))
+    rms = by_measure(compare_groups(*groups))["rms"]
+    assert rms["expected_low"] < 0.2 * rms["expected"] < 1.8 * rms["expected"] < rms["expected_high"]
+
+
 def test_people_with_other_norms_are_found_and_copies_are_nearer():
     rng = np.random.default_rng(5)
     norms = rng.normal(0, 44, 98)
