@@ -15,10 +15,12 @@ import pytest
 import yaml
 
 from ..snakemake_runs import ROOT, write_yaml
-from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, WIDE, as_csv, write_wide
+from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, WIDE, as_csv, rows, write_wide
 from .conftest import PROMPTS, Project
 from .identifiers import files_naming, originals
 
+#: The ids of the second wave.
+AGAIN = (*(f"ZWJQX{i}LATERQZ{i * i}" for i in range(3)), *IDS[8:2:-1])
 TEMPLATE_INTERCEPT = {"factors": ["sender"], "errors": "template_intercept"}
 STUDY = {
     "study": "doors",
@@ -29,6 +31,7 @@ STUDY = {
         "people": {"dataset": "doors", "source": "human", "ratings": "doors_survey"},
         "own": {"dataset": "doors", "source": "human", "ratings": "doors_survey/personal"},
         "wide": {"dataset": "doors", "source": "human", "ratings": "wide"},
+        "again": {"dataset": "doors", "source": "human", "ratings": "second_wave"},
     },
     "norms": {"t_val": 2, "grid": {"t_val": [2]}},
     "analyses": {
@@ -37,6 +40,14 @@ STUDY = {
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
         "stability": {"kind": "stability", "arms": ["people"]},
         "raters": {"kind": "response_regression", "arms": ["people"], **TEMPLATE_INTERCEPT},
+        "groups": {
+            "kind": "people_groups",
+            "arms": ["main", "people", "again"],
+            "people": ["people", "again"],
+        }
+        | {"same_people": True},
+        "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
+        "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
         "weights": {"kind": "linear_regression", "arms": ["main", "people"]},
         "differences": {"kind": "people_differences", "arms": ["main", "people"], "people": "people"},
         "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"},
@@ -60,10 +71,20 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     write_yaml(folder / "mine/prompts/two.yaml", {**PROMPTS, "scale": "agreement"})
     write_yaml(folder / "mine/ratings/doors_survey.yaml", SURVEY)
     (folder / "mine/ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
+    # The second wave: six of the nine people, in another order, and three who are new.
+    wave = [{**row, "WorkerId": AGAIN[IDS.index(str(row["WorkerId"]))]} for row in reversed(rows())]
+    second = {
+        **SURVEY,
+        "file": {"url": "again.csv"},
+        "numbered_as": {"url": "doors.csv", "column": "WorkerId"},
+    }
+    write_yaml(folder / "mine/ratings/second_wave.yaml", second)
+    (folder / "mine/ratings/again.csv").write_text(as_csv(wave), encoding="utf-8")
     write_yaml(folder / "mine/ratings/wide.yaml", WIDE)
     write_wide(folder / "mine/ratings")
     project.write("doors.yaml", STUDY)
-    return project, project.run("--configfile", "doors.yaml")
+    printed = project.run("--configfile", "doors.yaml")
+    return project, printed + project.run("people", "--configfile", "doors.yaml")
 
 
 def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
@@ -71,8 +92,24 @@ def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
     made = [project.folder / name for name in ("results", "logs", ".snakemake")]
     files = [path for folder in made for path in folder.rglob("*") if path.is_file()]
     assert {".parquet", ".html", ".log", ".csv", ".json", ".svg"} <= {path.suffix for path in files}
-    assert files_naming(files, [text.encode() for text in (*IDS, COMMENT)]) == []
-    assert not any(text in printed for text in IDS)
+    assert files_naming(files, [text.encode() for text in (*IDS, *AGAIN, COMMENT)]) == []
+    assert not any(text in printed for text in (*IDS, *AGAIN))
+
+
+def test_two_waves_are_two_groups_and_the_page_says_how_far_they_differ(rated: tuple[Project, str]) -> None:
+    results = rated[0].folder / "results/doors"
+    table = pd.read_csv(results / "tables/groups.csv").set_index(["who", "measure"])
+    assert table.loc[("in_one_only", "rms"), ["n_people", "n_other"]].tolist() == [9, 3]
+    assert (table.loc["same_person", "n_people"] == 6).all()
+    assert set(table.loc["two_wordings", "arm"]) == {"main"}
+    page = " ".join((results / "people/index.html").read_text(encoding="utf-8").split())
+    assert "How far do two groups of people differ?" in page
+    assert "6 people are in both surveys; here they count in the smaller group only." in page
+    assert "the same person, asked twice" in page
+    assert "planted-uniform, in two wordings" in page
+    assert (
+        0 < page.index("Who says so?") < page.index("How sure is that?") < page.index("How far is each model")
+    )
 
 
 def test_an_identifier_is_found_wherever_it_hides(tmp_path: Path) -> None:

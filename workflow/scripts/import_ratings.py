@@ -12,15 +12,16 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     survey, asked = load_survey(snakemake.input.survey[0]), snakemake.params.asked
     mirror = os.environ.get("CINORMS_MIRROR")
-    file, *questions = (get(source, ".cache/data", mirror) for source in survey.sources)
+    files = {name: get(source, ".cache/data", mirror) for name, source in survey.sources.items()}
     ratings = read_ratings(
         survey,
         asked["question"],
-        file,
+        files["ratings"],
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         levels=asked["levels"],
         select=asked["select"],
-        questions=questions[0] if questions else None,
+        questions=files.get("questions"),
+        people=files.get("people"),
     )
     tables.write(ratings.answers, snakemake.output.answers, tables.ANSWERS)
     print(*ratings.notes, sep="\n")

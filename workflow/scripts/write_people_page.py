@@ -18,6 +18,9 @@ if __name__ == "__main__":
         )
     distances, flows = (read_tidy(path) for path in snakemake.input.tables)
     vignettes = tables.read(snakemake.input.vignettes[0], tables.VIGNETTES)
-    page = render(asked, distances, flows, vignettes, [read_tidy(path) for path in snakemake.input.standing])
+    standing, groups = (
+        list(map(read_tidy, paths)) for paths in (snakemake.input.standing, snakemake.input.groups)
+    )
+    page = render(asked, distances, flows, vignettes, standing, groups)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(f"{len(distances):,} distances, {len(flows):,} flows compared")

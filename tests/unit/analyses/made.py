@@ -86,6 +86,7 @@ NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_fa
 NEEDED["model_among_people"]["by"] = "sender"
 NEEDED["people_positions"] = NEEDED["model_among_people"]
 NEEDED["people_structure"] = {"by": "sender"}
+NEEDED["people_groups"] = {"people": ("first", "second")}
 #: The thresholds of every entry made here.
 USUAL = Thresholds(3, 0.5, "strict")
 

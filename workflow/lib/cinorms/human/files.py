@@ -101,6 +101,15 @@ def read_rows(survey: Survey, wanted: Sequence[str], path: Path, questions: Path
     return Rows(cells.drop(columns=[_PART, _ROW]), cells[[_PART, _ROW]], parts, left_out)
 
 
+def read_people(survey: Survey, path: Path) -> pd.Series[Any]:
+    """Return who is in the file at ``path`` of ``numbered_as``, in its order."""
+    assert survey.numbered_as is not None
+    column, part = survey.numbered_as.column, _parts(path, ())[0]
+    _check_there(survey, [column], part.header(), part.label)
+    who = part.read([column])[column]
+    return who[who != ""].drop_duplicates()
+
+
 _PART, _ROW, _COLUMN = "\0part", "\0row", "\0column"
 
 

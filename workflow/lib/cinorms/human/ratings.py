@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
-from cinorms.human.files import Rows, read_rows
+from cinorms.human.files import Rows, read_people, read_rows
 from cinorms.human.survey import Question, Survey
 from cinorms.prompts.variants import select_flows
 
@@ -43,17 +43,20 @@ def read_ratings(
     levels: Sequence[int],
     select: Mapping[str, Sequence[str]],
     questions: Path | None = None,
+    people: Path | None = None,
 ) -> Ratings:
     """Return the answers (`tables.ANSWERS`) of the people in the file at ``path`` to one of the survey's questions.
 
     ``vignettes`` are the dataset's flows, ``levels`` those of the answer scale, lowest first. Ratings of flows without
-    the levels that ``select`` names are left out. ``questions`` is where the ``questions_file`` of a wide survey is.
+    the levels that ``select`` names are left out. ``questions`` is where the ``questions_file`` of a wide survey is,
+    ``people`` where the file of ``numbered_as`` is.
 
     Raises ``DataError`` where the file is not as the survey declares it; no message repeats who rated.
     """
     asked = survey.question(question)
     rows = _read(survey, asked, path, questions)
-    rater, flow = rows.raters(), rows.flows(vignettes)
+    known = read_people(survey, people) if people else pd.Series([], dtype=str)
+    rater, flow = rows.raters(known), rows.flows(vignettes)
     level, said = rows.levels(asked, levels)
     rows.check_amounts(rater, asked)
     if not survey.repeated:
@@ -66,6 +69,10 @@ def read_ratings(
         keep &= ~same
     if same.any():
         notes.append(f"one answer throughout: {len(np.unique(rater[same])):,} people, {survey.one_answer}")
+    if survey.numbered_as:
+        there, then = rater < len(known), survey.numbered_as.then
+        keep &= ~there | (then == "keep")
+        notes.append(f"in the file of numbered_as too: {len(np.unique(rater[there])):,} people, {then}")
     if not keep.any():
         raise DataError(f"{survey.path}: checks: no rating is left; correct the values, or the arm's select")
     ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status, "said": said})
@@ -191,8 +198,8 @@ class _Rows:
         if at.any():
             raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[at][0]))}{what}")
 
-    def raters(self) -> npt.NDArray[np.intp]:
-        """Return the running number of each row's rater, from 0, in the order of first appearance."""
+    def raters(self, known: pd.Series[Any]) -> npt.NDArray[np.intp]:
+        """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
         column, modulo = self.survey.rater.column, self.survey.rater.modulo
         who: pd.Series[Any] = self.cells[column]
         self.refuse(who == "", f": the column {column!r} is empty")
@@ -202,7 +209,8 @@ class _Rows:
                 f": the column {column!r} is no whole number, which rater.modulo in {self.survey.path} needs",
             )
             who = who.astype("int64") % modulo
-        return pd.factorize(who)[0].astype(np.intp)
+        everyone = pd.concat([known, who]) if len(known) else who
+        return pd.factorize(everyone)[0].astype(np.intp)[len(known) :]
 
     def flows(self, vignettes: pd.DataFrame) -> npt.NDArray[np.int32]:
         """Return the flow of each row."""

@@ -88,6 +88,19 @@ class QuestionsFile(SourceFile):
     prefix: str = Field("", description="What stands before that name in the header of the wide file.")
 
 
+class NumberedAs(SourceFile):
+    """The CSV file of another survey that some of the people answered too: they have its numbers, others the next ones.
+
+    So the same person has the same number in both, if that survey takes all rows of the file as they are.
+    """
+
+    column: SomeText = Field(description="Its column that tells people apart, with the same ids as `rater`.")
+    then: Literal["keep", "leave_out"] = Field(
+        "keep",
+        description="What is done with people who are in that file too. Either way the log says how many they are.",
+    )
+
+
 class SurveyFile(Value):
     """A survey in which people rated the flows of a dataset."""
 
@@ -124,6 +137,7 @@ class SurveyFile(Value):
         "Either way the log says how many they are.",
     )
     rater: Rater = Field(description=str(Rater.__doc__))
+    numbered_as: LeftOut[NumberedAs] = Field(None, description=str(NumberedAs.__doc__).partition("\n")[0])
     repeated: bool = Field(
         False,
         description="true: people may have rated a flow more than once. false: a second row with the same person, flow "
@@ -169,9 +183,26 @@ class Survey(SurveyFile):
     path: Path
 
     @property
-    def sources(self) -> list[SourceFile]:
-        """The files to fetch: that with the ratings, and of a wide one that with its questions."""
-        return [self.file, *([self.questions_file] if self.questions_file else [])]
+    def sources(self) -> dict[str, SourceFile]:
+        """The files to fetch, by what is in them: ratings, questions of a wide file, and people of another survey."""
+        named = {"ratings": self.file, "questions": self.questions_file, "people": self.numbered_as}
+        return {name: file for name, file in named.items() if file}
+
+    def same_numbers(self, other: Survey) -> bool:
+        """Tell whether a person who is in both surveys has the same number in both, and no two people have one."""
+        if self.name == other.name:
+            return True
+        (mine, plain), (theirs, also) = self._numbering, other._numbering
+        # Two files that both go on from a third would give the next numbers twice.
+        return mine == theirs and (plain or also or self.file.url == other.file.url == mine[0])
+
+    @property
+    def _numbering(self) -> tuple[tuple[str, str], bool]:
+        """The file and column that number the people, and whether that is the survey's own file with all its rows."""
+        if self.numbered_as:
+            return (self.numbered_as.url, self.numbered_as.column), False
+        plain = self.layout == "long" and not self.where and not self.files and self.rater.modulo is None
+        return (self.file.url if plain else self.name, self.rater.column), plain
 
     @property
     def asked_in(self) -> QuestionsFile:
@@ -186,7 +217,7 @@ class Survey(SurveyFile):
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the ratings must name: the survey's file, and the user's ``own`` CSV file."""
-        return {"survey": [str(self.path)], "own": own_files(self.sources)}
+        return {"survey": [str(self.path)], "own": own_files(self.sources.values())}
 
     def question(self, name: str) -> Question:
         """Return the question ``name``, or the first for an empty name."""
@@ -222,6 +253,10 @@ def load_survey(path: str | Path) -> Survey:
     read = {"file": read_source(path, "file", stated.file), "path": path}
     if stated.questions_file:
         read["questions_file"] = read_source(path, "questions_file", stated.questions_file)
+    if stated.numbered_as:
+        if stated.rater.modulo is not None:
+            raise ConfigError(f"{path}: numbered_as: rater.modulo numbers the people; keep one of them")
+        read["numbered_as"] = read_source(path, "numbered_as", stated.numbered_as)
     return Survey.model_construct(**{**dict(stated), **read})
 
 

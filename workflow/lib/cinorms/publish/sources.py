@@ -36,8 +36,7 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
         yield from _with_files("published answers", name, dict(release.origin), release.files)
     surveys = {survey.name: survey for survey in map(study.survey, study.arms_from("human"))}
     for name, survey in surveys.items():
-        files = dict(zip(("ratings", "questions"), survey.sources, strict=False))
-        yield from _with_files("ratings by people", name, dict(survey.origin), files)
+        yield from _with_files("ratings by people", name, dict(survey.origin), survey.sources)
     people = study.people()
     for model in study.all_models():
         if model in people:

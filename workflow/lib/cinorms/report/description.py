@@ -162,6 +162,11 @@ def standing_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name, entry in analyses.items() if entry["kind"] == "model_among_people"]
 
 
+def groups_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the study's analyses of groups of people."""
+    return [name for name, entry in analyses.items() if entry["kind"] == "people_groups"]
+
+
 def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
     stated = study.settings.analyses
@@ -181,6 +186,9 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         "standing": [
             {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
             for name in standing_of(stated)
+        ],
+        "groups": [
+            {arm: study.survey(arm).title for arm in stated[name]["people"]} for name in groups_of(stated)
         ],
         "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
         "people": {

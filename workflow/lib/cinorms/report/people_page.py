@@ -15,6 +15,7 @@ from cinorms.core.filling import render_page
 from cinorms.core.labels import model_labels
 from cinorms.core.version import __version__
 from cinorms.report.standing import standing_section
+from cinorms.report.two_groups import group_sections
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40
@@ -70,6 +71,7 @@ def render(
     flows: pd.DataFrame,
     vignettes: pd.DataFrame,
     standing: Sequence[pd.DataFrame] = (),
+    groups: Sequence[pd.DataFrame] = (),
 ) -> str:
     """Return the page as one HTML text that needs no network; ``facts`` are those of `people_facts`."""
     distances, flows = (
@@ -105,6 +107,11 @@ def render(
         standing=[
             standing_section(stated, table, scale)
             for stated, table in zip(facts.get("standing", ()), standing, strict=True)
+        ],
+        groups=[
+            part
+            for titles, table in zip(facts.get("groups", ()), groups, strict=True)
+            for part in group_sections(titles, table)
         ],
         has_expected=EXPECTED in names,
         # The three models whose mean answer is nearest to people's.

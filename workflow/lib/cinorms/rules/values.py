@@ -25,7 +25,14 @@ from cinorms.inference.engine_kind import EngineKind
 from cinorms.planted.respondents import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
-from cinorms.report.description import facts_for_card, facts_of, people_page_facts, standing_of, tables_of
+from cinorms.report.description import (
+    facts_for_card,
+    facts_of,
+    groups_of,
+    people_page_facts,
+    standing_of,
+    tables_of,
+)
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
@@ -486,12 +493,13 @@ class StudyValues:
 
     def people_inputs(self) -> Inputs:
         """Return what the page on people is made from, by name."""
-        tables = tables_of(self.study.settings.analyses)
+        stated = self.study.settings.analyses
+        ways = {"tables": tables_of, "standing": standing_of, "groups": groups_of}
         return {
-            "tables": [f"{self.results}/tables/{name}.parquet" for name in tables],
-            "standing": [
-                f"{self.results}/tables/{name}.parquet" for name in standing_of(self.study.settings.analyses)
-            ],
+            **{
+                part: [f"{self.results}/tables/{name}.parquet" for name in names(stated)]
+                for part, names in ways.items()
+            },
             "vignettes": [
                 f"{self.results}/vignettes/{name}.parquet" for name in self.people_facts()["datasets"]
             ],

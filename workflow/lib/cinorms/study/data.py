@@ -24,7 +24,7 @@ def sources(study: Study) -> list[SourceFile]:
     """Return the files with an address that the datasets, published answers and surveys of a study need, each once."""
     found = [file for name in study.datasets() for file in (study.dataset(name).files or {}).values()]
     found += [file for arm in study.arms_from("published") for file in study.published_files(arm)]
-    found += [file for arm in study.arms_from("human") for file in study.survey(arm).sources]
+    found += [file for arm in study.arms_from("human") for file in study.survey(arm).sources.values()]
     return list(dict.fromkeys(file for file in found if file.path is None))
 
 
