@@ -100,7 +100,8 @@ def test_does_it_do_what_people_call_acceptable(
     ]
     table = say_do(selected, entry, dict.fromkeys(("people", "act"), told), prompts).set_index("model")
     assert (table["said_by"] == "people").all()
-    assert (table["n_no"] == n_no).all() and (table["n_yes"] == n_yes).all()
+    assert set(table["n_no"]) == {n_no}
+    assert set(table["n_yes"]) == {n_yes}
     assert table["shares_given_no"].tolist() == [0, 1, 0]
     assert table["withholds_given_yes"].tolist() == [0, 0, 1]
     assert table["status"].tolist() == ["one_wording", "does_the_same", "does_the_same"]
@@ -110,7 +111,9 @@ def test_does_it_do_what_people_call_acceptable(
 
 @needs_ratings
 @needs_agents
-def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(folder: Path, tmp_path: Path) -> None:
+def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(
+    folder: Path, tmp_path: Path
+) -> None:
     told, _ = published(tmp_path)
     wrong = {}
     for tier in ("2a", "2b"):

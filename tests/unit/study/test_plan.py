@@ -99,12 +99,18 @@ def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_item
     variants = {name: list_variants("s", ["{scenario} {seen}"] * 2, 2, 3) for name in ("act", "main")}
     rates = {"usd_per_million_input": 150.0, "usd_per_million_output": 600.0}
     judge = {"arm": "coder.disclosure", "model": "j", "engine": "openai", "gpus": 0, "rates": rates}
-    rows = [asked(arm="act", task="act", n_templates=1), asked(arm="act", task="act", model="n", repeat=2), asked()]
+    rows = [
+        asked(arm="act", task="act", n_templates=1),
+        asked(arm="act", task="act", model="n", repeat=2),
+        asked(),
+    ]
     row = estimate(rows, {"d": flows}, variants, judge).iloc[-1]
     assert (row["arm"], row["model"], row["flows"]) == ("coder.disclosure", "j", 8)
     assert row["prompts"] == 4 * 3 + 4 * 6  # what is asked again is not read again
     shown = len(ACTS_TEMPLATE) + len("Do it.\n\nSensitive items:\n- Ann is ill.")
-    assert row["input_tokens"] == round(36 * shown / CHARACTERS_PER_TOKEN) + 36 * (WRAPPER_TOKENS + ACTION_TOKENS)
+    assert row["input_tokens"] == round(36 * shown / CHARACTERS_PER_TOKEN) + 36 * (
+        WRAPPER_TOKENS + ACTION_TOKENS
+    )
     assert row["usd"] == pytest.approx((row["input_tokens"] * 150 + row["output_tokens"] * 600) / 1e6)
     assert "this many requests at most" in as_text(estimate(rows, {"d": flows}, variants, judge))
     assert "at most" not in as_text(estimate(rows, {"d": flows}, variants))

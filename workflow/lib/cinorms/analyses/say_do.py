@@ -170,7 +170,9 @@ def say_do_flows(
         parts.append(named(table.reset_index(drop=True), pair.names))
     table = stack(parts, _FLOWS)
     # The largest gap of each model, then the second largest of each, as a page shows the first rows only.
-    return table.iloc[np.argsort(table.groupby(list(SIDES)).cumcount(), kind="stable")].reset_index(drop=True)
+    return table.iloc[
+        np.argsort(table.groupby(list(SIDES)).cumcount().to_numpy(), kind="stable")
+    ].reset_index(drop=True)
 
 
 @for_each_model
@@ -209,8 +211,8 @@ def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
 def _shared(acts: pd.DataFrame, column: str) -> list[list[bool] | None]:
     """Return which items each action shares; None where words could not read it, and a person or a judge did.
 
-    Words say this of each item, a person or a judge of the sensitive item disclosed most. Theirs counts: where it is not
-    shared no sensitive item is, and where words found none shared one is, the first of those that they found most of.
+    Words say this of each item, a person or a judge of the sensitive item disclosed most. Theirs counts: where that is
+    not shared none is, and where words found none shared one is, the first of those that they found most of.
     """
     found: list[list[bool] | None] = []
     for level, items in zip(acts["level"], acts[column], strict=True):
@@ -220,7 +222,7 @@ def _shared(acts: pd.DataFrame, column: str) -> list[list[bool] | None]:
         acts_at_all = not pd.isna(level)
         of = [acts_at_all and how == SHARED for how in items]
         if column == "sensitive" and of and any(of) != (acts_at_all and level == SHARED_LEVEL):
-            of = [not any(of) and at == np.argmax(items) for at in range(len(of))]
+            of = [not any(of) and at == int(np.argmax(items)) for at in range(len(of))]
         found.append(of)
     return found
 
@@ -275,7 +277,7 @@ _FLOWS = {
     "said": "Mean level that is said of it.",
     "accepted": "The same as a share of the way from the lowest to the highest level.",
     "shares": "Share of the actions that share a sensitive item.",
-    "gap": "shares minus accepted; each model's largest comes first, whatever its sign, then the second largest of each.",
+    "gap": "shares minus accepted; each model's largest (whatever its sign) come first, then the second largest.",
     "which": "says no, shares (in most actions); says yes, withholds; or empty.",
     "<factor>": "Level of each factor of the dataset.",
 }

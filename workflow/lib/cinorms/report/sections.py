@@ -165,7 +165,7 @@ def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) ->
     }
 
 
-def _to_flow(results: StudyResults, row: Mapping[str, str]) -> str:
+def _to_flow(results: StudyResults, row: Mapping[Any, Any]) -> str:
     """Return the address of what a model replied to the flow of a row; empty where the row is of no single model.
 
     Of a gap between what is said and done it opens an action that shows it: one that discloses most, or least.
@@ -185,7 +185,7 @@ def _to_flow(results: StudyResults, row: Mapping[str, str]) -> str:
 
 
 def _cell(text: str, href: str = "") -> dict[str, Any]:
-    """Return a cell as the page shows it; ``whole`` is the file's text where that is longer, ``href`` where it leads."""
+    """Return a cell as the page shows it; ``whole`` is the file's text where that is longer."""
     shown = number(text)
     numeric = bool(re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?", text))
     return {"text": shown, "whole": text if shown != text else "", "number": numeric, "href": href}
