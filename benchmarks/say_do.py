@@ -1,6 +1,6 @@
 """How often the intervals of `say_do` cover what is planted, and how often its test rejects without a link.
 
-Run: ``python benchmarks/say_do.py [STUDIES]`` (default 400: 80 CPU seconds). Studies have 120 flows and six wordings.
+Run: ``python benchmarks/say_do.py [STUDIES]`` (default 400: 40 CPU seconds). Studies have 120 flows and six wordings.
 """
 
 from __future__ import annotations
