@@ -162,9 +162,12 @@ test-browser: $(VENV)/dev.done $(VENV)/browser.done ## test the report in a real
 control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it through vLLM, compare with the planted norms
 	@$(RUN) $(HERE) --configfile config/control.yaml $(ARGS) -- control
 
-real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI (CONFIG=config/real-pair.yaml: two models)
-	@$(READ) $(or $(STUDY),config/real.yaml) && \
-	  $(RUN) $(HERE) --configfile $(or $(STUDY),config/real.yaml) $(ARGS)
+real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI, then let two of them act as agents (CONFIG=...: one study)
+	@left=; for study in $(or $(STUDY),config/real.yaml config/real-agents.yaml); do \
+	  $(READ) $$study || exit 1; \
+	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
+	  $(RUN) $(HERE) --configfile $$study $(ARGS) || exit 1; \
+	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and record their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch

@@ -141,6 +141,7 @@ rule plan:
         "../../envs/core.yaml"
     params:
         asked=STUDY.asked(),
+        judge=STUDY.judge(),
         vignettes={
             d: INSIDE.placed(f"{RESULTS}/vignettes/{d}.parquet")
             for d in STUDY.datasets()

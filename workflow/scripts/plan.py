@@ -12,7 +12,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     vignettes = {name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()}
     variants = {name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()}
-    plan = estimate(snakemake.params.asked, vignettes, variants)
+    plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
     replayed = {}
     if snakemake.params.pilot is not None:
         pilot = {

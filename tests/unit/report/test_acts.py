@@ -1,13 +1,19 @@
-"""The finding on actions: a sentence per model, and none where no flow is called unacceptable."""
+"""The finding on actions: a sentence per model; and the way from a flow's gap to an action that shows it."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pytest
 
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER
+from cinorms.report.answer_codes import AnswerCodes
 from cinorms.report.findings import ALL_FLOWS, _acts
+from cinorms.report.sections import _to_flow
 
 
 def results(*rows: dict[str, Any]) -> Any:
@@ -39,3 +45,23 @@ def test_a_sentence_per_model() -> None:
 def test_nothing_called_unacceptable_is_no_finding() -> None:
     assert _acts(results({"shares_given_no": float("nan")})) is None
     assert _acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("row", "address"),
+    [
+        ({"flow": "7", "gap": "0.5"}, "#explorer?arm=act&model=m&flow=7&variant=1_0"),
+        ({"flow": "7", "gap": "-0.5"}, "#explorer?arm=act&model=m&flow=7&variant=2_0"),
+        ({"flow": "9", "gap": "-0.5"}, "#explorer?arm=act&model=m&flow=9"),  # nothing there could be read
+        ({"flow": "7"}, "#explorer?arm=act&model=m&flow=7"),
+        ({"flow": "7", "model": "n"}, ""),
+        ({"flow": "7", "arm": "act, say"}, ""),
+    ],
+)
+def test_a_flow_leads_to_an_action_that_shows_its_gap(row: dict[str, str], address: str) -> None:
+    scale = load_scale(FOLDER / "disclosure.yaml")
+    answers = np.array([[3, 2, 0, 2], [4, 4, 255, 4]], dtype=np.uint8)
+    codes = AnswerCodes(np.array([7, 9]), answers, np.zeros((2, 4), np.uint16), scale)
+    prompts = pd.DataFrame({"variant": ["0_0", "1_0", "2_0", "3_0"]})
+    shown: Any = SimpleNamespace(codes={("act", "m"): codes}, prompts={"act": prompts})
+    assert _to_flow(shown, {"arm": "act", "model": "m", **row}) == address

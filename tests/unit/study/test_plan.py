@@ -10,9 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cinorms.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.variants import fill, list_variants
 from cinorms.study.plan import (
+    ACTION_TOKENS,
     ANSWER_TOKENS,
     CHARACTERS_PER_TOKEN,
     WRAPPER_TOKENS,
@@ -89,6 +91,29 @@ def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column() -> None:
     for name in ("prompts", "input_tokens", "output_tokens"):
         assert thrice[name].tolist() == [once[name].iloc[0], 3 * once[name].iloc[0]], name
     assert thrice["flows"].tolist() == [4, 4]
+
+
+def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_items() -> None:
+    items = '{"sensitive": ["Ann is ill."], "needed": []}'
+    flows = FLOWS.assign(vignette="Do it.\n\nAction: Look\nObservation: much", items=items)
+    variants = {name: list_variants("s", ["{scenario} {seen}"] * 2, 2, 3) for name in ("act", "main")}
+    rates = {"usd_per_million_input": 150.0, "usd_per_million_output": 600.0}
+    judge = {"arm": "coder.disclosure", "model": "j", "engine": "openai", "gpus": 0, "rates": rates}
+    rows = [
+        asked(arm="act", task="act", n_templates=1),
+        asked(arm="act", task="act", model="n", repeat=2),
+        asked(),
+    ]
+    row = estimate(rows, {"d": flows}, variants, judge).iloc[-1]
+    assert (row["arm"], row["model"], row["flows"]) == ("coder.disclosure", "j", 8)
+    assert row["prompts"] == 4 * 3 + 4 * 6  # what is asked again is not read again
+    shown = len(ACTS_TEMPLATE) + len("Do it.\n\nSensitive items:\n- Ann is ill.")
+    assert row["input_tokens"] == round(36 * shown / CHARACTERS_PER_TOKEN) + 36 * (
+        WRAPPER_TOKENS + ACTION_TOKENS
+    )
+    assert row["usd"] == pytest.approx((row["input_tokens"] * 150 + row["output_tokens"] * 600) / 1e6)
+    assert "this many requests at most" in as_text(estimate(rows, {"d": flows}, variants, judge))
+    assert "at most" not in as_text(estimate(rows, {"d": flows}, variants))
 
 
 def test_dollars_are_input_and_output() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import numpy as np
+
 from cinorms.core.csv_files import read_csv
 from cinorms.report.results import StudyResults
 from cinorms.report.words import link, number, plain
@@ -87,7 +89,7 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
                 figures.append(_figure(results.files["figures"], name, entry, command, left))
                 left -= len(figures[-1]["src"])
         tables = [
-            _table(results.files["tables"][name], name, entry, command)
+            _table(results, name, entry, command)
             for name, entry in study.analyses.items()
             if entry.section == section.name
         ]
@@ -140,7 +142,8 @@ def svg_address(text: str) -> str:
     return "data:image/svg+xml," + quote(text, safe=" ~()*!.'/:=;,-_?&@$|^`{}[]+")
 
 
-def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
+def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
+    path = results.files["tables"][name]
     frame = read_csv(path, as_text=True)
     columns = [c for c in entry.columns if c in frame] or [str(c) for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
@@ -151,7 +154,10 @@ def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, 
         "about": entry.sentence,
         "meanings": [(column, entry.meanings.get(column, by_data)) for column in columns],
         "columns": [plain(column) for column in columns],
-        "rows": [[_cell(cell) for cell in row] for row in shown.to_numpy().tolist()],
+        "rows": [
+            [_cell(cell, _to_flow(results, row) if column == "flow" else "") for column, cell in row.items()]
+            for row in shown.to_dict("records")
+        ],
         "total": len(frame),
         "open": len(frame) <= OPEN_ROWS,
         "data": _data(path, f"../tables/{name}.csv"),
@@ -159,11 +165,30 @@ def _table(path: Path, name: str, entry: EntryFacts, command: str) -> dict[str, 
     }
 
 
-def _cell(text: str) -> dict[str, Any]:
+def _to_flow(results: StudyResults, row: Mapping[Any, Any]) -> str:
+    """Return the address of what a model replied to the flow of a row; empty where the row is of no single model.
+
+    Of a gap between what is said and done it opens an action that shows it: one that discloses most, or least.
+    """
+    pair = row.get("arm", ""), row.get("model", "")
+    codes = results.codes.get(pair)
+    if codes is None:
+        return ""
+    state = {"flow": row["flow"]}
+    if row.get("gap"):
+        of_flow = codes.answers[codes.flows == int(row["flow"])][0].astype(int)
+        known = np.where(of_flow < codes.n_levels, of_flow, np.nan)
+        if not np.isnan(known).all():
+            at = np.nanargmax(known if float(row["gap"]) > 0 else -known)
+            state["variant"] = str(results.prompts[pair[0]]["variant"].iloc[at])
+    return link(pair[0], [pair[1]], **state)
+
+
+def _cell(text: str, href: str = "") -> dict[str, Any]:
     """Return a cell as the page shows it; ``whole`` is the file's text where that is longer."""
     shown = number(text)
     numeric = bool(re.fullmatch(r"-?\d[\d.]*(e[+-]?\d+)?", text))
-    return {"text": shown, "whole": text if shown != text else "", "number": numeric}
+    return {"text": shown, "whole": text if shown != text else "", "number": numeric, "href": href}
 
 
 def _data(path: Path, address: str) -> dict[str, str] | None:

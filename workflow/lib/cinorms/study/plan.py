@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cinorms.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
 from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind
@@ -19,6 +20,7 @@ from cinorms.stats import budget
 from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import LEAST_PILOT, NOT_ASKED
 from cinorms.stats.wordings import template_numbers
+from cinorms.vignettes.agent_files import scenes_of
 
 #: Characters per token of these prompts: the authors' 228,096 prompts have 388 characters on average, which
 #: are 79.3 tokens of a 131k-word tokenizer and 90.2 of the 32k-word one of tulu-2.
@@ -36,8 +38,9 @@ def estimate(
     asked: Sequence[Mapping[str, Any]],
     vignettes: Mapping[str, pd.DataFrame],
     variants: Mapping[str, pd.DataFrame],
+    judge: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Return one row per arm and model.
+    """Return one row per arm and model, and one of the ``judge`` that reads actions (`Study.judge`).
 
     Columns: arm, model, engine, flows, templates, orders, repeat (where an arm is asked more than once), prompts,
     input_tokens, output_tokens, gpus, gpu_minutes, usd; with arms that reason also trace_tokens (expected) and the
@@ -74,12 +77,37 @@ def estimate(
                 **_costs(ask, tokens_in, tokens_out, prompts),
             }
         )
+    if judge is not None:
+        rows.append(_judging(judge, asked, vignettes, variants))
     again = {"repeat"} if any(ask["repeat"] > 1 for ask in asked) else set()
     traces = set(OF_TRACES) if any(ask.get("budget") is not None for ask in asked) else set()
     columns = [name for name in PLAN.about if name not in PLAN.only or name in again | traces]
     types = {name: "Float64" for name in columns if name.startswith(("gpu_minutes", "usd"))}
     types |= {name: "Int64" for name in columns if name.startswith("trace_tokens")}
     return pd.DataFrame(rows, columns=columns).astype(types)
+
+
+def _judging(
+    judge: Mapping[str, Any],
+    asked: Sequence[Mapping[str, Any]],
+    vignettes: Mapping[str, pd.DataFrame],
+    variants: Mapping[str, pd.DataFrame],
+) -> dict[str, Any]:
+    """Return the row of a judge that reads every action: as many requests as actions, were none like another."""
+    flows = prompts = characters = 0
+    for ask in (ask for ask in asked if ask.get("task") == "act"):
+        told = select_flows(vignettes[ask["dataset"]], ask["select"])
+        wordings = int((variants[ask["arm"]]["template_no"] < ask["n_templates"]).sum())
+        flows, prompts = flows + len(told), prompts + len(told) * wordings
+        characters += wordings * sum(len(scene) + len(ACTS_TEMPLATE) for scene in scenes_of(told))
+    tokens_in = round(characters / CHARACTERS_PER_TOKEN) + (WRAPPER_TOKENS + ACTION_TOKENS) * prompts
+    tokens_out = ANSWER_TOKENS * prompts
+    return {
+        **{name: judge[name] for name in ("arm", "model", "engine", "gpus")},
+        **{"flows": flows, "templates": 1, "orders": 1, "repeat": 1, "prompts": prompts},
+        **{"input_tokens": tokens_in, "output_tokens": tokens_out},
+        **_costs(judge, tokens_in, tokens_out, prompts),
+    }
 
 
 def add_precision(
@@ -147,6 +175,8 @@ def as_text(plan: pd.DataFrame) -> str:
         "Estimates with the rates in config/models.yaml ('-': no rate; the totals leave it out). "
         "Retries are not included."
     )
+    if shown["arm"].str.startswith("coder.").any():
+        note += "\ncoder: reads each distinct action once, so this many requests at most."
     if "trace_tokens" in shown:
         note += (
             "\ntrace_tokens: expected length of all traces, rates.trace_share (or half) of the arm's budget for each; "

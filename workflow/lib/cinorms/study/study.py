@@ -291,6 +291,20 @@ class Study:
         """The model that codes what the rules cannot read; none under ``engine: planted``, where no model is asked."""
         return None if self.settings.engine == "planted" else self.settings.answers.coder
 
+    def judge(self) -> dict[str, Any] | None:
+        """Return what the plan needs to know of a coder that reads actions, all of them; None where there is none."""
+        acting = [arm for arm in self.arms_from("model") if self.arms[arm].task == "act"]
+        if self.coder is None or not acting:
+            return None
+        entry = self.registry_entry(self.coder)
+        return {
+            "arm": f"coder.{self.scale_name(acting[0])}",
+            "model": self.coder,
+            "engine": entry.engine,
+            "gpus": entry.gpus,
+            "rates": entry.own_settings.rates.model_dump(exclude_none=True),
+        }
+
     @property
     def hand_sample(self) -> int | None:
         """How many replies of each model a person codes; none under ``engine: planted``, whose replies are known."""
