@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +22,19 @@ from tests.scales import ACCEPTABILITY
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
-from cinorms.stats import assisted, ceilings, equivalence, flow_dependence, reliability, wordings
+from cinorms.stats import (
+    assisted,
+    ceilings,
+    equivalence,
+    flow_dependence,
+    generalizability,
+    reliability,
+    wordings,
+)
 from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import NOT_ASKED
 from cinorms.stats.equivalence import DifferenceLimits
+from cinorms.stats.generalizability import Design
 from cinorms.stats.samples import Sample
 
 TEMPLATES = (3, 5, 7, 11, 15, 30)
@@ -244,6 +254,41 @@ def decided(runs: int) -> Iterator[Tried]:
         )
 
 
+#: How flows differ, and which answers are missing.
+FLOWS_OF = (("normal", "complete"), ("skewed", "complete"), ("normal", "by flow and answer"))
+
+
+@cache
+def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> tuple[Floats, Floats, Floats]:
+    """Return lower and upper ends (studies x G and Phi) of a flow's mean, and the truth: of the mean variances."""
+    rng, design = (
+        np.random.default_rng([templates, len(wording), len(flows), len(missing)]),
+        Design(templates, 3),
+    )
+    low, high, parts = [], [], []
+    for _ in range(runs):
+        flow = processes.FLOW * processes.WORDINGS[flows](rng, 60)
+        study = processes.levels_of(processes.asked(rng, flow, templates, 3, wording, missing))
+        g, phi, _ = generalizability.coefficients(*study, [design])[0]
+        low.append([g.low, phi.low])
+        high.append([g.high, phi.high])
+        parts.append(generalizability._components(reliability.Cells.of(*study))[0])
+    error, own = generalizability._Variances(*np.mean(parts, axis=0)).errors(design, np.nan)
+    return np.array(low), np.array(high), 1 / (1 + error + np.array([0.0, own]))
+
+
+def told_apart(which: int, wordings_of: tuple[str, ...]):
+    """Return what yields the coverage of coefficient G (0) or Phi (1) of a flow's mean; flows and wordings are drawn."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for templates, wording, (flows, missing) in itertools.product((5, 11, 30), wordings_of, FLOWS_OF):
+            low, high, truth = _told(runs, templates, wording, flows, missing)
+            rate = ((low <= truth) & (truth <= high))[:, which].mean()
+            yield Tried(f"{templates} templates, {wording} wordings, {flows} flows, {missing}", float(rate))
+
+    return cells
+
+
 # --- People
 
 #: Raters and flows that all of them rate, of 1,200.
@@ -343,6 +388,9 @@ INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "trace slopes over flows": traces("flow"),
     "stable norms": stable(3),
     "stable norms, one order": stable(1),
+    "g": told_apart(0, tuple(processes.WORDINGS)),
+    "phi": told_apart(1, ("normal", "bimodal", "student")),
+    "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
     "people alone": slices("plain", False),
     "people with a model": slices("conf", False),
     "people with a model that saw the ratings": slices("conf", True),
