@@ -278,7 +278,7 @@ def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> 
 
 
 def told_apart(which: int, wordings_of: tuple[str, ...]):
-    """Return what yields the coverage of coefficient G (0) or Phi (1) of a flow's mean; flows and wordings are drawn."""
+    """Return what yields the coverage of G (0) or Phi (1) of a flow's mean; flows and wordings are drawn."""
 
     def cells(runs: int) -> Iterator[Tried]:
         for templates, wording, (flows, missing) in itertools.product((5, 11, 30), wordings_of, FLOWS_OF):
@@ -319,8 +319,11 @@ def memorised(model: Floats, ratings: pd.DataFrame, part: float) -> Floats:
     return model
 
 
-def slices(column: str, contaminated: bool, seen: bool = False):
-    """Return what yields the coverage of people's mean: ``plain``, or with a model (``conf``)."""
+def slices(column: str, contaminated: bool = False, seen: bool = False, by_level: bool = False):
+    """Return what yields the coverage of people's mean, of all flows or of each level.
+
+    ``plain`` is of people alone, ``conf`` with a model; ``seen``: the study states that the model may have seen them.
+    """
     whole = np.random.default_rng(1)
     level = whole.choice(list("xyz"), 1200)
     norms = whole.normal(0, 1, 1200) + (level == "y")
@@ -332,9 +335,12 @@ def slices(column: str, contaminated: bool, seen: bool = False):
                 ratings = crossed(rng, norms, raters, rated, skewed)
                 model = answers_of(rng, norms, kind)
                 model = memorised(model, ratings, 0.9) if contaminated else model
-                flows = pd.DataFrame({"flow": np.arange(1200), "model": model})
-                table = assisted.slices(flows, ratings, seen=seen).iloc[0]
-                hits.append(table[f"{column}_low"] <= norms.mean() <= table[f"{column}_high"])
+                flows = pd.DataFrame({"flow": np.arange(1200), "model": model, "level": level})
+                table = assisted.slices(flows, ratings, ["level"], seen)
+                rows = table.iloc[1:] if by_level else table.iloc[:1]
+                truth = [norms[level == name].mean() if by_level else norms.mean() for name in rows["level"]]
+                low, high = (rows[f"{column}_{end}"].to_numpy(dtype=float) for end in ("low", "high"))
+                hits.append(((low <= truth) & (truth <= high)).mean())
             who = "skewed" if skewed else "normal"
             yield Tried(f"{raters} {who} raters, {rated} rated flows, {kind} model", float(np.mean(hits)))
 
@@ -391,9 +397,11 @@ INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "g": told_apart(0, tuple(processes.WORDINGS)),
     "phi": told_apart(1, ("normal", "bimodal", "student")),
     "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
-    "people alone": slices("plain", False),
-    "people with a model": slices("conf", False),
-    "people with a model that saw the ratings": slices("conf", True),
+    "people alone": slices("plain"),
+    "people with a model": slices("conf"),
+    "people with a model, by level": slices("conf", by_level=True),
+    "people with a model that saw the ratings": slices("conf", contaminated=True),
+    "seen is possible": slices("plain", contaminated=True, seen=True),
     "mean distance": signed((15, 26, 46)),
     "mean distance, 8 raters": signed((8,)),
     "people for each flow": areas((20, 40)),
