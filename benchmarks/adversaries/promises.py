@@ -34,7 +34,7 @@ from cinorms.stats import (
 from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import NOT_ASKED
 from cinorms.stats.equivalence import DifferenceLimits
-from cinorms.stats.generalizability import Design
+from cinorms.stats.generalizability import DesignSize
 from cinorms.stats.samples import Sample
 
 TEMPLATES = (3, 5, 7, 11, 15, 30)
@@ -263,7 +263,7 @@ def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> 
     """Return lower and upper ends (studies x G and Phi) of a flow's mean, and the truth: of the mean variances."""
     rng, design = (
         np.random.default_rng([templates, len(wording), len(flows), len(missing)]),
-        Design(templates, 3),
+        DesignSize(templates, 3),
     )
     low, high, parts = [], [], []
     for _ in range(runs):

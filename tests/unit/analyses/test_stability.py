@@ -9,7 +9,7 @@ import pytest
 from cinorms.analyses.stability import FEWEST_STABLE, STABLE
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.generalizability import Design, coefficients
+from cinorms.stats.generalizability import DesignSize, coefficients
 from cinorms.stats.wordings import flow_intervals, held_share, level_counts, most_stable, template_numbers
 
 from ...scales import ACCEPTABILITY
@@ -83,7 +83,8 @@ def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again
         ("small", "large", "difference"): levels[0] - levels[1],
     }.items():
         assert (
-            asked.loc[(model, other, measure), "g"] == coefficients(x, templates, [Design(4, 2)])[0].g.value
+            asked.loc[(model, other, measure), "g"]
+            == coefficients(x, templates, [DesignSize(4, 2)])[0].g.value
         )
     # The second asking gave the same answers, so it brings nothing.
     twice = table[(table["repeats"] == 2) & (table["templates"] == 4) & (table["orders"] == 2)]

@@ -7,7 +7,7 @@ import pytest
 from cinorms.norms.assessment import level_matrix
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
-from cinorms.stats.generalizability import Design, coefficients, of_norms, repeated_variance
+from cinorms.stats.generalizability import DesignSize, coefficients, of_norms, repeated_variance
 from cinorms.stats.reliability import Cells, variances
 from cinorms.stats.wordings import template_numbers
 
@@ -48,7 +48,7 @@ def by_hand(levels: pd.DataFrame, templates: pd.Series) -> tuple[float, float, f
 def test_g_and_phi_of_a_balanced_study_are_the_classical_ones() -> None:
     levels, templates = made()
     flow, template, left = by_hand(levels, templates)
-    (found,) = coefficients(levels, templates, [Design(6, 2)])
+    (found,) = coefficients(levels, templates, [DesignSize(6, 2)])
     assert found.status == "ok"
     assert found.g.value == pytest.approx(1 - left / flow)
     own = (template - left) / 40 / 6
@@ -59,7 +59,7 @@ def test_g_and_phi_of_a_balanced_study_are_the_classical_ones() -> None:
 
 def test_more_templates_orders_and_repeats_each_raise_both() -> None:
     levels, templates = made()
-    designs = [Design(3, 1), Design(6, 1), Design(6, 2), Design(6, 2, 3)]
+    designs = [DesignSize(3, 1), DesignSize(6, 1), DesignSize(6, 2), DesignSize(6, 2, 3)]
     found = coefficients(levels, templates, designs, 0.2)
     assert (np.diff([one.g.value for one in found]) > 0).all()
     assert (np.diff([one.phi.value for one in found]) > 0).all()
@@ -68,20 +68,22 @@ def test_more_templates_orders_and_repeats_each_raise_both() -> None:
 def test_what_the_study_cannot_show_has_a_status() -> None:
     levels, templates = made()
     first = [f"{t}_0" for t in range(6)]
-    assert coefficients(levels, templates, [Design(6, 1, 2)])[0].status == "not_repeated"
-    assert [one.status for one in coefficients(levels[first], templates, [Design(6, 1), Design(6, 2)])] == [
+    assert coefficients(levels, templates, [DesignSize(6, 1, 2)])[0].status == "not_repeated"
+    assert [
+        one.status for one in coefficients(levels[first], templates, [DesignSize(6, 1), DesignSize(6, 2)])
+    ] == [
         "ok",
         "one_order",
     ]
-    assert coefficients(levels.iloc[:1], templates, [Design(6, 2)])[0].status == "no_flows"
-    assert coefficients(levels * 0, templates, [Design(6, 2)])[0].status == "no_variance"
-    assert coefficients(levels.iloc[:, :2], templates, [Design(6, 2)])[0].status == "one_template"
+    assert coefficients(levels.iloc[:1], templates, [DesignSize(6, 2)])[0].status == "no_flows"
+    assert coefficients(levels * 0, templates, [DesignSize(6, 2)])[0].status == "no_variance"
+    assert coefficients(levels.iloc[:, :2], templates, [DesignSize(6, 2)])[0].status == "one_template"
     alike = levels - levels.mean(axis=1).to_numpy()[:, None]
-    assert coefficients(alike, templates, [Design(6, 2)])[0].status == "negative"
+    assert coefficients(alike, templates, [DesignSize(6, 2)])[0].status == "negative"
 
 
 def test_an_interval_needs_five_templates() -> None:
-    found = [coefficients(*made(templates=n), [Design(n, 2)])[0] for n in (4, 5)]
+    found = [coefficients(*made(templates=n), [DesignSize(n, 2)])[0] for n in (4, 5)]
     assert [one.status for one in found] == ["no_interval", "ok"]
     assert np.isnan(found[0].g.low)
 

@@ -21,7 +21,7 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
     Coefficient,
-    Design,
+    DesignSize,
     Found,
     coefficients,
     of_norms,
@@ -74,10 +74,10 @@ def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
     return repeated_variance(levels, again)
 
 
-def _asked(prompts: pd.DataFrame) -> Design:
+def _asked(prompts: pd.DataFrame) -> DesignSize:
     """Return the design of the study, in its first asking."""
     per_template = prompts.groupby("template_no").size()
-    return Design(len(per_template), int(per_template.max()))
+    return DesignSize(len(per_template), int(per_template.max()))
 
 
 def _means(
@@ -90,7 +90,8 @@ def _means(
     asked, options = _asked(prompts), entry.options
     tried = (options.templates, options.orders, options.repeats)
     designs = [
-        Design(*at) for at in itertools.product(*(sorted({*a, b}) for a, b in zip(tried, asked, strict=True)))
+        DesignSize(*at)
+        for at in itertools.product(*(sorted({*a, b}) for a, b in zip(tried, asked, strict=True)))
     ]
     found = coefficients(levels, template_numbers(prompts), designs, repeated)
     for design, one in zip(designs, found, strict=True):
@@ -104,10 +105,10 @@ def _of_norms(
     complete = len(one.frame) == levels.size  # else the flows are no sample of the same templates
     for n in sorted({*entry.options.templates, asked.templates}):
         found, share = of_norms(counts, entry.thresholds[one.model], n) if complete else (_BLANK, np.nan)
-        yield _row("norm", Design(n, asked.orders), asked, found) | {"share_norms": share}
+        yield _row("norm", DesignSize(n, asked.orders), asked, found) | {"share_norms": share}
 
 
-def _row(measure: str, design: Design, asked: Design, found: Found) -> dict[str, Any]:
+def _row(measure: str, design: DesignSize, asked: DesignSize, found: Found) -> dict[str, Any]:
     (g, g_low, g_high), (phi, phi_low, phi_high), status = found
     limits = {"g_low": g_low, "g_high": g_high, "phi": phi, "phi_low": phi_low, "phi_high": phi_high}
     return {

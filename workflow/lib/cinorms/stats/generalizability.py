@@ -27,7 +27,7 @@ TEMPLATES_COUNT = 0.5
 PARTITIONS = 20
 
 
-class Design(NamedTuple):
+class DesignSize(NamedTuple):
     """How often each flow is asked."""
 
     templates: int
@@ -59,7 +59,7 @@ class _Variances(NamedTuple):
     both: float
     answer: float
 
-    def errors(self, design: Design, repeated: float) -> tuple[float, float]:
+    def errors(self, design: DesignSize, repeated: float) -> tuple[float, float]:
         """Return the error of ranking flows, and what templates of their own add, over the variance of flows.
 
         ``repeated`` is the variance of an answer that is asked again.
@@ -82,7 +82,7 @@ def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> flo
 
 
 def coefficients(
-    levels: pd.DataFrame, templates: pd.Series[Any], designs: Sequence[Design], repeated: float = np.nan
+    levels: pd.DataFrame, templates: pd.Series[Any], designs: Sequence[DesignSize], repeated: float = np.nan
 ) -> list[Found]:
     """Return G and Phi of a flow's mean in each design; ``levels`` is flows x variants (or a difference of two).
 
@@ -128,7 +128,7 @@ def _components(cells: Cells) -> tuple[_Variances, str]:
 def _in_design(
     whole: _Variances,
     ways: Sequence[Sequence[_Variances]],
-    design: Design,
+    design: DesignSize,
     repeated: float,
     n: int,
     per_flow: float,
