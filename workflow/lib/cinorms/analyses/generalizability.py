@@ -146,7 +146,7 @@ KINDS = (
             "g_high": "Upper end of that interval.",
             "phi": "Coefficient Phi: the same for how high each flow is, which also depends on what templates do to "
             "all flows alike.",
-            "phi_low": "Lower end of its 95% interval, where templates' effects are about normal.",
+            "phi_low": "Lower end of its interval; it holds in less than 95% of the studies (docs/method/stats/generalizability.md).",
             "phi_high": "Upper end of that interval.",
             "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
             "study's (measure norm).",
