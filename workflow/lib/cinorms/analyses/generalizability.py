@@ -146,7 +146,8 @@ KINDS = (
             "g_high": "Upper end of that interval.",
             "phi": "Coefficient Phi: the same for how high each flow is, which also depends on what templates do to "
             "all flows alike.",
-            "phi_low": "Lower end of its interval; it holds in less than 95% of the studies (docs/method/stats/generalizability.md).",
+            "phi_low": "Lower end of its interval, which is often too narrow with 30 templates or where few wordings "
+            "move much (docs/method/stats/generalizability.md).",
             "phi_high": "Upper end of that interval.",
             "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
             "study's (measure norm).",
