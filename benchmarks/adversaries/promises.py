@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +22,19 @@ from tests.scales import ACCEPTABILITY
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.orders import order_codes, places_of
-from cinorms.stats import assisted, ceilings, equivalence, flow_dependence, reliability, wordings
+from cinorms.stats import (
+    assisted,
+    ceilings,
+    equivalence,
+    flow_dependence,
+    generalizability,
+    reliability,
+    wordings,
+)
 from cinorms.stats.deciding.rounds import DecidingRule, replay
 from cinorms.stats.deciding.schedule import NOT_ASKED
 from cinorms.stats.equivalence import DifferenceLimits
+from cinorms.stats.generalizability import DesignSize
 from cinorms.stats.samples import Sample
 
 TEMPLATES = (3, 5, 7, 11, 15, 30)
@@ -244,6 +254,41 @@ def decided(runs: int) -> Iterator[Tried]:
         )
 
 
+#: How flows differ, and which answers are missing.
+FLOWS_OF = (("normal", "complete"), ("skewed", "complete"), ("normal", "by flow and answer"))
+
+
+@cache
+def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> tuple[Floats, Floats, Floats]:
+    """Return lower and upper ends (studies x G and Phi) of a flow's mean, and the truth: of the mean variances."""
+    rng, design = (
+        np.random.default_rng([templates, len(wording), len(flows), len(missing)]),
+        DesignSize(templates, 3),
+    )
+    low, high, parts = [], [], []
+    for _ in range(runs):
+        flow = processes.FLOW * processes.WORDINGS[flows](rng, 60)
+        study = processes.levels_of(processes.asked(rng, flow, templates, 3, wording, missing))
+        g, phi, _ = generalizability.coefficients(*study, [design])[0]
+        low.append([g.low, phi.low])
+        high.append([g.high, phi.high])
+        parts.append(generalizability._components(reliability.Cells.of(*study))[0])
+    error, own = generalizability._Variances(*np.mean(parts, axis=0)).errors(design, np.nan)
+    return np.array(low), np.array(high), 1 / (1 + error + np.array([0.0, own]))
+
+
+def told_apart(which: int, wordings_of: tuple[str, ...]):
+    """Return what yields the coverage of G (0) or Phi (1) of a flow's mean; flows and wordings are drawn."""
+
+    def cells(runs: int) -> Iterator[Tried]:
+        for templates, wording, (flows, missing) in itertools.product((5, 11, 30), wordings_of, FLOWS_OF):
+            low, high, truth = _told(runs, templates, wording, flows, missing)
+            rate = ((low <= truth) & (truth <= high))[:, which].mean()
+            yield Tried(f"{templates} templates, {wording} wordings, {flows} flows, {missing}", float(rate))
+
+    return cells
+
+
 # --- People
 
 #: Raters and flows that all of them rate, of 1,200.
@@ -274,8 +319,11 @@ def memorised(model: Floats, ratings: pd.DataFrame, part: float) -> Floats:
     return model
 
 
-def slices(column: str, contaminated: bool, seen: bool = False):
-    """Return what yields the coverage of people's mean: ``plain``, or with a model (``conf``)."""
+def slices(column: str, contaminated: bool = False, seen: bool = False, by_level: bool = False):
+    """Return what yields the coverage of people's mean, of all flows or of each level.
+
+    ``plain`` is of people alone, ``conf`` with a model; ``seen``: the study states that the model may have seen them.
+    """
     whole = np.random.default_rng(1)
     level = whole.choice(list("xyz"), 1200)
     norms = whole.normal(0, 1, 1200) + (level == "y")
@@ -287,9 +335,12 @@ def slices(column: str, contaminated: bool, seen: bool = False):
                 ratings = crossed(rng, norms, raters, rated, skewed)
                 model = answers_of(rng, norms, kind)
                 model = memorised(model, ratings, 0.9) if contaminated else model
-                flows = pd.DataFrame({"flow": np.arange(1200), "model": model})
-                table = assisted.slices(flows, ratings, seen=seen).iloc[0]
-                hits.append(table[f"{column}_low"] <= norms.mean() <= table[f"{column}_high"])
+                flows = pd.DataFrame({"flow": np.arange(1200), "model": model, "level": level})
+                table = assisted.slices(flows, ratings, ["level"], seen)
+                rows = table.iloc[1:] if by_level else table.iloc[:1]
+                truth = [norms[level == name].mean() if by_level else norms.mean() for name in rows["level"]]
+                low, high = (rows[f"{column}_{end}"].to_numpy(dtype=float) for end in ("low", "high"))
+                hits.append(((low <= truth) & (truth <= high)).mean())
             who = "skewed" if skewed else "normal"
             yield Tried(f"{raters} {who} raters, {rated} rated flows, {kind} model", float(np.mean(hits)))
 
@@ -343,9 +394,14 @@ INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "trace slopes over flows": traces("flow"),
     "stable norms": stable(3),
     "stable norms, one order": stable(1),
-    "people alone": slices("plain", False),
-    "people with a model": slices("conf", False),
-    "people with a model that saw the ratings": slices("conf", True),
+    "g": told_apart(0, tuple(processes.WORDINGS)),
+    "phi": told_apart(1, ("normal", "bimodal", "student")),
+    "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
+    "people alone": slices("plain"),
+    "people with a model": slices("conf"),
+    "people with a model, by level": slices("conf", by_level=True),
+    "people with a model that saw the ratings": slices("conf", contaminated=True),
+    "seen is possible": slices("plain", contaminated=True, seen=True),
     "mean distance": signed((15, 26, 46)),
     "mean distance, 8 raters": signed((8,)),
     "people for each flow": areas((20, 40)),

@@ -71,7 +71,9 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
         assert not rows.duplicated([name for name in key if name in rows]).any(), key
     # What is expected is the same for all these flows: nothing correlates with it.
     if kind not in {*COUNTS, *ELSEWHERE_ALONE, "people_correlations"}:
-        assert table["status"].isin(["ok", "low_expected", "kept"]).any()
+        # Four templates are too few for some numbers of two kinds, whose own tests have them.
+        usual = ["ok", "low_expected", "kept", "few_templates", "no_interval"]
+        assert table["status"].isin(usual).any()
     found = set().union(*(rows.columns for rows in (table, further, run(kind, SMALL), run(kind, REFUSED))))
     assert set(declared.columns) - found == by_data | ELSEWHERE.get(kind, set())
     assert bool(found - set(declared.columns)) == bool(by_data)

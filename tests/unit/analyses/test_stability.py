@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from cinorms.analyses.stability import FEWEST_STABLE, STABLE
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats.wordings import flow_intervals, held_share, level_counts, template_numbers
+from cinorms.stats.generalizability import DesignSize, coefficients
+from cinorms.stats.wordings import flow_intervals, held_share, level_counts, most_stable, template_numbers
 
 from ...scales import ACCEPTABILITY
+from . import made
 from .made import ANSWERS, PROMPTS, SMALL, USUAL, VIGNETTES, norms_of, run
 
 
@@ -21,7 +25,30 @@ def test_stability_counts_the_norms_that_hold() -> None:
     row = run("stability", SMALL).iloc[0]
     assert (row["flows"], row["norms"]) == (len(VIGNETTES), len(kept))
     assert row["mean_stability"] == pytest.approx(judged.mean())
-    assert row["share_stable"] == pytest.approx((judged >= 0.95).mean())
+    # Four templates can show it of no norm.
+    assert row["status"] == "few_templates"
+    assert np.isnan(row["share_stable"])
+
+
+@pytest.mark.parametrize(("more", "status"), [(1, "few_templates"), (2, "ok")])
+def test_a_share_of_stable_norms_needs_as_many_templates_as_can_show_one(
+    monkeypatch: pytest.MonkeyPatch, more: int, status: str
+) -> None:
+    answers, prompts = [ANSWERS["small"]], [PROMPTS]
+    for template in range(more):
+        new = {f"{template}_{order}": f"{4 + template}_{order}" for order in range(2)}
+        copy = answers[0][answers[0]["variant"].astype(str).isin(new)]
+        answers.append(copy.assign(variant=copy["variant"].astype(str).map(new)))
+        copy = PROMPTS[PROMPTS["variant"].isin(new)]
+        prompts.append(copy.assign(variant=copy["variant"].map(new), template_no=4 + template))
+    monkeypatch.setattr(made, "PROMPTS", pd.concat(prompts))
+    row = run("stability", {"small": pd.concat(answers)}).iloc[0]
+    assert row["status"] == status
+    assert np.isnan(row["share_stable"]) == (status != "ok")
+
+
+def test_five_templates_that_agree_show_no_norm_to_be_stable_and_six_do() -> None:
+    assert most_stable(FEWEST_STABLE - 1) < STABLE <= most_stable(FEWEST_STABLE)
 
 
 def test_a_selection_counts_its_flows_only() -> None:
@@ -42,3 +69,23 @@ def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template(
     whole = held_share(counts, USUAL)[0]
     assert whole.value == row["share_norms"]
     np.testing.assert_equal((row["norms_low"], row["norms_high"]), (whole.low, whole.high))
+
+
+def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again() -> None:
+    table = run("generalizability", {m: ANSWERS[m] for m in ("small", "large")}, repeats=[1, 2])
+    assert sorted(set(table["measure"])) == ["difference", "mean", "norm"]
+    asked = table[table["asked"]].set_index(["model", "other", "measure"])
+    levels = [level_matrix(ANSWERS[m]) for m in ("small", "large")]
+    templates = template_numbers(PROMPTS)
+    for (model, other, measure), x in {
+        ("small", "", "mean"): levels[0],
+        ("large", "", "mean"): levels[1],
+        ("small", "large", "difference"): levels[0] - levels[1],
+    }.items():
+        assert (
+            asked.loc[(model, other, measure), "g"]
+            == coefficients(x, templates, [DesignSize(4, 2)])[0].g.value
+        )
+    # The second asking gave the same answers, so it brings nothing.
+    twice = table[(table["repeats"] == 2) & (table["templates"] == 4) & (table["orders"] == 2)]
+    assert twice["g"].tolist() == table[table["asked"] & (table["measure"] != "norm")]["g"].tolist()

@@ -28,6 +28,9 @@ from cinorms.stats.wordings import (
 #: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
 
+#: With fewer templates no norm can be called stable, even where all of them agree (`wordings.most_stable`).
+FEWEST_STABLE = 6
+
 Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
 
 
@@ -54,6 +57,7 @@ def stability(
     rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
     kept = rows[rows["value"].notna()]
     judged = kept["stability"].dropna()
+    few = templates.reindex(levels.columns).nunique() < FEWEST_STABLE
     row = {
         "flows": len(rows),
         "norms": len(kept),
@@ -61,10 +65,12 @@ def stability(
         "norms_low": whole.low,
         "norms_high": whole.high,
         "mean_stability": judged.mean(),
-        "share_stable": (judged >= STABLE).mean() if len(judged) else np.nan,
+        "share_stable": np.nan if few or judged.empty else (judged >= STABLE).mean(),
         "mean_width": (kept["high"] - kept["low"]).mean(),
-        "status": "no_norms" if kept.empty else ("one_template" if judged.empty else "ok"),
+        "status": "ok",
     }
+    for status, holds in (("few_templates", few), ("one_template", judged.empty), ("no_norms", kept.empty)):
+        row["status"] = status if holds else row["status"]
     return pd.DataFrame([row])
 
 
@@ -94,9 +100,10 @@ KINDS = (
             f"with fewer than {FEWEST_HALVED} templates, or where a flow was not asked in all of them.",
             "norms_high": "Upper end of that interval.",
             "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
-            "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}.",
+            "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}; missing with "
+            f"fewer than {FEWEST_STABLE} templates, which can show it of no norm.",
             "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
-            **usual("status"),
+            "status": "ok, or why numbers are missing: few_templates (no share_stable), one_template, no_norms.",
         },
     ),
     Kind(

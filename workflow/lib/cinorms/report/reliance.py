@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.analyses.stability import STABLE
+from cinorms.analyses.stability import FEWEST_STABLE
 from cinorms.report.results import StudyResults
 from cinorms.report.words import count, counted, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
-from cinorms.stats.wordings import most_stable
 
 #: Shares of a model's norms that hold in other wordings, from which on the answer is "mostly" and "in part".
 MOSTLY, IN_PART = 0.8, 0.2
@@ -34,7 +33,7 @@ def reliance(results: StudyResults) -> list[Reliance]:
     return [
         Reliance(
             model,
-            _answer(_row(results, "flow_dependence", arm, model), _stable(results, arm, model)),
+            _answer(_row(results, "flow_dependence", arm, model), _row(results, "stability", arm, model)),
             " ".join(f"{text[0].upper()}{text[1:]}" for text in _sentences(results, arm, model)),
         )
         for _, model in pairs
@@ -56,13 +55,6 @@ def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, An
     return {} if table is None or table.empty else {str(k): value for k, value in table.iloc[0].items()}
 
 
-def _stable(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
-    """Return a model's row of stability, without a share where its wordings are too few for any norm to be stable."""
-    row = _row(results, "stability", arm, model)
-    few = most_stable(_wordings(results, arm)) < STABLE
-    return row | {"share_stable": float("nan")} if row and few else row
-
-
 def _wordings(results: StudyResults, arm: str) -> int:
     return int(results.prompts[arm]["template_no"].nunique())
 
@@ -77,7 +69,7 @@ def _answer(depends: dict[str, Any], stable: dict[str, Any]) -> str:
 
 
 def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
-    depends, stable = _row(results, "flow_dependence", arm, model), _stable(results, arm, model)
+    depends, stable = _row(results, "flow_dependence", arm, model), _row(results, "stability", arm, model)
     if depends:
         yield f"{VERDICTS[str(depends['verdict'])]}."
     # Of answers that ignore the flow no norm is about it, in whatever wording.
@@ -96,10 +88,9 @@ def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
             "same in other wordings with a probability of at least 95%."
         )
     elif stable:
-        fewest = next(n for n in range(2, 100) if most_stable(n) >= STABLE)
         yield (
             f"It was asked in {counted(_wordings(results, arm), 'wording')}, so the study cannot show how many norms "
-            f"other wordings would change: that takes at least {fewest}."
+            f"other wordings would change: that takes at least {FEWEST_STABLE}."
         )
     else:
         yield (

@@ -173,16 +173,43 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataF
     (share 0); ``one_template``, ``one_order`` (then the component above holds the difference too) or ``no_flows``, each
     with missing numbers.
     """
-    values, size = template_sums(levels, templates)
-    cells, x = divide(values, size), levels.to_numpy()
-    within = 0.0
-    for template, variants in enumerate(membership(levels, templates).T > 0):
-        within += float(np.nansum((x[:, variants] - cells[:, [template]]) ** 2))
-    of_flows, of_templates = (size > 0).any(axis=1), (size > 0).any(axis=0)
-    cells, size = (part[of_flows][:, of_templates] for part in (cells, size))
-    n_cells, n_flows, n_templates = int((size > 0).sum()), len(cells), cells.shape[1]
+    value, reason = variances(Cells.of(levels, templates))
+    variance = np.array([value[s] for s in SOURCES])
+    counted = np.maximum(variance, 0)
+    total = np.nansum(counted)
+    status = ["negative" if v < 0 else reason[s] for s, v in zip(SOURCES, variance, strict=True)]
+    share = counted / total if total > 0 else np.full(len(SOURCES), np.nan)
+    if not total > 0 and reason["flow"] != "no_flows":
+        status = ["no_variance" if s == "ok" else s for s in status]
+    return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
+
+
+class Cells(NamedTuple):
+    """Flows x templates: sum, number, and sum of squares of the valid answers, about the mean of all."""
+
+    sums: Floats
+    size: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, levels: pd.DataFrame, templates: pd.Series[Any]) -> Cells:
+        """Return those of flows x variants."""
+        centred = levels - np.nanmean(levels.to_numpy()) if levels.notna().any(axis=None) else levels
+        return cls(*template_sums(centred, templates), template_sums(centred**2, templates)[0])
+
+    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> Cells:
+        """Return the cells of some flows and templates."""
+        return Cells(*(part[flows][:, templates] for part in self))
+
+
+def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the variance of each source, NaN where it is not known, and ok or the reason."""
+    of = of.part((of.size > 0).any(axis=1), (of.size > 0).any(axis=0))
+    size, cells = of.size, divide(of.sums, of.size)
+    within = float((of.squares - np.nan_to_num(cells) * of.sums).sum())
+    n_cells, (n_flows, n_templates) = int((size > 0).sum()), size.shape
     spare = int(size.sum()) - n_cells
-    order = within / spare if spare > 0 else np.nan
+    order = max(within, 0.0) / spare if spare > 0 else np.nan
     value = dict.fromkeys(SOURCES, np.nan) | {"order": order}
     reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {"order": "one_order"})
     spare_cells = n_cells - n_flows - n_templates + 1
@@ -199,14 +226,7 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataF
         value["flow x template"] = mean_square - noise
         value["flow"] = (without_flow - left - (n_flows - 1) * mean_square) / (n_cells - n_templates)
         value["template"] = (without_template - left - (n_templates - 1) * mean_square) / (n_cells - n_flows)
-    variance = np.array([value[s] for s in SOURCES])
-    counted = np.maximum(variance, 0)
-    total = np.nansum(counted)
-    status = ["negative" if v < 0 else reason[s] for s, v in zip(SOURCES, variance, strict=True)]
-    share = counted / total if total > 0 else np.full(len(SOURCES), np.nan)
-    if not total > 0 and n_flows >= 2:
-        status = ["no_variance" if s == "ok" else s for s in status]
-    return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
+    return value, reason
 
 
 def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: float) -> pd.DataFrame:

@@ -19,6 +19,11 @@ class WorstCell(NamedTuple):
 
 
 WORST: dict[str, WorstCell] = {
+    "g": WorstCell(
+        rate=0.917,
+        where="5 templates, bimodal wordings, skewed flows, complete",
+        studies=60,
+    ),
     "mean distance": WorstCell(
         rate=0.905,
         where="26 normal raters, 5 per flow",
@@ -33,6 +38,21 @@ WORST: dict[str, WorstCell] = {
         rate=0.908,
         where="12 of 100 flows rated by 20 each, own parts 0.2",
         studies=400,
+    ),
+    "people with a model that saw the ratings": WorstCell(
+        rate=0.0,
+        where="20 skewed raters, 30 rated flows, useless model",
+        studies=30,
+    ),
+    "phi": WorstCell(
+        rate=0.85,
+        where="30 templates, student wordings, normal flows, complete",
+        studies=60,
+    ),
+    "phi, few wordings move much": WorstCell(
+        rate=0.783,
+        where="30 templates, rare wordings, skewed flows, complete",
+        studies=60,
     ),
     "shift": WorstCell(
         rate=0.197,

@@ -1,0 +1,108 @@
+"""Generalisability: R's variances of published answers, the classical formulas on balanced data, other designs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.norms.assessment import level_matrix
+from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.variants import list_variants
+from cinorms.stats.generalizability import DesignSize, coefficients, of_norms, repeated_variance
+from cinorms.stats.reliability import Cells, variances
+from cinorms.stats.wordings import template_numbers
+
+from .made import crossed, matrix
+
+#: Of flow, template, both, answer by R's lme4 (tests/reference/generalizability_reference.R), which stops within 1e-6.
+LME4 = {
+    "gpt-4o-mini-8B": (1.630817236, 0.001905660, 0.035563489, 0.158888878),
+    "tulu-2-dpo-13b": (1.869789847, 0.012491784, 0.050607101, 0.246677280),
+    "tulu-2-7b": (0.407761886, 0.085958284, 0.086792906, 1.123888942),
+}
+
+
+@pytest.mark.parametrize("model", LME4)
+def test_variances_of_published_answers_are_those_of_lme4(published, model: str) -> None:
+    templates = template_numbers(list_variants("gpt", [""] * 11, 11, 3))
+    levels = level_matrix(published(model)).dropna().sort_index().iloc[:600]
+    found, _ = variances(Cells.of(levels, templates))
+    assert list(found.values()) == pytest.approx(LME4[model], abs=1e-6)
+
+
+def made(seed: int = 1, flows: int = 40, templates: int = 6) -> tuple[pd.DataFrame, pd.Series]:
+    return matrix(crossed(np.random.default_rng(seed), flows, templates, 2, 1.0, 0.5, 0.4, 0.6))
+
+
+def by_hand(levels: pd.DataFrame, templates: pd.Series) -> tuple[float, float, float]:
+    """Return the mean squares of flows, templates and what is left, on the means of the cells."""
+    x = levels.T.groupby(templates.reindex(levels.columns).to_numpy()).mean().T.to_numpy()
+    f, t = x.mean(axis=1), x.mean(axis=0)
+    left = x - f[:, None] - t + x.mean()
+    return (
+        x.shape[1] * f.var(ddof=1),
+        x.shape[0] * t.var(ddof=1),
+        float((left**2).sum()) / ((len(f) - 1) * (len(t) - 1)),
+    )
+
+
+def test_g_and_phi_of_a_balanced_study_are_the_classical_ones() -> None:
+    levels, templates = made()
+    flow, template, left = by_hand(levels, templates)
+    (found,) = coefficients(levels, templates, [DesignSize(6, 2)])
+    assert found.status == "ok"
+    assert found.g.value == pytest.approx(1 - left / flow)
+    own = (template - left) / 40 / 6
+    assert found.phi.value == pytest.approx((flow - left) / 6 / ((flow - left) / 6 + left / 6 + own))
+    assert found.g.low < found.g.value < found.g.high <= 1
+    assert found.phi.low < found.phi.value < found.phi.high <= found.g.high
+
+
+def test_more_templates_orders_and_repeats_each_raise_both() -> None:
+    levels, templates = made()
+    designs = [DesignSize(3, 1), DesignSize(6, 1), DesignSize(6, 2), DesignSize(6, 2, 3)]
+    found = coefficients(levels, templates, designs, 0.2)
+    assert (np.diff([one.g.value for one in found]) > 0).all()
+    assert (np.diff([one.phi.value for one in found]) > 0).all()
+
+
+def test_what_the_study_cannot_show_has_a_status() -> None:
+    levels, templates = made()
+    first = [f"{t}_0" for t in range(6)]
+    assert coefficients(levels, templates, [DesignSize(6, 1, 2)])[0].status == "not_repeated"
+    assert [
+        one.status for one in coefficients(levels[first], templates, [DesignSize(6, 1), DesignSize(6, 2)])
+    ] == [
+        "ok",
+        "one_order",
+    ]
+    assert coefficients(levels.iloc[:1], templates, [DesignSize(6, 2)])[0].status == "no_flows"
+    assert coefficients(levels * 0, templates, [DesignSize(6, 2)])[0].status == "no_variance"
+    assert coefficients(levels.iloc[:, :2], templates, [DesignSize(6, 2)])[0].status == "one_template"
+    alike = levels - levels.mean(axis=1).to_numpy()[:, None]
+    assert coefficients(alike, templates, [DesignSize(6, 2)])[0].status == "negative"
+
+
+def test_an_interval_needs_five_templates() -> None:
+    found = [coefficients(*made(templates=n), [DesignSize(n, 2)])[0] for n in (4, 5)]
+    assert [one.status for one in found] == ["no_interval", "ok"]
+    assert np.isnan(found[0].g.low)
+
+
+def test_an_answer_asked_again_has_half_the_mean_squared_change() -> None:
+    first = pd.DataFrame([[1.0, 2.0], [0.0, np.nan]])
+    again = pd.DataFrame([[1.0, 0.0], [1.0, 1.0]])
+    assert repeated_variance(first, [again]) == pytest.approx((0 + 4 + 1) / 3 / 2)
+    assert np.isnan(repeated_variance(first, []))
+
+
+def test_whether_flows_hold_norms_is_compared_between_parts_of_the_templates() -> None:
+    """Half of the flows have one answer in every template, and half of them a different one in each."""
+    counts = np.zeros((4, 20, 4))
+    counts[0, :10] = 1
+    for template in range(4):
+        counts[template, 10:, template] = 1
+    rule = Thresholds(4, 0.67, "strict")
+    found, share = of_norms(counts, rule, 2)
+    assert (found.g.value, found.phi.value, found.status, share) == (1, 1, "no_interval", 0.5)
+    assert of_norms(counts, rule, 3)[0].status == "few_templates"
+    assert of_norms(counts, rule, 1)[1] == 1.0  # one answer always agrees with itself
