@@ -218,7 +218,9 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 # the newest version instead of the locked one.
 # $(VENV) also gets cinorms itself, as an installed package that is edited here: a line in a .pth file, and its command.
 define set-up
-@set -e; exec 9>>.venv-lock; flock -n 9 || { echo "Waiting for another set-up in this folder to end"; flock 9; }; \
+@set -e; exec 9>>.venv-lock; flock -n 9 2>/dev/null || { if [ $$? = 1 ]; then \
+  echo "Waiting for another set-up in this folder to end"; flock 9; \
+  else echo "This file system has no locks: start only one set-up in this folder at a time"; fi; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
 trap 'exit 130' INT TERM HUP; \
 pip="$(1)/bin/python -m pip --disable-pip-version-check"; \
