@@ -44,10 +44,10 @@ SLOW = (Fault(way="hang"), Fault(way="drip"))
 
 
 class Moody:
-    """Decides which request of the soak's endpoint fails, and how."""
+    """Decides which request of the soak's endpoint fails, and how; a share of the failures is ``slow``."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance, self._unread = chance, set[str]()
+    def __init__(self, chance: random.Random, slow: float = 0.03) -> None:
+        self._chance, self._slow, self._unread = chance, slow, set[str]()
         self.failed: Counter[str] = Counter()
 
     def __call__(self, number: int, body: dict[str, Any]) -> Fault | None:
@@ -55,7 +55,7 @@ class Moody:
         if self._chance.random() >= FAILING:
             return None
         self.failed[prompt] += 1
-        if self._chance.random() < 0.03:
+        if self._chance.random() < self._slow:
             return self._chance.choice(SLOW)
         unreadable = prompt not in self._unread and self._chance.random() < 0.3
         if unreadable:
