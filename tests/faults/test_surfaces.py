@@ -1,4 +1,4 @@
-"""A machine that refuses: full disks, limits, file systems without locks, other users. One message, and nothing is lost."""
+"""A machine that refuses: full disks, limits, no locks, other users. One message each, and no reply is lost."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import cinorms_snakemake
 from cinorms.core.errors import CinormsError, EngineError
 from cinorms.inference import journal as journals
 
@@ -129,7 +130,7 @@ def test_a_job_that_may_open_few_files_says_so_and_keeps_every_reply(
 def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(shard: Shard) -> None:
     with no_locks():
         shard.tuning = {"rates": RATES, "max_cost_usd": 5.0}
-        with pytest.raises(EngineError, match="this file system has no locks.*leave max_cost_usd out"):
+        with pytest.raises(EngineError, match=r"this file system has no locks.*leave max_cost_usd out"):
             shard.ask()
         assert shard.endpoint.number == 0
         shard.tuning = {}
@@ -170,10 +171,11 @@ def test_of_many_prompts_of_which_a_fifth_fails_none_is_lost_and_none_is_paid_tw
 def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
-    main = f"from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks(['json']).run({str(tmp_path / 'script.py')!r}, {{}})\n"
+    main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
     (tmp_path / "main.py").write_text(main, encoding="utf-8")
     run = subprocess.Popen(
-        [sys.executable, tmp_path / "main.py"],
+        [sys.executable, "main.py"],
+        cwd=tmp_path,
         env=environment(TMPDIR=str(tmp_path / "tmp")),
         stdout=subprocess.PIPE,
     )
@@ -187,3 +189,18 @@ def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
         time.sleep(0.05)
     assert not os.listdir(tmp_path / "tmp")
     run.stdout.close()
+
+
+def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nobody/cache")
+    monkeypatch.delenv("HF_HOME", raising=False)
+    cinorms_snakemake.have_a_cache()
+    assert os.access(os.environ["XDG_CACHE_HOME"], os.W_OK)
+    assert os.environ["HF_HOME"] == "/proc/nobody/cache/huggingface"
+    monkeypatch.setattr(sys, "argv", ["x", "--cores", "2", "--directory", str(tmp_path), "--", "all"])
+    cinorms_snakemake.refuse_what_is_not_ours()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(SystemExit, match="you cannot write here; give another folder"):
+        cinorms_snakemake.refuse_what_is_not_ours()
