@@ -137,8 +137,8 @@ MINUTES ?= 60
 soak: $(VENV)/dev.done ## ask an endpoint that fails, in jobs that are killed, for MINUTES=60; compare and count
 	@PYTHONPATH=workflow/lib $(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(ARGS)
 
-reliability: $(VENV)/dev.done ## write what `make test-faults` measured last into docs/reliability.md
-	@$(BIN)/python docs/tools/reliability.py build/faults.xml
+reliability: $(VENV)/dev.done ## write what `make test-faults` and `make soak` measured last into docs/reliability.md
+	@$(BIN)/python docs/tools/reliability.py $(wildcard build/faults.xml build/soak.json)
 
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
