@@ -107,7 +107,7 @@ def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard: Shard
     assert set(shard.endpoint.answered.values()) == {1}
 
 
-def test_a_job_that_may_open_few_files_says_so_and_keeps_every_reply(
+def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(
     tmp_path: Path, endpoint: Endpoint
 ) -> None:
     endpoint.delay = 0.3  # connections are open at the same time
@@ -121,8 +121,8 @@ def test_a_job_that_may_open_few_files_says_so_and_keeps_every_reply(
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)),
     )
-    assert done.returncode == 1
-    assert "ulimit -n" in done.stderr
+    # New connections are tried again; a part of the journal that cannot be opened ends the job.
+    assert done.returncode == ("ulimit -n" in done.stderr)
     assert "Traceback" not in done.stderr
     assert journal_of(given).read().num_rows == sum(endpoint.answered.values()) > 0
 
