@@ -195,7 +195,8 @@ def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_messa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nobody/cache")
-    monkeypatch.delenv("HF_HOME", raising=False)
+    monkeypatch.setenv("HF_HOME", "")  # so that it is put back
+    monkeypatch.delenv("HF_HOME")
     cinorms_snakemake.have_a_cache()
     assert os.access(os.environ["XDG_CACHE_HOME"], os.W_OK)
     assert os.environ["HF_HOME"] == "/proc/nobody/cache/huggingface"
