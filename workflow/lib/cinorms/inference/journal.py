@@ -300,18 +300,25 @@ class Journal:
                     for left in (self.folder / folder).glob(f".*.{self._mark}.tmp"):
                         left.unlink(missing_ok=True)
                 self._settle()
-                with self._spare.open("wb") as spare:
-                    try:
-                        os.posix_fallocate(spare.fileno(), 0, SPARE_BYTES)
-                    except OSError as error:
-                        if error.errno in FULL:
-                            raise
-                        spare.write(b"\0" * SPARE_BYTES)  # a file system without fallocate
+                self._keep_some_free()
             try:
                 yield
             finally:
                 self.log.close()
                 self._spare.unlink(missing_ok=True)
+
+    def _keep_some_free(self) -> None:
+        try:
+            with self._spare.open("wb") as spare:
+                try:
+                    os.posix_fallocate(spare.fileno(), 0, SPARE_BYTES)
+                except OSError as error:
+                    if error.errno in FULL:
+                        raise
+                    spare.write(b"\0" * SPARE_BYTES)  # a file system without fallocate
+        except OSError:  # a part of it must not fill the disk
+            self._spare.unlink(missing_ok=True)
+            raise
 
     @property
     def claims(self) -> Claims:

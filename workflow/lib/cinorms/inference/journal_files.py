@@ -34,8 +34,15 @@ from cinorms.core.errors import JournalError
 from cinorms.core.files import write_whole
 from cinorms.inference.questions import KEY_BYTES, Keys, as_column
 
-#: What the operating system says where a disk is full.
+#: What the operating system says where a disk is full, and where a file system has no locks.
 FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+#: What to do about it, and about other things that it refuses.
+_ADVICE = {
+    **dict.fromkeys(FULL, "free some space there"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "allow more open files (ulimit -n)"),
+    errno.EFBIG: "allow larger files (ulimit -f)",
+}
 #: Names of parts: moment, job, number of replies, checksum. Of records of jobs, batches and spending: never hidden.
 _PART = re.compile(r"\d+\.[^.]+\.\d+\.[0-9a-f]{24}\.parquet")
 RECORD = re.compile(r"[^.].*\.json")
@@ -54,10 +61,8 @@ def explained(folder: Path, what: str = "the journal") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
-            do = "free some space there"
-        else:
-            do = "make it writable, or give the study another folder with --directory"
+        otherwise = "make it writable, or give the study another folder with --directory"
+        do = _ADVICE.get(error.errno or 0, otherwise)
         raise JournalError(
             f"{folder}: cannot write {what} ({error.strerror}); {do}, then run again. "
             "All earlier responses are kept and are not asked again"
@@ -150,9 +155,6 @@ def known_sum(amounts: Iterable[Any]) -> Any:
     """Return the sum of the amounts that are known; None where none is."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if known else None
-
-
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class Claims:

@@ -18,7 +18,7 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError, EngineError
 from cinorms.core.files import write_whole
-from cinorms.inference.journal_files import RECORD, explained, own_files
+from cinorms.inference.journal_files import NO_LOCKS, RECORD, explained, own_files
 
 #: Share of the cap that a job takes at a time.
 SHARE = 0.01
@@ -122,7 +122,15 @@ class Spending:
     def _ledger(self) -> Iterator[None]:
         """Hold the folder's lock."""
         with explained(self._folder, _WHAT), (self._folder / "lock").open("ab") as handle:
-            fcntl.lockf(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.lockf(handle, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+                raise EngineError(
+                    f"{self._folder}: this file system has no locks, so jobs cannot keep to one max_cost_usd. Put "
+                    "results on one that has locks (--directory), or leave max_cost_usd out"
+                ) from error
             yield
 
     def _others(self) -> float:

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.forkserver import ensure_running
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
@@ -71,7 +72,8 @@ class Forks:
         self._lock = Lock()
         self._context.set_forkserver_preload([loaded.__name__])
         resource_tracker.ensure_running()  # it changes which signals are blocked
-        with _variables({**_NO_OTHER_THREAD, loaded.MODULES: " ".join(sorted(modules))}):
+        told = {loaded.MODULES: " ".join(sorted(modules)), loaded.SOCKET_FOLDER: get_temp_dir()}
+        with _variables({**_NO_OTHER_THREAD, **told}):
             # Python itself would show a traceback for a Ctrl+C while it starts: it waits until `loaded` ignores it.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
             try:

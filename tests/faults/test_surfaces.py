@@ -1,0 +1,207 @@
+"""A machine that refuses: full disks, limits, no locks, other users. One message each, and no reply is lost."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cinorms_snakemake
+from cinorms.core.errors import CinormsError, EngineError
+from cinorms.inference import journal as journals
+
+from .conftest import RATES, Shard, spec, variants, vignettes
+from .server import Endpoint
+from .soak import Moody
+from .test_kill import command, environment, files, journal_of
+
+IS_ROOT = os.geteuid() == 0
+#: How many prompts one job asks an endpoint that fails at random.
+PROMPTS = int(os.environ.get("CINORMS_PROMPTS", "1200"))
+
+
+@contextmanager
+def limited(what: int, most: int) -> Iterator[None]:
+    """Lower one of this process's limits."""
+    before = resource.getrlimit(what)
+    resource.setrlimit(what, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(what, before)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """Put a file system of its own under ``folder``, full once it has ``size``; afterwards there is room."""
+    folder.mkdir(parents=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder])
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,size=64m", folder], check=True)
+
+
+@contextmanager
+def another_user(folder: Path) -> Iterator[None]:
+    """Be a user who may read everything and write nothing."""
+    for path in (folder, *folder.parents[:3], *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@contextmanager
+def no_locks() -> Iterator[None]:
+    """Be on a file system without locks."""
+
+    def refuse(*given: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "lockf", refuse)
+        yield
+
+
+#: What refuses, given the shard's folder, and what the message then says.
+REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "size": (lambda folder: limited(resource.RLIMIT_FSIZE, 20_000), r"allow larger files \(ulimit -f\)"),
+    "disk for nothing": (lambda folder: small_disk(folder / "responses", "8k"), "free some space there"),
+    "disk for no replies": (
+        lambda folder: small_disk(folder / "responses", "2m"),
+        "free some space there",
+    ),
+    "another user": (lambda folder: another_user(folder), "make it writable"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard: Shard, what: str) -> None:
+    refusing, message = REFUSALS[what]
+    if not IS_ROOT and what != "size":
+        pytest.skip("only root can make it")
+    try:
+        with refusing(shard.folder), pytest.raises(CinormsError, match=message):
+            shard.ask()
+        assert not list(shard.folder.rglob("spare.*")), "what is kept free must not fill the disk"
+        assert shard.ask()["text"].notna().all()
+    finally:
+        subprocess.run(["umount", "-q", shard.folder / "responses"], stderr=subprocess.DEVNULL)
+    assert set(shard.endpoint.answered.values()) == {1}
+
+
+def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    endpoint.delay = 0.3  # connections are open at the same time
+    given = files(
+        tmp_path, spec(endpoint), vignettes(50), variants(), limits={"concurrency": 64, "timeout": 60}
+    )
+    done = subprocess.run(
+        command(given, tmp_path),
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)),
+    )
+    # New connections are tried again; a part of the journal that cannot be opened ends the job.
+    assert done.returncode == ("ulimit -n" in done.stderr)
+    assert "Traceback" not in done.stderr
+    assert journal_of(given).read().num_rows == sum(endpoint.answered.values()) > 0
+
+
+def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(shard: Shard) -> None:
+    with no_locks():
+        shard.tuning = {"rates": RATES, "max_cost_usd": 5.0}
+        with pytest.raises(EngineError, match=r"this file system has no locks.*leave max_cost_usd out"):
+            shard.ask()
+        assert shard.endpoint.number == 0
+        shard.tuning = {}
+        assert shard.ask()["text"].notna().all()
+        shard.out.unlink()
+        shard.ask()
+    assert set(shard.endpoint.asked.values()) == {1}
+
+
+def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(handle: int, start: int, length: int) -> None:
+        os.write(handle, b"0" * 1000)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(journals.os, "posix_fallocate", fill)
+    with pytest.raises(CinormsError, match="free some space"):
+        shard.ask()
+    assert not list(shard.folder.rglob("spare.*"))
+
+
+def test_of_many_prompts_of_which_a_fifth_fails_none_is_lost_and_none_is_paid_twice(
+    shard: Shard, record_property: Callable[[str, object], None]
+) -> None:
+    shard.flows = vignettes(PROMPTS // 6)
+    moody = Moody(random.Random(20), slow=0)
+    shard.endpoint.fault = moody
+    assert shard.ask(chunk=1000)["text"].notna().all()
+    answered = shard.endpoint.answered
+    assert len(answered) == shard.n
+    assert set(answered.values()) == {1}
+    counts = {"prompts": shard.n, "failures": sum(moody.failed.values()), "requests": shard.endpoint.number}
+    for name, value in {**counts, "answered twice": 0}.items():
+        record_property(name, value)
+
+
+def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
+    main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
+    (tmp_path / "main.py").write_text(main, encoding="utf-8")
+    run = subprocess.Popen(
+        [sys.executable, "main.py"],
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path / "tmp")),
+        stdout=subprocess.PIPE,
+    )
+    assert run.stdout is not None
+    run.stdout.readline()  # its script runs
+    assert os.listdir(tmp_path / "tmp")
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    end = time.monotonic() + 60
+    while os.listdir(tmp_path / "tmp") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.listdir(tmp_path / "tmp")
+    run.stdout.close()
+
+
+def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nobody/cache")
+    monkeypatch.setenv("HF_HOME", "")  # so that it is put back
+    monkeypatch.delenv("HF_HOME")
+    cinorms_snakemake.have_a_cache()
+    assert os.access(os.environ["XDG_CACHE_HOME"], os.W_OK)
+    assert os.environ["HF_HOME"] == "/proc/nobody/cache/huggingface"
+    monkeypatch.setattr(sys, "argv", ["x", "--cores", "2", "--directory", str(tmp_path), "--", "all"])
+    cinorms_snakemake.refuse_what_is_not_ours()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(SystemExit, match="you cannot write here; give another folder"):
+        cinorms_snakemake.refuse_what_is_not_ours()
