@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,6 +124,11 @@ _KINDS = {
         "it this that it's that's scenario flow situation practice sharing case transfer das dies ce esto",
         "isto",
     ),
+    "act": word_set(
+        "transmission transmitting transmit transmits sending send sends sent passing pass passes giving gives share",
+        "shares shared selling sell sells sold collecting collection collects disclosing disclosure recording records",
+        "storing storage stores stored using use uses telling letting exchange arrangement processing uploading",
+    ),
     "ask": word_set("how whether what which who why"),
     "name": word_set(
         "example instance such like means mean meaning term word label scale options range ranges from",
@@ -187,6 +192,11 @@ def _weights() -> tuple[dict[str, int], dict[str, int]]:
 def _kind(word: str) -> str:
     """Return the kind of a word; of a word without one, itself."""
     return "not" if word.endswith("n't") else _KIND.get(word, word)
+
+
+def _outline(kind: str) -> str:
+    """Return a kind or sign; of any other word that it is one."""
+    return kind if kind in _KINDS or not kind[0].isalnum() else "#"
 
 
 class _Place(NamedTuple):
@@ -267,6 +277,9 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
         if side in "ab":
             order = [kind for kind in kinds[start:stop] if kind in _ORDERED]
             names |= {f"{side}> {x}>{y}" for i, x in enumerate(order) for y in order[i + 1 : i + 5]}
+            outline = [kind for kind, _ in groupby(map(_outline, kinds[start:stop]))]
+            outline = outline[-5:] if side == "b" else outline[:5]
+            names |= {f"{side}: {' '.join(outline)}", *(f"{side}3 {' '.join(outline[i : i + 3])}" for i in range(3))}
     names |= _others(tokens, own, others, (c, b, a))
     closes = tokens[own.end] if own.end < len(tokens) else "$"
     opens = all(word in '"*(-' for word in words[begin:here])
