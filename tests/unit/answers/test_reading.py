@@ -70,7 +70,7 @@ def test_every_rule_decides_something_in_the_table():
         ("Answer: somewhat acceptable", "label"),
         ("somwhat acceptable", "misspelt"),
         ("somewhat un-acceptable", "misspelt"),
-        ("The flow is fine. Final answer: somewhat acceptable", "final_answer"),
+        ("The flow is fine. Final answer: somewhat acceptable", "stated_answer"),
         ("Somewhat acceptable. The owner knows.", "leading_answer"),
         ("Sharing is common, so I would rate it as somewhat acceptable.", "stated_answer"),
         (", ".join(ACCEPT.options), "whole_scale"),

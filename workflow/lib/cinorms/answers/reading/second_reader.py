@@ -24,7 +24,7 @@ WEIGHTS = Path(__file__).with_suffix(".json")
 #: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
 SHA256 = "6de3d12a051ee15372d08ed215bba0af82ca41fc248b36f5b993d6bfccbcfc50"
 #: What the sum of the best option must exceed, and by how much it must be ahead of the next option.
-AGREES, AHEAD = 0.0, 0.5
+AGREES, AHEAD = 0.5, 0.5
 #: The same where the rules find no answer but admit the option.
 SURE, FAR_AHEAD = 1.0, 1.0
 #: What the sum of cases must exceed where an option is the verdict on one of them, and that of another option.
