@@ -12,8 +12,8 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cache
-from itertools import groupby, pairwise
+from functools import cache, lru_cache
+from itertools import groupby, pairwise, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -167,10 +167,10 @@ def read_again(text: str, mentions: Sequence[Mention]) -> Second:
     several = len({mention.option for mention in mentions}) > 1
     of_verdict, of_case = _weights()
     for number, (mention, names) in enumerate(zip(mentions, features(text, mentions), strict=True)):
-        total = sum(of_verdict.get(name, 0) for name in names) / 100
+        total = sum(map(of_verdict.get, names, repeat(0))) / 100
         sums[mention.option] = max(total, sums.get(mention.option, total))
         if several and mention.option >= 0:
-            cases.append((sum(of_case.get(name, 0) for name in names) / 100, number))
+            cases.append((sum(map(of_case.get, names, repeat(0))) / 100, number))
     if not sums:
         return Second(None, False)
     best = max(sums, key=sums.__getitem__)
@@ -189,23 +189,26 @@ def _weights() -> tuple[dict[str, int], dict[str, int]]:
     return verdict, case
 
 
+@lru_cache(maxsize=65_536)
 def _kind(word: str) -> str:
     """Return the kind of a word; of a word without one, itself."""
     return "not" if word.endswith("n't") else _KIND.get(word, word)
 
 
+@lru_cache(maxsize=65_536)
 def _outline(kind: str) -> str:
     """Return a kind or sign; of any other word that it is one."""
     return kind if kind in _KINDS or not kind[0].isalnum() else "#"
 
 
 class _Place(NamedTuple):
-    """A place where an option is named, and where it and its sentence are among the tokens."""
+    """A place where an option is named, where it and its sentence are among the tokens, and its conditions."""
 
     option: int
     at: int
     begin: int
     end: int
+    case: str
 
 
 def features(text: str, mentions: Sequence[Mention]) -> list[set[str]]:
@@ -223,7 +226,8 @@ def features(text: str, mentions: Sequence[Mention]) -> list[set[str]]:
     places = []
     for mention, here in zip(mentions, at, strict=True):
         next_stop = bisect_left(stops, here)
-        places.append(_Place(mention.option, here, stops[next_stop - 1] + 1, stops[next_stop]))
+        begin, end = stops[next_stop - 1] + 1, stops[next_stop]
+        places.append(_Place(mention.option, here, begin, end, _case(tokens, begin, here, end)))
     around = [_around(tokens, number, places) for number in range(len(places))]
     only = len({mention.option for mention in mentions}) == 1
     return [names | _marks(mention, only) for names, mention in zip(around, mentions, strict=True)]
@@ -305,23 +309,22 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
 def _others(tokens: list[str], own: _Place, others: list[_Place], near: tuple[str, str, str]) -> set[str]:
     """Return how the other options are named: under a condition, or with the same kinds of words before them."""
     names = set()
-    own_case = _case(tokens, own)
     for other in others:
         if abs(other.at - own.at) > _FAR:
             continue
         side = "same" if other.begin == own.begin else "later" if other.at > own.at else "earlier"
         before = ["^"] * 3 + [_kind(word) for word in tokens[max(other.begin, other.at - 3) : other.at]]
         alike = next((i for i, (x, y) in enumerate(zip(before[:-4:-1], near, strict=True)) if x != y), 3)
-        case = f"{own_case} {_case(tokens, other)}"
+        case = f"{own.case} {other.case}"
         names |= {f"case {case}", f"case {side} {case}", f"alike {alike}", f"alike {side} {alike}"}
         names.add(f"theirs {side} {before[-1]} {near[0]}")
     return names
 
 
-def _case(tokens: list[str], place: _Place) -> str:
+def _case(tokens: list[str], begin: int, at: int, end: int) -> str:
     """Return where a condition is, before and after an option in its sentence: "if-", "-for", "--"."""
     found = []
-    for words in (tokens[place.begin : place.at], tokens[place.at + 1 : min(place.end, place.at + 9)]):
+    for words in (tokens[begin:at], tokens[at + 1 : min(end, at + 9)]):
         kinds = set(map(_kind, words))
         found.append("if" if "if" in kinds else "for" if kinds & _WHERE else "-")
     return "".join(found)
