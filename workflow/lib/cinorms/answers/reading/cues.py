@@ -83,8 +83,6 @@ CALLED_AFTER = lazy(
         r"|to me\b|if you ask me",
     )
 )
-
-
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
 PREDICATE = lazy(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
@@ -96,8 +94,6 @@ PREDICATE = lazy(
     )
     + r"\b"
 )
-
-
 #: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
 _LETTERED, _LONG_LETTERED = (
     re.compile(rf"[\s(\[]*(?<![\w'])(?:{one})[)\].:]{{1,2}}\s*$") for one in ("[a-e1-5]", "[a-k1-9]|1[01]")

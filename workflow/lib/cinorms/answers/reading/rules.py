@@ -400,8 +400,6 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error", "call"})
-
-
 #: Rules that look inside running text: their levels are checked by a person or a coder, as is what no rule reads.
 LOOSE_RULES = frozenset({"leading_answer", "stated_answer", "second_reader", "verbose"})
 
