@@ -62,14 +62,13 @@ def test_arms_share_a_start(
         jobs[arm] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out)
     place = Path(place_of(str(responses), "main", "control", "1-of-1"))
     write_companions(place, [jobs[arm] for arm in ARMS if arm != "main"])
-    known: dict[str, Any] = {}
 
     def collect(arm: str) -> pd.DataFrame:
-        ask.ask_job(jobs[arm], known, None, [], write=True)
+        ask.ask_job(jobs[arm], None, [], write=True)
         return tables.read(jobs[arm].out, tables.RESPONSES)
 
     collect("main")
-    ask.ask_companions(place, known, None, [])
+    ask.ask_companions(place, None, [])
     assert len(loads) == 1
     for arm, changes in ARMS.items():
         assert arm == "main" or is_answered(responses, arm, "control", "1-of-1")
@@ -80,7 +79,7 @@ def test_arms_share_a_start(
         given = [pytest.approx(list(each)) if arm == "options" else each for each in found[column]]
         assert expected == given
         spec = Spec.from_plain(jobs[arm].spec)
-        run = Journal.of(jobs[arm].tuning, spec.with_identity(**known)).runs()[0]
+        run = Journal.of(jobs[arm].tuning, spec).runs()[0]
         assert ("load_seconds" in run) == (arm == "main")
         assert run["device"].startswith("CPU")
     assert len(loads) == 1, "what was asked is collected without a start"

@@ -53,7 +53,7 @@ def define_fetch(kind):
             checkpoint=of(VALUES.checkpoint_source),
         shell:
             "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
-            f" --revision={{params.checkpoint[revision]:q}} --lock {LOCK}"
+            f" --revision={{params.checkpoint[revision]:q}} --lora={{params.checkpoint[lora]:q}} --lock {LOCK}"
             " --out {output.record:q} --log {log:q}"
 
 

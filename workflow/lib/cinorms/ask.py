@@ -16,7 +16,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -55,29 +55,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint")
     given = parser.parse_args(arguments)
     tuning = json.loads(given.tuning)
-    own = Companion(json.loads(given.spec), tuning, given.vignettes, given.variants, given.out)
+    inputs = given.vignettes, given.variants, given.out, given.checkpoint or ""
+    own = Companion(json.loads(given.spec), tuning, *inputs)
     key = os.environ.get(tuning.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
-    known = {}
-    if given.checkpoint:  # which weights these are is only known after the fetch
-        known = {"revision": checkpoints.recorded(Path(given.checkpoint))["revision"]}
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
     refused: ConfigError | None = None
     try:
-        n = ask_job(own, known, key, secrets, write=True)
+        n = ask_job(own, key, secrets, write=True)
         seconds = time.monotonic() - started
         print(f"{own.spec['model']}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
     except ConfigError as mistake:  # in this arm: the others may be right
         refused = mistake
     if "companions" in tuning:
-        ask_companions(Path(tuning["companions"]), known, key, secrets)
+        ask_companions(Path(tuning["companions"]), key, secrets)
     if refused:
         raise refused
 
 
-def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secrets: Sequence[str]) -> None:
+def ask_companions(path: Path, key: str | None, secrets: Sequence[str]) -> None:
     """Ask for other jobs of this run what they will look for in the journal, while the engine is loaded.
 
     What cannot be asked for a companion is left to its own job, which says why.
@@ -90,7 +88,7 @@ def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secret
             print(f"Not asked for {name}: its prompts are not made yet.")
             continue
         try:
-            n = ask_job(companion, known, key, secrets, write=False)
+            n = ask_job(companion, key, secrets, write=False)
         except ConfigError as mistake:
             print(f"Not asked for {name}: {mistake}")
             continue
@@ -101,14 +99,11 @@ def ask_companions(path: Path, known: Mapping[str, Any], key: str | None, secret
         print(f"Asked for {name}: {n:,} responses are in the journal.")
 
 
-def ask_job(
-    job: Companion, known: Mapping[str, Any], key: str | None, secrets: Sequence[str], write: bool
-) -> int:
-    """Ask what a job asks, ``write`` its responses or only keep them in its journal; return how many there are.
-
-    ``known`` is what is known of the model since its checkpoint was fetched.
-    """
+def ask_job(job: Companion, key: str | None, secrets: Sequence[str], write: bool) -> int:
+    """Ask what a job asks, ``write`` its responses or only keep them in its journal; return how many there are."""
     with job_state.followed(Path(job.out), secrets):
+        # Which weights these are is only known after the fetch.
+        known = checkpoints.known(Path(job.checkpoint)) if job.checkpoint else {}
         spec = Spec.from_plain(job.spec).with_identity(**known)
         vignettes = tables.read(job.vignettes, tables.VIGNETTES)
         variants = tables.read(job.variants, tables.PROMPTS)

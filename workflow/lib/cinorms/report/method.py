@@ -150,7 +150,9 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
         "source": str(spec.get("source") or entry.get("source", "")),
         "revision": _revision(ran or spec.get("revision"), entry.get("revision")),
         "known about it": ", ".join(
-            f"{k} {entry[k]}" for k in ("family", "capacity", "alignment", "quantisation") if k in entry
+            f"{k} {entry[k]}"
+            for k in ("family", "capacity", "alignment", "quantisation", "lora")
+            if k in entry
         ),
         "answers": count(codes.n_asked),
         "valid": share(codes.n_valid, codes.n_asked),

@@ -137,13 +137,16 @@ class Crews:
     def _companion(self, job: Any) -> Companion:
         """Return what the leader of a crew must know to ask for a job."""
         made = self.inside.remade_inputs(job)
-        inputs = str(job.input.vignettes), str(job.input.variants)
+        vignettes, variants = str(job.input.vignettes), str(job.input.variants)
+        checkpoint = str(job.input.get("checkpoint", ""))
         return Companion(
             json.loads(job.params.spec),
             json.loads(job.params.tuning),
-            *inputs,
+            vignettes,
+            variants,
             str(job.output.responses),
-            [path for path in inputs if path in made],
+            checkpoint,
+            [path for path in (vignettes, variants, checkpoint) if path in made],
         )
 
     def priority(self, wildcards: Any) -> int:

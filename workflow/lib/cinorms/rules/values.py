@@ -290,9 +290,14 @@ class StudyValues:
         return json.dumps(tuning, sort_keys=True)
 
     def checkpoint_source(self, model: str) -> dict[str, str]:
-        """Return which checkpoint a model is, as one value: its source, and its revision (empty: the newest)."""
-        settings: Any = self.study.registry_entry(model).settings
-        return {"source": settings.source, "revision": settings.revision or ""}
+        """Return which checkpoint a model is, as one value: its source, revision (empty: the newest) and adapter."""
+        entry = self.study.registry_entry(model)
+        settings: Any = entry.settings
+        return {
+            "source": settings.source,
+            "revision": settings.revision or "",
+            "lora": entry.get("lora") or "",
+        }
 
     def loads(self, arm: str, model: str, shard: str) -> str | None:
         """Return what a job loads before it asks: jobs for which it is equal can share it; None for nothing."""

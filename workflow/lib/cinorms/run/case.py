@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.inference.checkpoints import recorded
+from cinorms.inference.checkpoints import known
 from cinorms.inference.collected_replies import count_current, count_left
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.journal import Journal
@@ -165,7 +165,7 @@ def asked_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
     spec = make_spec(study, arm, model, shard)
     record = Path("results", study.name, "checkpoints", f"{model}.json")
     if study.registry_entry(model).kind.checkpoint and record.is_file():
-        spec = spec.with_identity(revision=recorded(record)["revision"])
+        spec = spec.with_identity(**known(record))
     return spec
 
 

@@ -246,6 +246,7 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[EntryProblem
     absent = []
     for entry in entries:
         source = _source(entry)
+        yield from _no_adapter(entry)
         if Path(source) == checkpoints.TRAINED_HERE:
             continue  # the workflow trains it first
         if checkpoints.in_wheels(source) or not checkpoints.is_folder(source):
@@ -262,6 +263,15 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[EntryProblem
         yield warning(
             f"{', '.join(absent)}: not on this machine yet; a run downloads them first, `make fetch` only downloads"
         )
+
+
+def _no_adapter(entry: ModelEntry) -> Iterator[EntryProblem]:
+    """Say where the adapter of a model is missing."""
+    if lora := entry.get("lora"):
+        try:
+            checkpoints.adapter(lora, None, entry.name)
+        except CinormsError as problem:
+            yield error(f"{problem} in {entry.file}")
 
 
 def _is_here(case: Case, entry: ModelEntry) -> bool:

@@ -46,6 +46,23 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> 
     assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
 
 
+def test_an_adapter_is_another_respondent_of_the_same_start() -> None:
+    base, adapted, alone = (
+        make_model("m", engine="vllm", source="org/m", **stated)
+        for stated in ({"lora_rank": 8}, {"lora_rank": 8, "lora": "adapters/a"}, {})
+    )
+    assert adapted.identity == base.identity | {"lora": "adapters/a"}
+    assert alone.identity == {name: v for name, v in base.identity.items() if name != "lora_rank"}
+    specs = [make_spec("vllm", **entry.identity) for entry in (base, adapted, alone)]
+    assert len({str(sample_settings(spec)) for spec in specs}) == 3
+    tuning = {"gpus": 1, "max_model_len": 512}
+    assert ENGINE.loads is not None
+    loads = [ENGINE.loads(spec, tuning) for spec in specs]
+    assert loads[0] == loads[1] != loads[2]
+    with pytest.raises(ConfigError, match=r"m\.lora: an adapter needs `lora_rank`"):
+        make_model("m", engine="vllm", source="org/m", lora="adapters/a")
+
+
 def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its_own() -> None:
     stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384, "performance_mode": "throughput"}
     plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))

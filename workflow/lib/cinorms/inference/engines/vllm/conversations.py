@@ -342,13 +342,18 @@ C = TypeVar("C", bound=Conversation)
 
 
 def talk(
-    llm: Any, conversations: Iterator[C], in_flight: int, between_steps: Callable[[int], None]
+    llm: Any,
+    conversations: Iterator[C],
+    in_flight: int,
+    between_steps: Callable[[int], None],
+    adapter: Any = None,
 ) -> Iterator[C]:
     """Yield each conversation when it is finished, while further ones go on.
 
     They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
     What follows from an earlier one goes first, so that conversations of several requests end one after another and not
-    all at the end. ``between_steps`` receives how many prompts the model has read so far.
+    all at the end. ``between_steps`` receives how many prompts the model has read so far; ``adapter`` is vLLM's request
+    for the one that is asked.
     """
     engine = llm.llm_engine
     #: By the names of the requests under way; by conversation: its place, how many requests it has under way.
@@ -357,11 +362,12 @@ def talk(
     n_open: Counter[int] = Counter()
     unread: set[int] = set()
     numbers = count()
+    further = {"lora_request": adapter} if adapter else {}
 
     def add(conversation: C, request: TokenRequest) -> None:
         key = str(next(numbers))
         prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
-        engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)])
+        engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)], **further)
         under_way[key] = (conversation, request.about)
         n_open[id(conversation)] += 1
 

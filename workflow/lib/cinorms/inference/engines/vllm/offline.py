@@ -55,6 +55,8 @@ FLASHINFER_SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
 
 #: The engine that this process has loaded, by its folder and settings: it serves every job that needs the same.
 _LOADED: dict[str, Any] = {}
+#: The adapters that this process has asked, numbered from 1 as vLLM wants it.
+_ADAPTERS: dict[str, int] = {}
 #: Which asking of an arm that engine has answered last.
 _LAST_REPEAT = {"repeat": 1}
 
@@ -175,7 +177,7 @@ class VllmEngine:
                 leave_if_told()
 
             try:
-                for finished in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps):
+                for finished in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps, self._adapter()):
                     self._counts["prompts"] += 1
                     self._counts["input_tokens"] += len(finished.ids)
                     self._counts["output_tokens"] += finished.n_output_tokens
@@ -237,6 +239,24 @@ class VllmEngine:
                 f"{problem}; `max_model_len` of its entry in config/models.yaml is {self._max_model_len}: "
                 f"set it to {needed} or more"
             )
+
+    def _adapter(self) -> Any:
+        """Return vLLM's request for the adapter of this model; None without one."""
+        identity, model = self.spec.identity, self.spec.model
+        if "lora" not in identity:
+            return None
+        from vllm.lora.request import LoRARequest
+
+        folder = checkpoints.adapter(identity["lora"], identity.get("lora_revision"), model)
+        rank = json.loads((folder / checkpoints.ADAPTER[0]).read_bytes()).get("r")
+        if not isinstance(rank, int) or rank > identity["lora_rank"]:
+            raise ConfigError(
+                f"model {model!r}: the adapter in {folder} has rank {rank}, and `lora_rank` of its entry is "
+                f"{identity['lora_rank']}: set it to the rank or more, also in the entries that share its start"
+            )
+        # By what it is, not by its place: under one name the prefix cache would mix two adapters.
+        name = identity.get("lora_revision") or str(folder)
+        return LoRARequest(name, _ADAPTERS.setdefault(name, len(_ADAPTERS) + 1), str(folder))
 
     def _load(self, folder: Path) -> Any:
         """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
@@ -303,6 +323,8 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
             import torch
 
             dtype = "auto" if torch.cpu._is_avx512_bf16_supported() else "float32"
+    if rank := spec.identity.get("lora_rank"):
+        settings |= {"enable_lora": True, "max_lora_rank": rank}
     return settings | {
         "dtype": dtype,
         "quantization": check_quantisation(read_config(folder), quantisation, spec.model),

@@ -36,6 +36,13 @@ class VllmSettings(ServedSettings):
     """Most tokens that vLLM reads and writes in one step."""
     performance_mode: LeftOut[Literal["balanced", "interactivity", "throughput"]] = None
     """What vLLM tunes itself for, as its option of that name; throughput suits a whole study."""
+    lora: LeftOut[str] = None
+    """Folder of a LoRA adapter of `source`, as PEFT writes it: another respondent, asked with the same start."""
+    lora_rank: LeftOut[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = Field(
+        default=None,
+        description="Highest rank of the adapters that the engine is loaded for. A model and its adapters share one "
+        "start if all their entries state the same; the replies of a model loaded with it are kept by themselves.",
+    )
     batch_invariant: bool = Field(
         default=False,
         description="Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only "
