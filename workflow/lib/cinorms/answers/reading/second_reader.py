@@ -228,9 +228,8 @@ def features(text: str, mentions: Sequence[Mention]) -> list[set[str]]:
         next_stop = bisect_left(stops, here)
         begin, end = stops[next_stop - 1] + 1, stops[next_stop]
         places.append(_Place(mention.option, here, begin, end, _case(tokens, begin, here, end)))
-    around = [_around(tokens, number, places) for number in range(len(places))]
     only = len({mention.option for mention in mentions}) == 1
-    return [names | _marks(mention, only) for names, mention in zip(around, mentions, strict=True)]
+    return [_around(tokens, n, places) | _marks(mention, only) for n, mention in enumerate(mentions)]
 
 
 def _marks(mention: Mention, only: bool) -> set[str]:
@@ -272,21 +271,7 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
         left, right = plain[here + 3 - i], plain[here + 3 + i]
         names |= {f"l{i} {left}", f"r{i} {right}", f"l{i} K{_kind(left)}", f"r{i} K{_kind(right)}"}
     names |= {f"l12 {plain[here + 1]} {plain[here + 2]}", f"r12 {plain[here + 4]} {plain[here + 5]}"}
-    # In its sentence, before and after it, and in the sentences around that.
-    parts = {"b": (begin, here), "a": (here + 1, end), "e": (0, begin), "f": (end, len(words))}
-    for side, (start, stop) in parts.items():
-        names |= {f"{side} {word}" for word in words[start:stop]}
-        names |= {f"{side} K{kind}" for kind in kinds[start:stop] if kind in _KINDS}
-        names |= {f"{side}2 {x} {y}" for x, y in pairwise(kinds[start:stop])}
-        if side in "ab":
-            order = [kind for kind in kinds[start:stop] if kind in _ORDERED]
-            names |= {f"{side}> {x}>{y}" for i, x in enumerate(order) for y in order[i + 1 : i + 5]}
-            outline = [kind for kind, _ in groupby(map(_outline, kinds[start:stop]))]
-            outline = outline[-5:] if side == "b" else outline[:5]
-            names |= {
-                f"{side}: {' '.join(outline)}",
-                *(f"{side}3 {' '.join(outline[i : i + 3])}" for i in range(3)),
-            }
+    names |= _beside(words, kinds, begin, here, end)
     names |= _others(tokens, own, others, (c, b, a))
     closes = tokens[own.end] if own.end < len(tokens) else "$"
     opens = all(word in '"*(-' for word in words[begin:here])
@@ -303,6 +288,24 @@ def _around(tokens: list[str], number: int, places: list[_Place]) -> set[str]:
         f"opens {opens} {first} {closes} {end == here + 1}",
         f"again {again} {n_others > 0}",
     }
+    return names
+
+
+def _beside(words: list[str], kinds: list[str], begin: int, here: int, end: int) -> set[str]:
+    """Return what is in the sentence of a place, before and after it, and in the sentences around that."""
+    names: set[str] = set()
+    parts = {"b": (begin, here), "a": (here + 1, end), "e": (0, begin), "f": (end, len(words))}
+    for side, (start, stop) in parts.items():
+        names |= {f"{side} {word}" for word in words[start:stop]}
+        names |= {f"{side} K{kind}" for kind in kinds[start:stop] if kind in _KINDS}
+        names |= {f"{side}2 {x} {y}" for x, y in pairwise(kinds[start:stop])}
+        if side in "ab":
+            order = [kind for kind in kinds[start:stop] if kind in _ORDERED]
+            names |= {f"{side}> {x}>{y}" for i, x in enumerate(order) for y in order[i + 1 : i + 5]}
+            outline = [kind for kind, _ in groupby(map(_outline, kinds[start:stop]))]
+            outline = outline[-5:] if side == "b" else outline[:5]
+            names.add(f"{side}: {' '.join(outline)}")
+            names |= {f"{side}3 {' '.join(outline[i : i + 3])}" for i in range(3)}
     return names
 
 
