@@ -91,11 +91,11 @@ def labelled_texts() -> list[Text]:
         Text(
             r["text"],
             _option(r["expected"]),
-            r.get("by", "two writers"),
+            r.get("by", "two writers" if "part" in r else "third writer"),
             finish=r.get("finish_reason", "stop"),
             cases=ACCEPTABILITY.options if r["expected"] == "conditional" else (),
         )
-        for r in rows("replies_by_family.csv") + seen
+        for r in rows("replies_by_family.csv") + seen + rows("replies_third_writer.csv")
     ]
     scales = {
         name: of_scale(name) for name in {r["scale"] for r in rows("replies_by_scale.csv")} | set(PAPERS)
@@ -279,6 +279,7 @@ def main() -> None:
             ("model1",),
             ("model2",),
             ("two writers",),
+            ("third writer",),
         ):
             tested = {i for i, text in enumerate(texts) if text.writer in writers}
             weights = learn([example for example in known if example.text not in tested])

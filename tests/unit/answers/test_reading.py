@@ -14,7 +14,7 @@ from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.answers.reading.rules import RULES, Reading, read_text
 from cinorms.answers.reading.words import speller
 from cinorms.core.scales import papers_scale
-from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
+from cinorms.core.tables import ANSWER_STATUSES, OVERRIDE_STATUSES
 
 ACCEPT, AGREE = papers_scale("acceptability"), papers_scale("agreement")
 TABLE = Path(__file__).resolve().parents[2] / "data" / "answers_labelled.csv"
@@ -49,7 +49,7 @@ def test_the_labelled_table_is_read_without_a_single_wrong_level(capsys):
     assert all((r.level is None) == (r.status != "ok") for _, _, r in rows)
     wrong = [(row["text"], level, r) for row, level, r in rows if r.status == "ok" and r.level != level]
     assert wrong == []
-    assert set(wanted) == set(ANSWER_STATUSES) - RARE_STATUSES | {"conditional"}
+    assert set(wanted) == {"ok", *OVERRIDE_STATUSES}
     for status in wanted:
         assert right[status] >= 0.97 * wanted[status], status
         assert right[status] >= 0.97 * got[status], status
@@ -70,7 +70,7 @@ def test_every_rule_decides_something_in_the_table():
         ("Answer: somewhat acceptable", "label"),
         ("somwhat acceptable", "misspelt"),
         ("somewhat un-acceptable", "misspelt"),
-        ("The flow is fine. Final answer: somewhat acceptable", "final_answer"),
+        ("The flow is fine. Final answer: somewhat acceptable", "stated_answer"),
         ("Somewhat acceptable. The owner knows.", "leading_answer"),
         ("Sharing is common, so I would rate it as somewhat acceptable.", "stated_answer"),
         (", ".join(ACCEPT.options), "whole_scale"),

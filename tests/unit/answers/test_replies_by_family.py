@@ -30,7 +30,7 @@ def test_no_level_is_read_that_was_not_stated() -> None:
     found = rows()
     assert len(found) == 2583
     wrong = [row["text"] for row in found if row["read"] in ACCEPT.options and row["read"] != row["expected"]]
-    assert len(wrong) <= 2, wrong
+    assert wrong == []
     cases = [row["expected"] for row in found if row["read"] == "conditional"]
     assert cases == ["conditional"] * 27
 
@@ -39,7 +39,7 @@ def test_nearly_all_levels_that_were_stated_are_read() -> None:
     stated = [row for row in rows() if row["expected"] in ACCEPT.options]
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(stated) == 1254
-    assert missed.total() / len(stated) <= 0.04, missed
+    assert missed.total() / len(stated) <= 0.046, missed
 
 
 def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -> None:
@@ -51,8 +51,8 @@ def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -
     assert len(found) == 200
     assert wrong["natural"] == 0
     assert wrong["misleading"] <= 1
-    assert missed["natural"] <= 6
-    assert missed["misleading"] <= 15
+    assert missed["natural"] <= 4
+    assert missed["misleading"] <= 12
 
 
 def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None:
@@ -67,7 +67,19 @@ def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None
         missed[place] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
     assert len(found) == 640
     families = ("natural", "misleading", "two_cases", "disclaimers")
-    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 3), (1, 3), (0, 0), (0, 1)]
-    for family, (most_wrong, most_missed) in zip(families, ((1, 9), (5, 9), (1, 0), (0, 7)), strict=True):
+    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 2), (1, 2), (0, 0), (0, 1)]
+    for family, (most_wrong, most_missed) in zip(families, ((0, 13), (3, 13), (0, 0), (0, 6)), strict=True):
         assert wrong["held_out", family] <= most_wrong
         assert missed["held_out", family] <= most_missed
+
+
+def test_what_was_learnt_from_a_third_writer_is_kept() -> None:
+    """The page has what the reader of the version before made of these texts; now they are learnt from."""
+    found = coded(
+        DATA / "replies_third_writer.csv", lambda row: read_text(row["text"], ACCEPT, row["finish_reason"])
+    )
+    assert len(found) == 490
+    assert [r["text"] for r in found if r["read"] in ACCEPT.options and r["read"] != r["expected"]] == []
+    stated = [r for r in found if r["expected"] in ACCEPT.options]
+    assert len(stated) == 253
+    assert sum(r["read"] not in ACCEPT.options for r in stated) <= 9

@@ -129,6 +129,23 @@ def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) 
     assert_same_answers(take(name, recorded, converted=converted), tmp_path)
 
 
+@pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
+def test_a_verdict_for_each_of_two_cases_comes_back_as_conditional(tmp_path: Path, name: str) -> None:
+    recorded = RECORDED / ("inspect_converted.jsonl" if name == "inspect" else f"{name}.jsonl")
+    said = "With consent: somewhat acceptable. Without consent: strongly unacceptable."
+    changed = tmp_path / "changed.jsonl"
+    text = recorded.read_text(encoding="utf-8").replace('"somewhat acceptable"', json.dumps(said))
+    changed.write_text(text, encoding="utf-8")
+    files = (RECORDED / "inspect.eval", changed) if name == "inspect" else (changed, None)
+    imported = take(name, files[0], converted=files[1])
+    answers_bytes(imported.responses, tmp_path)
+    answers = tables.read(tmp_path / "answers.parquet", tables.ANSWERS)
+    found = answers[answers["status"] == "conditional"]
+    assert len(found) == 3
+    assert found["level"].isna().all()
+    assert {json.loads(cases)[0][1] - json.loads(cases)[1][1] for cases in found["cases"]} == {3}
+
+
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> None:
     facts = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl").facts["elsewhere"])
     assert facts["origin"] == "a test"

@@ -318,11 +318,12 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
     assert model_id("m", facts(ModelFacts, family="f", source="/data/m")) == "f/m"
 
 
-def test_shares_of_a_record_have_intervals_over_templates() -> None:
+@pytest.mark.parametrize("without_level", ["refusal", "conditional"])
+def test_shares_of_a_record_have_intervals_over_templates(without_level: str) -> None:
     rng = np.random.default_rng(1)
     rows = [(f, f"{t}_0", int(rng.integers(-1, 2)), "ok") for f in range(20) for t in range(5)]
     answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
-    answers.loc[3, ["level", "status"]] = [pd.NA, "refusal"]
+    answers.loc[3, ["level", "status"]] = [pd.NA, without_level]
     prompts = pd.DataFrame({"variant": [f"{t}_0" for t in range(5)], "template_no": range(5)})
     study = facts(
         StudyFacts, arms={"main": facts(ArmFacts)}, models={"m": facts(ModelFacts, family="f")}, t_maj=0.5

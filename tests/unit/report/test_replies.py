@@ -107,7 +107,7 @@ def test_a_long_reply_keeps_both_ends_and_says_what_is_left_out(tmp_path: Path) 
     said, rule, marks = shown(part, 0)
     assert said == text[:KEPT] + text[-KEPT:]
     assert part["cuts"] == {str(number): [KEPT, len(text) - 2 * KEPT, text_hash(text)]}
-    assert (rule, marks) == ("final_answer", ["strongly acceptable"])
+    assert (rule, marks) == ("stated_answer", ["strongly acceptable"])
 
 
 def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(

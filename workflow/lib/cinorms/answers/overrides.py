@@ -19,10 +19,8 @@ from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
+from cinorms.core.tables import OVERRIDE_STATUSES
 
-#: Statuses that a person can give a text without a level. ``invalid`` is reserved for published data.
-OVERRIDE_STATUSES = tuple(s for s in ANSWER_STATUSES if s == "conditional" or s not in {"ok", *RARE_STATUSES})
 REVIEW_COLUMNS = list(REVIEW.about)
 #: What names one answer; a line without them is about every reply with its text.
 PLACE = ("arm", "model", "flow", "variant")

@@ -35,6 +35,10 @@ ANSWER_STATUSES = (
     "trace_cut",  # the trace was cut short, and no answer follows; only models that reason
     "not_a_rating",  # an answer of another kind than the scale's, such as don't know; only people
 )
+#: Those that a person can give a reply without a level. The others say where a table is from, not what a text says.
+OVERRIDE_STATUSES = tuple(
+    s for s in ANSWER_STATUSES if s not in {"ok", "invalid", "trace_cut", "not_a_rating"}
+)
 #: Those that few studies can have: a table lists them only where they occur.
 RARE_STATUSES = frozenset({"invalid", "conditional", "trace_cut", "not_a_rating"})
 #: Statuses of actions of which it is known what they disclose: those that do nothing disclose nothing.

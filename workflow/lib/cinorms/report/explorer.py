@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.overrides import OVERRIDE_STATUSES
 from cinorms.core import tables
 from cinorms.core.labels import variant_words
 from cinorms.core.scales import Scale
@@ -49,7 +48,7 @@ def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[s
         "t_maj": study.t_maj,
         "consensus": study.consensus,
         "invalid": [words.STATUSES[status] for status in INVALID],
-        "codes": {status: words.STATUSES[status] for status in OVERRIDE_STATUSES},
+        "codes": {status: words.STATUSES[status] for status in tables.OVERRIDE_STATUSES},
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
         "arms": [_arm(results, arm, take) for arm in dict.fromkeys(arm for arm, _ in results.norms)],

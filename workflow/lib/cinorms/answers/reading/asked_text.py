@@ -144,8 +144,8 @@ class AskedText:
 
     @cached_property
     def second(self) -> Second:
-        """What the second reader makes of the text."""
-        return read_again(self.body, self.mentions)
+        """What the second reader makes of the text; a mere list of options needs no second look."""
+        return read_again(self.body, [] if all(m.listed for m in self.mentions) else self.mentions)
 
     @cached_property
     def rest(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
-from cinorms.answers.reading.ruled_out import NEGATION_NEAR, concludes
+from cinorms.answers.reading.ruled_out import NEGATION_NEAR
 
 _NOUN = any_of(
     r"answer|response|rating|verdict|choice|option|conclusion|assessment|evaluation|judge?ment|selection|output",
@@ -59,40 +59,6 @@ _WEAK = lazy(
 _MAYBE = lazy(r"\b(?:would|could|might|may|can)(?: \w+)?(?: be| have been)(?: \w+)?[^\w.!?]*_*$")
 
 
-#: "This deserves X", "it falls under X", "my assessment comes out as X".
-_EARNS = lazy(
-    r"\b(?:deserves?|merits?|earns?|warrants?|falls? (?:\w+ )?(?:under|into|in)|lands? (?:in|at|on|under)"
-    r"|counts? as|ranks? as|amounts? to|qualif(?:y|ies) as|comes? out(?: as| at)?|stops? at|has to be|hits|gets"
-    r"|receives|is worth|belongs (?:in|to|under|with)|scores|screams|settles (?:on|at)|comes? to rest (?:on|at)"
-    r"|points? (?:to|at)|(?:tips?|tilts?) (?:to|towards?)|(?:boils|comes) down to|adds up to|leaves (?:us |me "
-    r"|it )?(?:with |at )?|(?:(?<!what )makes"
-    r"|(?<!to )(?<!would )(?<!could )(?<!might )(?<!may )(?<!can )make) (?:it|this|that"
-    r"|the \w+))(?: \w+ly)?(?: an?| the)?[\W_]*$"
-    # "File this under X", "chalk it up as X"
-    r"|(?:^|[.!?;:,\n]\s*|\b(?:and|so|please|just|then|i'm|i am|i) )\W*(?:fil|park|plac|put|mark|stamp|chalk|slot"
-    r"|scor|peg|tag|colou?r|award|rank|writ|book|count)(?:e|t?ing|d)? (?:it|this|that|mine|me)(?: (?:one|flow|up"
-    r"|down|in|under|as|at|with|for|an?|the))*[\W_]*$"
-)
-#: "Me: X", "as for myself, X", "where do I stand? X", "my vote goes to X".
-_OWN = lazy(
-    any_of(
-        r"(?:^|[.!?;:,\n|]\s*|\b(?:and|but|so|while) )\W*(?:as for |for |speaking for |to )?(?:me|myself|mine"
-        r"|my part|i myself|personally|my (?:own |personal |honest )*(?:take|view|opinion|vote|pick|call|position"
-        r"|stance|grade|two cents))[\"'*_)]*\s*(?:is|would be|[:|=,-])[\W_]*$",
-        r"\b(?:what|where|how)\b[^.?!\n]{0,40}\bi\b[^.?!\n]{0,30}\?\W*(?:(?:at|on|with|it's|it is|as) )?[\W_]*$",
-        r"\bi(?:'m| am) at[\W_]*$|\b(?:personally|for my part|as for me|myself)\b[^.;\n]{0,20}(?:'m"
-        r"| am)(?: at)?[\W_]*$",
-        r"\bmy (?:vote|tick|cross|money|pick|needle)\b[^.;\n]{0,40}\b(?:to|on|in|at|for|is)(?: the)?[\W_]*$",
-    )
-)
-#: A sentence that begins so says where the model comes down: "Leaning neutral."
-_LEANING = lazy(
-    r"\b(?:and|but|so) now (?:choose|say|rate|go with|answer)\b[^.;\n]{0,30}$|\blead(?:s)? me to(?: \w+)?[\W_]*$"
-    r"|\b(?:no|not|isn't|n't)\b[^.;!?\n]*,\s*(?:but |it's |is )?(?:merely|just|simply|sino|sondern|only)[\W_]*$"
-    r"|(?:^|,) *(?:and|then|but)(?: then| finally| eventually)? (?:settled? (?:on|for)|choose|chose|picked"
-    r"|landed (?:on|at)|went (?:with|for)|came down (?:on|at))[\W_]*$|(?:^|[.!?;:\n,]\s+)(?:leaning(?: towards?)?"
-    r"|going (?:with|for)|put me down (?:as|for)|make (?:it|that|mine)|call it)[\W_]*$"
-)
 #: What follows an option that is the answer: "X it is", "X is my pick", "a X from me", "X would be my answer".
 CALLED_AFTER = lazy(
     r"(?:[^\w.,;:!?\n]{0,6},?|,) ?"
@@ -117,33 +83,6 @@ CALLED_AFTER = lazy(
         r"|to me\b|if you ask me",
     )
 )
-
-
-#: What closes a sentence and adds nothing: "X, full stop", "X then, I reckon".
-_TAG = lazy(
-    r"(?:[\"'*_)]*(?:,|\s-+|\s+and\b|(?=\s))\s*"
-    + any_of(
-        r"full stop|period|end of (?:the )?(?:story|discussion|debate)|hands down|plain and simple|case closed|done",
-        r"sure|no (?:two ways|question|doubt|contest|debate|hesitation)(?: (?:about|there|whatsoever)(?: (?:it"
-        r"|that))?)?",
-        r"no ifs(?:\W+(?:and|or|no))?\W+(?:ands? (?:or )?)?buts",
-        rf"that's (?:that|final|all|flat|what it is|how i see it|what i (?:think|say)|(?:my|the) {_NOUN})",
-        r"(?:i reckon|i guess|i suppose|i'd wager|i'm afraid|to be (?:honest|fair|frank)|in all honesty)",
-        r"(?:then|tbh|imo|imho|honestly|frankly|sorry|obviously|clearly|definitely|certainly|for sure|really"
-        r"|please|thanks)",
-        r"(?:mate|matey|pal|man|dude|kid|folks|my (?:friend|dear)|sir|chief|boss)",
-        r"(?:all things considered|on balance|overall|all in all|in my book)",
-    )
-    + r")+(?=\W|$)"
-)
-
-
-def without_tag(rest: str) -> str:
-    """Return the rest of a sentence without a phrase that only closes it; ``rest`` begins after an option."""
-    found = _TAG.match(rest)
-    return rest[found.end() :] if found else rest
-
-
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
 PREDICATE = lazy(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
@@ -155,8 +94,6 @@ PREDICATE = lazy(
     )
     + r"\b"
 )
-
-
 #: The letter or number of an option, between it and what calls it the answer: "the answer is (e) X".
 _LETTERED, _LONG_LETTERED = (
     re.compile(rf"[\s(\[]*(?<![\w'])(?:{one})[)\].:]{{1,2}}\s*$") for one in ("[a-e1-5]", "[a-k1-9]|1[01]")
@@ -168,9 +105,7 @@ def cue_before(before: str, right_free: bool, n_options: int) -> str:
     before = (_LETTERED if n_options <= 5 else _LONG_LETTERED).sub("", before)
     if _FINAL.search(before):
         return "final"
-    if any(pattern.search(before) for pattern in (_STRONG, _VERB, _LEANING, _EARNS, _OWN)):
-        return "strong"
-    if concludes(before):
+    if _STRONG.search(before) or _VERB.search(before):
         return "strong"
     if _MAYBE.search(before):
         return "maybe"

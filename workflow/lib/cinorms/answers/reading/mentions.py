@@ -15,12 +15,11 @@ from cinorms.answers.reading.cues import (
     is_running_text,
     is_stated_verb,
     only_numbering,
-    without_tag,
 )
 from cinorms.answers.reading.languages import OwnWords, own_words
 from cinorms.answers.reading.named import LIST_WORDS, find_options
 from cinorms.answers.reading.patterns import WORD, any_of, lazy
-from cinorms.answers.reading.ruled_out import AFFIRMED, NEITHER, is_ruled_out
+from cinorms.answers.reading.ruled_out import NEITHER, is_ruled_out
 from cinorms.answers.reading.scale_words import (
     denying_words,
     heads_and_tails,
@@ -79,17 +78,6 @@ def _without_denials(text: str, found: list[Mention], scale: Scale) -> str:
     return text
 
 
-#: The last cell of a row of a table.
-_CELL_BEFORE, _CELL_AFTER = re.compile(r"\|[^\w|\n]*$"), re.compile(r"[^\w|\n]*(?:\||$|\n)")
-
-
-def _is_cell(text: str, m: Mention) -> bool:
-    """Whether an option is a cell of a table, after one that says what it is about."""
-    row = text[: m.start].rpartition("\n")[2]
-    labelled = _CELL_BEFORE.search(row) is not None and re.search(r"\w", row) is not None
-    return labelled and _CELL_AFTER.match(text[m.end :]) is not None
-
-
 def _mark_lists(found: list[Mention], text: str, scale: Scale) -> list[Mention]:
     """Mark the options that stand in a row with other options, and nothing but list marks between them."""
     runs: list[list[int]] = []
@@ -143,40 +131,6 @@ def _is_list_gap(gap: str, scale: Scale) -> bool:
 _LINKS = lazy(r"\b(?:or|and|but|maybe|perhaps|possibly|also|even|then|well|no|hm+)\b")
 
 
-_ANSWER_COLUMN = re.compile(
-    r"[\W_]*(?:(?:my|final|your|the|overall|likert) )?"
-    r"(?:answer|rating|response|verdict|choice|level|acceptability|judge?ment|classification|label|assessment|option)[\W_]*"
-)
-#: Parties that answer, and statistics.
-_NOT_OURS = re.compile(
-    r"[\W_]*(?:person|people|name|who|party|stakeholder|respondent|participant|user|group|role|speaker|count|number|share"
-    r"|frequency|percent(?:age)?|votes|n|mean)s?[\W_]*"
-)
-
-
-def column_of(text: str, start: int) -> str:
-    """Return ``answer`` where the text at ``start`` is the answer of a table of one row, else ``others``.
-
-    "" where there is no such table. The first line names the columns, with commas, semicolons or tabs between.
-    """
-    if "\n" not in text:
-        return ""
-    lines = text.strip().split("\n")
-    if len(lines) != 2 or start < len(lines[0]):
-        return ""
-    sign = next((s for s in ";\t," if s in lines[0]), None)
-    if sign is None:
-        return ""
-    names = lines[0].split(sign)
-    if not any(map(_ANSWER_COLUMN.fullmatch, names)):
-        return ""
-    at = text[:start].rpartition("\n")[2].count(sign)
-    ours = (
-        at < len(names) and _ANSWER_COLUMN.fullmatch(names[at]) and not any(map(_NOT_OURS.fullmatch, names))
-    )
-    return "answer" if ours else "others"
-
-
 @dataclass(frozen=True)
 class _Passage:
     """A text that names options, and what the context of each is read with."""
@@ -203,32 +157,24 @@ class _Passage:
         floor = max(m.start - WINDOW, previous)
         first_in_sentence = floor <= begin
         before, after = text[floor : m.start], text[m.end : m.end + 80]
-        right_free = only_numbering(without_tag(text[m.end : min(stop, m.end + 60)]), k)
+        right_free = only_numbering(text[m.end : min(stop, m.end + 60)], k)
         named = m.option >= 0
         one_word = m.one_word or (named and not m.cut and len(option_words(self.scale)[m.option]) == 1)
         everyday = one_word and not m.one_word and m.option in plain_options(self.scale)
-        affirmed = AFFIRMED.match(after) is not None
-        cue = "strong" if affirmed else self._cue(m, before, after, right_free, everyday)
-        after = "" if affirmed else after
+        cue = self._cue(m, before, after, right_free, everyday)
         wide = self.plain[max(0, m.start - WINDOW) : m.start]
         near = text[max(begin, m.start - WINDOW) : m.start]
         disapproves = self.only and named and self.scale.sides[m.option] < 0
-        column = column_of(text, m.start)
-        asked = text[stop - 1 : stop] == "?" and not affirmed
+        asked = text[stop - 1 : stop] == "?"
         return m._replace(
             ruled_out=m.ruled_out
             or is_ruled_out(wide, after, self.scale, disapproves)
             or self.own.denies(wide, after),
-            elsewhere=m.elsewhere
-            or ("aside" if column == "others" or self.own.sets_aside(near) else "question" if asked else ""),
+            elsewhere=m.elsewhere or ("aside" if self.own.sets_aside(near) else "question" if asked else ""),
             counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
-            standing=column == "answer"
-            or _is_cell(text, m)
-            or (
-                first_in_sentence
-                and only_numbering(text[begin : m.start].rpartition(":")[2], k)
-                and right_free
-            ),
+            standing=first_in_sentence
+            and only_numbering(text[begin : m.start].rpartition(":")[2], k)
+            and right_free,
             cue=cue,
             sentence=sentence,
             opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),

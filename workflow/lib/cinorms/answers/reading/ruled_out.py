@@ -80,31 +80,6 @@ _CONDITIONAL = lazy(
     r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|and i'm (?:the (?:queen|king"
     r"|pope)|santa)|laughable|absurd)|(?<!\w)/s\b"
 )
-#: A purpose at the beginning of a clause: "to be strongly acceptable, it must ..".
-_PURPOSE = lazy(r"(?:^|[.!?,;\n])\s*(?:in order |for \w+ (?:\w+ )?)?to be(?:come)?\W*$")
-
-
-#: What must be so, and is: "so it must be X". What "must be" without that is a demand.
-_CONCLUDES = lazy(
-    r"(?:\b(?:so|thus|therefore|hence|which means)\b|(?:^|[.!?;\n]\s*)\W*then\b),? (?:then )?(?:it|this|that"
-    r"|my \w+|the (?:answer|rating|verdict"
-    r"|level|flow))(?: \w+ly| then)? (?:must|has to|will have to|can only)(?: then| therefore)? be\b(?=[\W_]*$)"
-)
-
-
-#: The last characters before an option: a quick look there saves the search of all that stands before it.
-_CLOSE = 12
-
-
-def concludes(before: str) -> bool:
-    """Whether an option is what follows from what was said."""
-    return " be" in before[-_CLOSE:] and _CONCLUDES.search(before) is not None
-
-
-#: "Is it X? Yes": a question that the model asks and affirms.
-AFFIRMED = lazy(
-    r"[\"'*_)\]]*\?[\"'*_)\]]*\s*(?:yes|yep|yeah|indeed|exactly|absolutely|definitely)\b(?!,? (?:and|but|or|if|for)\b)"
-)
 
 
 def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = False) -> bool:
@@ -116,14 +91,7 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
     """
     if disapproves:
         before, after = _DISAPPROVAL.sub(" ", before), _DISAPPROVAL.sub(" ", after)
-    if concludes(before):
-        before = _CONCLUDES.sub(". it is ", before)
-    if (
-        NEGATION_NEAR.search(before)
-        or _ON_OFFER.search(before)
-        or _PURPOSE.search(before)
-        or _RULED_AFTER.match(after)
-    ):
+    if NEGATION_NEAR.search(before) or _ON_OFFER.search(before) or _RULED_AFTER.match(after):
         return True
     line = after.partition("\n")[0]
     if DENIAL_MARK.search(before.rpartition("\n")[2][-40:] + " " + line[:8]):

@@ -147,25 +147,7 @@ def _sole_mention(asked: AskedText) -> Mention | None:
     return mention
 
 
-def repeated(asked: AskedText) -> Verdict | None:
-    """Take the same option said again and again and nothing else, the last time perhaps begun only."""
-    if len(asked.mentions) < 2 or any(m.ruled_out for m in asked.mentions):
-        return None
-    options = {m.option for m in asked.mentions if not m.cut}
-    if len(options) != 1 or OPEN in options:
-        return None
-    (option,) = options
-    tail = plain(asked.body[asked.mentions[-1].end :])
-    only = asked.rest == tail.split() and " ".join(option_words(asked.scale)[option]).startswith(tail)
-    return asked.verdict(option) if only else None
-
-
 # --- answers inside a text --------------------------------------------------------------------------------
-
-_CORRECTION = lazy(
-    r"\b(?:wait|actually|on second thoughts?|scratch that|i meant?|correction|revised?|edit|changed my mind"
-    r"|on reflection|let me re\w+|sorry,? i|no[,:])(?!\w)"
-)
 
 
 def ticked(asked: AskedText) -> Verdict | None:
@@ -183,15 +165,6 @@ def conditional(asked: AskedText) -> Verdict | None:
     return "conditional" if asked.second.cases else None
 
 
-def final_answer(asked: AskedText) -> Verdict | None:
-    r"""Take the option called the final answer: "Final answer: X", "Verdict: X", "\boxed{X}"."""
-    final = [m for m in asked.candidates if m.cue == "final"]
-    if len({m.option for m in final}) != 1:
-        return None
-    after = [m for m in asked.candidates if m.start > final[-1].start]
-    return None if final[-1].cut or _contradicted(asked, final[-1], after) else _agreed(asked, final[-1])
-
-
 def leading_answer(asked: AskedText) -> Verdict | None:
     """Take the option that the text begins with, where the explanation gives no other option as an answer."""
     if not asked.candidates:
@@ -206,7 +179,8 @@ def leading_answer(asked: AskedText) -> Verdict | None:
 
 def stated_answer(asked: AskedText) -> Verdict | None:
     """Take the option called the answer ("the answer is X", "I would rate this as X") or standing alone."""
-    stated = [m for m in asked.candidates if m.cue == "strong" or m.standing]
+    final = [m for m in asked.candidates if m.cue == "final"]
+    stated = final or [m for m in asked.candidates if m.cue == "strong" or m.standing]
     if len({m.option for m in stated}) != 1 or any(m.cut for m in stated):
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
@@ -238,8 +212,7 @@ def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> b
     denied = any(
         m.ruled_out and m.option == answer.option and m.elsewhere != "question" for m in asked.mentions
     )
-    taken_back = bool(others) and _CORRECTION.search(asked.body) is not None
-    return denied or taken_back or any(_rivals(m, answer) for m in others)
+    return denied or any(_rivals(m, answer) for m in others)
 
 
 def _rivals(other: Mention, answer: Mention) -> bool:
@@ -329,15 +302,9 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
     return asked.verdict(mention.option) if said else "truncated"
 
 
-#: "It could be X; as described, .."
-_TURNS = lazy(r"\b(?:but|however|as (?:described|it stands|asked|stated|is)|in this case|here)\b")
-
-
 def verbose(asked: AskedText) -> Verdict | None:
     """Take the only option of a text that says the flow is or would be it."""
     said = [m for m in asked.candidates if m.cue or m.standing]
-    if said and said[0].cue == "maybe" and _TURNS.search(asked.body[said[0].end :]):
-        return "ambiguous"
     return _agreed(asked, said[0]) if said else None
 
 
@@ -425,18 +392,16 @@ def no_option(asked: AskedText) -> Verdict | None:
 RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(engine_error, exact, unfinished_thinking, empty, no_words),
     *(begun_list, punctuation),
-    *(label, misspelt, repeated),
-    *(ticked, conditional, final_answer, leading_answer, stated_answer, second_reader),
+    *(label, misspelt),
+    *(ticked, conditional, leading_answer, stated_answer, second_reader),
     *(declines, asks_for_context, disclaims),
     *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error", "call"})
-
-
 #: Rules that look inside running text: their levels are checked by a person or a coder, as is what no rule reads.
-LOOSE_RULES = frozenset({"final_answer", "leading_answer", "stated_answer", "second_reader", "verbose"})
+LOOSE_RULES = frozenset({"leading_answer", "stated_answer", "second_reader", "verbose"})
 
 
 @dataclass(frozen=True)
