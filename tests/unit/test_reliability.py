@@ -36,7 +36,8 @@ def test_every_test_that_the_page_names_exists() -> None:
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
     for test in MEASURED:
         file, _, name = test.partition("::")
-        assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8")
+        there = "make soak MINUTES" if name == "make soak" else f"def {name.partition('[')[0]}("
+        assert there in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_only_passed_tests_have_figures(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Fo
     """
     if not len(counts[0]) or counts.shape[2] < 2 * templates:
         return Found(Coefficient(), Coefficient(), "few_templates"), np.nan
-    norms = norms_of_parts(counts, thresholds, templates, PARTITIONS)
+    norms = norms_of_parts(counts, thresholds, templates, PARTITIONS, counts.shape[2] // templates)
     held = norms.held.reshape(len(norms.held), PARTITIONS, -1).astype(np.float64)
     flow, part = held.mean(axis=2), held.mean(axis=0)
     mean = part.mean(axis=1)

@@ -261,18 +261,17 @@ def norms_in_halves(counts: Floats, thresholds: Thresholds, halves: int = HALVES
 
     Halves 0 and 1, 2 and 3, ... share no template; for the rest see `norms_of_parts`.
     """
-    return norms_of_parts(counts, thresholds, counts.shape[2] // 2, halves // 2)
+    return norms_of_parts(counts, thresholds, counts.shape[2] // 2, halves // 2, parts=2)
 
 
-def norms_of_parts(counts: Floats, thresholds: Thresholds, size: int, draws: int) -> Norms:
+def norms_of_parts(counts: Floats, thresholds: Thresholds, size: int, draws: int, parts: int) -> Norms:
     """Return the norms of random parts of ``size`` templates: flows x (draws x parts); parts of a draw share none.
 
     ``counts`` are as of `level_counts`. A norm needs the part's share of ``t_val``. The draws depend on nothing but the
     number of templates.
     """
     n = counts.shape[2]
-    rng, parts = np.random.default_rng(n), n // size
-    chosen = np.zeros((n, draws * parts))
+    rng, chosen = np.random.default_rng(n), np.zeros((n, draws * parts))
     for draw in range(draws):
         for part, members in enumerate(rng.permutation(n)[: parts * size].reshape(parts, size)):
             chosen[members, draw * parts + part] = 1
