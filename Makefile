@@ -223,7 +223,7 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 define set-up
 @set -e; exec 9>>.venv-lock; flock -n 9 2>/dev/null || { if [ $$? = 1 ]; then \
   echo "Waiting for another set-up in this folder to end"; flock 9; \
-  else echo "This file system has no locks: start only one set-up in this folder at a time"; fi; }; \
+  else echo "This folder cannot be locked: start only one set-up in it at a time"; fi; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
 trap 'exit 130' INT TERM HUP; \
 pip="$(1)/bin/python -m pip --disable-pip-version-check"; \

@@ -89,3 +89,11 @@ def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again
     # The second asking gave the same answers, so it brings nothing.
     twice = table[(table["repeats"] == 2) & (table["templates"] == 4) & (table["orders"] == 2)]
     assert twice["g"].tolist() == table[table["asked"] & (table["measure"] != "norm")]["g"].tolist()
+
+
+def test_the_design_of_a_model_is_the_one_in_which_it_was_asked() -> None:
+    own = ANSWERS["large"]
+    few = own[own["variant"].astype(str).str.startswith(("0_", "1_"))]
+    table = run("generalizability", {"small": ANSWERS["small"], "large": few})
+    asked = table[table["asked"] & (table["measure"] != "norm")].set_index(["model", "other"])["templates"]
+    assert asked.to_dict() == {("small", ""): 4, ("large", ""): 2, ("small", "large"): 2}

@@ -109,6 +109,7 @@ def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
     ("body", "message"),
     [
         ("bytearray(10**18)", "There is not enough memory"),
+        ("raise MemoryError", "There is not enough memory: free some"),
         ("raise OSError(24, 'Too many open files', 'a.csv')", "allow more (ulimit -n)"),
     ],
 )

@@ -66,6 +66,11 @@ def test_what_cannot_be_compared_has_a_status():
         rows = compare_groups(group, other)
         assert {(row["status"], row["verdict"]) for row in rows} == {(status, "no_verdict")}
         assert not any("estimate" in row for row in rows)
+    one_voice = Sample(np.tile(np.arange(6.0)[:, None], (1, 3)))
+    rms = by_measure(compare_groups(one_voice, Sample(one_voice.cells + 1)))["rms"]
+    assert (rms["estimate"], rms["expected"], rms["verdict"]) == (1, 0, "no_verdict")
+    flat = by_measure(compare_groups(group, Sample(np.zeros((20, 3)))))
+    assert (flat["rms"]["status"], flat["correlation"]["status"]) == ("ok", "no_variance")
 
 
 def test_pairs_of_answers_have_intervals_over_people():
@@ -85,3 +90,6 @@ def test_pairs_of_answers_have_intervals_over_people():
     assert np.isnan(alone["same_answer"]["conf_low"])
     assert {row["status"] for row in compare_pairs(first[:0], first[:0], first[:0], who[:0])} == {"no_pairs"}
     assert by_measure(compare_pairs(first * 0, second, first * 0))["correlation"]["status"] == "no_variance"
+    against = by_measure(compare_pairs(np.array([0.0, 1]), np.array([1.0, 0]), np.ones(2), who[:2]))
+    assert against["correlation"]["estimate"] == -1
+    assert np.isnan(against["correlation"]["conf_low"])

@@ -85,7 +85,7 @@ def ask_companions(path: Path, key: str | None, secrets: Sequence[str]) -> None:
         out = Path(companion.out)
         name = f"{out.parent.parent.name}, {out.stem}"
         if not is_ready(companion, since):
-            print(f"Not asked for {name}: its prompts are not made yet.")
+            print(f"Not asked for {name}: its prompts are not made or its checkpoint is not fetched yet.")
             continue
         try:
             n = ask_job(companion, key, secrets, write=False)

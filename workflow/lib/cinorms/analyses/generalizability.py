@@ -27,7 +27,7 @@ from cinorms.stats.generalizability import (
     of_norms,
     repeated_variance,
 )
-from cinorms.stats.wordings import level_counts, template_numbers
+from cinorms.stats.wordings import level_counts, look_up, template_numbers
 
 _BLANK = Found(Coefficient(), Coefficient(), "few_templates")
 
@@ -74,10 +74,10 @@ def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
     return repeated_variance(levels, again)
 
 
-def _asked(prompts: pd.DataFrame) -> DesignSize:
-    """Return the design of the study, in its first asking."""
-    per_template = prompts.groupby("template_no").size()
-    return DesignSize(len(per_template), int(per_template.max()))
+def _asked(levels: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
+    """Return the design of these answers, first asking; a model may have fewer templates than its arm."""
+    per_template = np.unique(look_up(levels.columns, template_numbers(prompts)), return_counts=True)[1]
+    return DesignSize(len(per_template), int(per_template.max(initial=1)))
 
 
 def _means(
@@ -87,7 +87,7 @@ def _means(
     entry: Entry[GeneralizabilityOptions],
     repeated: float,
 ) -> Iterator[dict[str, Any]]:
-    asked, options = _asked(prompts), entry.options
+    asked, options = _asked(levels, prompts), entry.options
     tried = (options.templates, options.orders, options.repeats)
     designs = [
         DesignSize(*at)
@@ -101,7 +101,8 @@ def _means(
 def _of_norms(
     one: Selected, levels: pd.DataFrame, prompts: pd.DataFrame, entry: Entry[GeneralizabilityOptions]
 ) -> Iterator[dict[str, Any]]:
-    asked, counts = _asked(prompts), level_counts(levels, template_numbers(prompts), entry.scales[one.arm])
+    asked = _asked(levels, prompts)
+    counts = level_counts(levels, template_numbers(prompts), entry.scales[one.arm])
     complete = len(one.frame) == levels.size  # else the flows are no sample of the same templates
     for n in sorted({*entry.options.templates, asked.templates}):
         found, share = of_norms(counts, entry.thresholds[one.model], n) if complete else (_BLANK, np.nan)
@@ -151,9 +152,9 @@ KINDS = (
             "phi_high": "Upper end of that interval.",
             "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
             "study's (measure norm).",
-            "status": "ok; no_interval; or why there is no coefficient: few_templates (norms need twice as many), "
-            "negative (flows differ by no more than noise), not_repeated (the arm was asked once), one_order, "
-            "one_template, no_flows, no_variance.",
+            "status": "ok; no_interval; or why there is no coefficient: few_templates (norms need twice as many, and "
+            "every flow asked in all of them), negative (flows differ by no more than noise), not_repeated (the arm "
+            "was asked once), one_order, one_template, no_flows, no_variance.",
         },
         shown=(
             *("arm", "model", "other", "measure", "templates", "orders", "g", "g_low", "g_high"),

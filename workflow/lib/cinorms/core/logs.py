@@ -157,7 +157,8 @@ def _without_traceback(error: BaseException) -> str | None:
         if isinstance(at, OSError) and at.errno in (errno.EMFILE, errno.ENFILE):
             return "Too many files are open: allow more (ulimit -n) and run again. Earlier results are kept."
         if isinstance(at, MemoryError):
-            return f"There is not enough memory ({at}): free some and run again. Earlier results are kept."
+            what = f" ({at})" if str(at) else ""
+            return f"There is not enough memory{what}: free some and run again. Earlier results are kept."
         at = at.__cause__ or at.__context__
     return None
 

@@ -38,7 +38,7 @@ def group_sections(titles: Mapping[str, str], table: pd.DataFrame) -> list[dict[
                 "in_both": int(parts["same_person"]["same_answer"]["n_people"])
                 if "same_person" in parts
                 else 0,
-                "known": rms["status"] == "ok",
+                "known": rms["verdict"] != "no_verdict",
                 "rms": rms,
                 "digits": ".0f" if rms["expected"] > 10 else ".2f",
                 "shift": shift,

@@ -28,7 +28,7 @@ def compare_groups(one: Sample, other: Sample) -> list[dict[str, Any]]:
 
     Keys: measure, estimate, expected, expected_low, expected_high (of chance, in 95% of such pairs of groups), verdict
     (``as_expected``, ``farther``, ``nearer``, ``no_verdict``), n, n_people, n_other, status (``ok``, ``few_flows``,
-    ``one_rater``).
+    ``one_rater``; of a correlation ``no_variance`` too).
     """
     both = ~np.isnan(one.means + other.means)
     one, other, n = one.of_flows(both), other.of_flows(both), int(both.sum())
@@ -55,7 +55,8 @@ def compare_groups(one: Sample, other: Sample) -> list[dict[str, Any]]:
             verdict = "farther" if farther else "nearer"
         limits = {"expected": expected, "expected_low": low, "expected_high": high}
         rows.append(
-            {"measure": name, "estimate": estimate, **limits, "verdict": verdict, **counts, "status": "ok"}
+            {"measure": name, "estimate": estimate, **limits, "verdict": verdict, **counts}
+            | {"status": "no_variance" if math.isnan(estimate) else "ok"}
         )
     return rows
 
@@ -77,6 +78,8 @@ def _rms(one: Sample, other: Sample) -> tuple[float, float, float]:
 
     covariance = _covariance(one) + _covariance(other)
     expected = float(np.trace(covariance)) / len(covariance)
+    if not expected > 0:  # nobody differs within a group
+        return expected, math.nan, math.nan
     freedom = np.trace(covariance) ** 2 / float((covariance**2).sum())
     parts = [
         (v, n - 1) for side in (one, other) for v, n in zip(side.noise, side.sizes, strict=True) if n > 1
@@ -131,8 +134,9 @@ def compare_pairs(
     if np.ptp(first) > 0 and np.ptp(second) > 0:
         a, b = ((side - side.mean()) / side.std() for side in (first, second))
         r = float((a * b).mean())
-        slope = max(1 - r**2, 1e-12)
-        low, high = _over(math.atanh(min(r, 1 - 1e-9)), (a * b - r * (a**2 + b**2) / 2) / slope, people)
+        low = high = math.nan
+        if 1 - abs(r) > 1e-12:  # else Fisher's scale has no place for it
+            low, high = _over(math.atanh(r), (a * b - r * (a**2 + b**2) / 2) / (1 - r**2), people)
         related |= {"estimate": r, "conf_low": math.tanh(low), "conf_high": math.tanh(high)}
     else:
         related["status"] = "no_variance"
