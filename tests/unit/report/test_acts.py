@@ -47,6 +47,26 @@ def test_nothing_called_unacceptable_is_no_finding() -> None:
     assert _acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None  # type: ignore[arg-type]
 
 
+def test_models_whose_actions_could_not_be_read_come_first() -> None:
+    rows = [("m", 50, 25), ("n", 50, 24), ("o", 50, 50)]
+    needless = pd.DataFrame(rows, columns=["model", "actions", "not_read"])
+    said = results({"shares_given_no": 0.51}).tables_of
+    shown: Any = SimpleNamespace(
+        tables_of=lambda kind: iter([needless]) if kind == "needless" else said(kind)
+    )
+    found = _acts(shown)
+    assert found is not None
+    assert found.text.startswith(
+        "25 of 50 actions of m could not be read; what follows is about the others. 50 of"
+    )
+    assert "of n could not" not in found.text
+    assert found.number == "51%"
+    shown = SimpleNamespace(tables_of=lambda kind: iter([needless] if kind == "needless" else []))
+    found = _acts(shown)
+    assert found is not None
+    assert (found.number, found.unit) == ("100%", "of the actions of o could not be read")
+
+
 @pytest.mark.parametrize(
     ("row", "address"),
     [

@@ -400,6 +400,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results: StudyResults
     ("planted", "moment", "said"),
     [
         ([], "2026-01-02T10:00:00", "2026-01-02"),
+        ([], "of the jobs", "2026-01-02 to 2026-01-03"),
         (["model-a"], "2026-01-02T10:00:00", "2026-01-02; no time is kept for the planted model-a"),
         (
             ["model-a"],
@@ -413,6 +414,9 @@ def test_a_mixed_study_says_whose_answers_have_a_time(
     results: StudyResults, planted: list[str], moment: str | None, said: str
 ) -> None:
     asked = [{**one, "first_reply": moment, "last_reply": moment} for one in results.provenance["asked"]]
+    if moment == "of the jobs":
+        runs = [{"started": "2026-01-02T10:00:00", "ended": "2026-01-03T01:00:00"}]
+        asked = [{**one, "first_reply": None, "last_reply": None, "runs": runs} for one in asked]
     study = changed(results.study, planted=planted)
     mixed = replace(results, study=study, provenance={**results.provenance, "asked": asked})
     assert dict(method.summary(mixed))["When"] == said

@@ -167,6 +167,7 @@ def _prompt_keys(
                 frame = frames[column, code] = _frame(templates[column], code, scale, layout, system)
             found.append(_digest(text.join(frame).encode("utf-8", "surrogatepass")))
         digests[row] = np.frombuffer(b"".join(found), dtype=digests.dtype)
+    digests.flags.writeable = False  # the cache gives it to others too
     return digests
 
 

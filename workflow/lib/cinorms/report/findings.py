@@ -356,13 +356,23 @@ def _signed(row: Any) -> str:
 
 
 def _acts(results: StudyResults) -> Finding | None:
-    """Return what each model does as an agent in flows that it calls unacceptable, if a table says that."""
+    """Return what each model does as an agent in flows that it calls unacceptable, if a table says that.
+
+    Models of whose actions most could not be read come first.
+    """
+    rows = [row for table in results.tables_of("needless") for row in table.to_dict("records")]
+    unread = {row["model"]: row for row in rows if row["actions"] and 2 * row["not_read"] >= row["actions"]}
+    said = [
+        f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {model} could not be read; "
+        "what follows is about the others."
+        for model, row in unread.items()
+    ]
     for whole in results.tables_of("say_do"):
         table = whole[(whole["factor"] == ALL_FLOWS) & whole["shares_given_no"].notna()]
         table = table.drop_duplicates("model")  # of several arms that say, the first
         if table.empty:
             continue
-        sentences = [
+        sentences = said + [
             f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
             f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
             f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
@@ -372,6 +382,16 @@ def _acts(results: StudyResults) -> Finding | None:
         most = share(table["shares_given_no"].max(), 1)
         unit = "of a model's actions in flows called unacceptable, at most"
         return Finding("acts", "Says no, and shares", most, " ".join(sentences), unit=unit)
+    if said:
+        worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
+        unit = f"of the actions of {worst['model']} could not be read"
+        return Finding(
+            "acts",
+            "Says no, and shares",
+            share(worst["not_read"], worst["actions"]),
+            " ".join(said),
+            unit=unit,
+        )
     return None
 
 

@@ -112,7 +112,11 @@ def _arm(results: StudyResults, arm: str) -> str:
 def _when(results: StudyResults) -> str:
     """Return when the models answered, or why there is no such time."""
     replies, arms = ("first_reply", "last_reply"), results.study.arms.values()
-    moments = [record[key] for record in results.provenance["asked"] for key in replies if record.get(key)]
+    moments = []
+    for record in results.provenance["asked"]:
+        # vLLM notes no time of each reply, but when its job ran.
+        runs = [run.get(key) for run in record.get("runs", []) for key in ("started", "ended")]
+        moments += list(filter(None, [record.get(key) for key in replies])) or list(filter(None, runs))
     parts = []
     if moments:
         parts.append(" to ".join(dict.fromkeys(moment[:10] for moment in (min(moments), max(moments)))))

@@ -84,6 +84,7 @@ class VllmEngine:
         folder = checkpoints.find(identity["source"], identity.get("revision"), model)
         self._facts["checkpoint"] = str(folder)
         job_state.current().note(doing="preparing the prompts")
+        adapter = self._adapter()
         blocks, talks = self._talks(questions, todo, folder)
         with process_output() as last_lines:
             try:
@@ -92,7 +93,7 @@ class VllmEngine:
                     # Each asking computes its prompts itself: the cache would give it what another one has computed.
                     llm.reset_prefix_cache()
                     _LAST_REPEAT["repeat"] = questions.spec.repeat
-                self._talk(llm, talks, len(todo), len(questions.grid) - len(todo), keep)
+                self._talk(llm, talks, len(todo), len(questions.grid) - len(todo), keep, adapter)
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
@@ -157,6 +158,7 @@ class VllmEngine:
         n_asked: int,
         n_known: int,
         keep: Keep,
+        adapter: Any,
     ) -> None:
         """Have ``talks``, and ``keep`` the replies by time; ``n_known`` questions have a reply already."""
         started, state = time.monotonic(), job_state.current()
@@ -177,7 +179,7 @@ class VllmEngine:
                 leave_if_told()
 
             try:
-                for finished in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps, self._adapter()):
+                for finished in talk(llm, talks, min(IN_FLIGHT, self._chunk), between_steps, adapter):
                     self._counts["prompts"] += 1
                     self._counts["input_tokens"] += len(finished.ids)
                     self._counts["output_tokens"] += finished.n_output_tokens
