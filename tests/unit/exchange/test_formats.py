@@ -14,13 +14,20 @@ import pandas as pd
 import pytest
 import yaml
 
+from cinorms.answers.acting import read_actions
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER
 from cinorms.exchange import inspect_log
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
-from cinorms.exchange.importing import Imported
+from cinorms.exchange.importing import Imported, import_responses
 from cinorms.exchange.registry import export_prompts, format_modules, format_named, formats, written_formats
+from cinorms.exchange.way import ways_of
+from cinorms.prompts.prompt_sets import load_prompt_set
+from cinorms.prompts.variants import list_variants
 
+from ...agents import flows
 from ...exchange_runs import (
     RECORDED,
     ROOT,
@@ -31,6 +38,7 @@ from ...exchange_runs import (
     planted_responses,
     take,
 )
+from ...specs import ask_shard, make_spec
 
 JOKE = "Tell me a joke."
 
@@ -94,6 +102,31 @@ def test_plain_gives_the_answers_of_a_study_that_asked_itself(
         for line in lines_of(folder / "prompts.jsonl")
     ]
     assert_same_answers(take("plain", write(tmp_path / "received.jsonl", lines[::-1])), tmp_path)
+
+
+@pytest.mark.parametrize("name", [each.name for each in written_formats()])
+def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path: Path, name: str) -> None:
+    vignettes, disclosure = flows(tmp_path / "flows", 3), load_scale(FOLDER / "disclosure.yaml")
+    variants = list_variants("act", load_prompt_set(ROOT / "resources/prompts/act.yaml").templates, 2, 2)
+    planted = {"engine": "planted", "planted": {"acts": {"link": 1}}}
+    spec = make_spec(**planted, scale=disclosure.known, n_templates=2, factors=["sender"])
+    export_prompts(format_named(name), [spec], vignettes, variants, "act", tmp_path / "exported")
+    written = "".join(
+        path.read_text(encoding="utf-8") for path in sorted((tmp_path / "exported").rglob("*.json*"))
+    )
+    assert all(f"page {page} of 1" in written for page in range(4)), "what the agent saw is in the prompt"
+    (way,) = ways_of([spec], vignettes, variants)
+    responses = ask_shard(spec, vignettes, variants)[0]
+    lines = [
+        {"id": prompt.id, "text": text}
+        for prompt, text in zip(way.prompts(), responses["text"].astype(str), strict=True)
+    ]
+    received = import_responses(
+        format_named("plain"), [jsonl(tmp_path / "r.jsonl", lines)], spec, vignettes, variants, "a test", None
+    )
+    acts = [read_actions(table, disclosure, vignettes) for table in (received.responses, responses)]
+    assert acts[0]["level"].tolist() == acts[1]["level"].tolist()
+    assert len(set(acts[1]["level"])) > 1
 
 
 def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
