@@ -2,6 +2,7 @@
 
 python benchmarks/clm.py                 6,912 rows (8 x 9 x 8 x 12 levels), 33 terms, 5 answer levels
 python benchmarks/clm.py --crossed       only an intercept for each flow and for each variant, 228,096 rows less 6%
+python benchmarks/clm.py --clustered     only errors clustered by flow, and by flow and template, of 1,000,000 rows
 python benchmarks/clm.py --no-baselines  only the model itself, and the response-level model of 228,096 rows
 
 R is timed where `Rscript` with the package `ordinal` is at hand (its own clock, without starting R).
@@ -104,7 +105,20 @@ def main() -> None:
     )
     parser.add_argument("--no-baselines", action="store_true", help="leave statsmodels and R out")
     parser.add_argument("--crossed", action="store_true", help="only the model with two crossed intercepts")
+    parser.add_argument("--clustered", action="store_true", help="only clustered errors of a million rows")
     arguments = parser.parse_args()
+    if arguments.clustered:
+        rng = np.random.default_rng(1)
+        parts = [planted(rng, variants=33).assign(model=f"model {number}") for number in range(5)]
+        rows = pd.concat(parts, ignore_index=True).iloc[:1_000_000]
+        rows = rows.astype(dict.fromkeys([*FACTORS, "template", "model"], "category"))
+        for cluster in ("flow", ("flow", "template")):
+            start = time.process_time()
+            fit = fit_clm(rows, "level", [*FACTORS, "model"], cluster=cluster)
+            print(
+                f"{fit.n} rows, clustered by {cluster}: {time.process_time() - start:.1f} CPU s ({fit.status})"
+            )
+        return
     if arguments.crossed:
         answers = crossed(np.random.default_rng(1))
         start = time.process_time()

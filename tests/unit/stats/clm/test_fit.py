@@ -124,7 +124,7 @@ def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data: pd.Dat
     np.testing.assert_allclose(here.gradient, slope, atol=1e-5)
     np.testing.assert_allclose(here.information, bend, atol=1e-4)
     (codes,) = fit.solved.clusters.values()
-    by_cluster = likelihood.scores(problem, at, codes)
+    by_cluster = likelihood.scores(problem, at)(codes)
     assert by_cluster.shape == (60, len(at))
     np.testing.assert_allclose(by_cluster.sum(axis=0), here.gradient, atol=1e-9)
     assert fit.scale is not None

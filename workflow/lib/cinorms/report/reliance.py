@@ -10,7 +10,7 @@ import pandas as pd
 
 from cinorms.analyses.stability import FEWEST_STABLE
 from cinorms.report.results import StudyResults
-from cinorms.report.words import count, counted, share
+from cinorms.report.words import count, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
 
 #: Shares of a model's norms that hold in other wordings, from which on the answer is "mostly" and "in part".
@@ -55,10 +55,6 @@ def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, An
     return {} if table is None or table.empty else {str(k): value for k, value in table.iloc[0].items()}
 
 
-def _wordings(results: StudyResults, arm: str) -> int:
-    return int(results.prompts[arm]["template_no"].nunique())
-
-
 def _answer(depends: dict[str, Any], stable: dict[str, Any]) -> str:
     if depends and depends["verdict"] not in DEPENDS:
         return "No"
@@ -89,8 +85,8 @@ def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
         )
     elif stable:
         yield (
-            f"It was asked in {counted(_wordings(results, arm), 'wording')}, so the study cannot show how many norms "
-            f"other wordings would change: that takes at least {FEWEST_STABLE}."
+            "It was asked in too few wordings to show how many norms others would change: that takes at least "
+            f"{FEWEST_STABLE}."
         )
     else:
         yield (

@@ -150,9 +150,9 @@ class _Request(NamedTuple):
         variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
         if clusters:
             # The sandwich: what the scores of a cluster add to each parameter.
+            of_groups = scores(problem, best.point.parameters)
             variance, freedom = clustered(
-                [*clusters.values()],
-                lambda codes: scores(problem, best.point.parameters, codes) @ best.covariance,
+                [*clusters.values()], lambda codes: of_groups(codes) @ best.covariance
             )
         std_err = np.sqrt(variance)
         if not best.converged:

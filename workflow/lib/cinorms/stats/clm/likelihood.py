@@ -240,23 +240,29 @@ def _by_threshold(problem: Problem, rows_a: Floats, rows_b: Floats) -> Floats:
     return np.asarray(np.bincount(y, rows_a, k + 1)[:k] + np.bincount(y, rows_b, k + 1)[1:], dtype=np.float64)
 
 
-def scores(problem: Problem, parameters: Floats, groups: Ints) -> Floats:
-    """Return the gradient split over ``groups`` of rows (groups x parameters)."""
+def scores(problem: Problem, parameters: Floats) -> Callable[[Ints], Floats]:
+    """Return a function that splits the gradient over groups of rows (groups x parameters)."""
     a, b = ends(problem, parameters)
     _, ga, gb, *_ = row_derivatives(problem, a, b)
     ga, gb = problem.w * ga, problem.w * gb
-    n, k = int(groups.max()) + 1, problem.n_levels - 1
-    of_scale = np.zeros((n, 0))
+    in_scale = np.zeros(0)
     if len(problem.scale):
         in_scale = np.where(problem.upper, a, 0.0) * ga + np.where(problem.lower, b, 0.0) * gb
-        of_scale = -problem.cross.by_key(in_scale, groups, n)[problem.scale].T
         narrow = narrowing(problem, parameters)
         ga, gb = ga * narrow, gb * narrow
-    key = groups * (k + 1) + problem.y
-    thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
-    thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
-    of_terms = -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T
-    return np.hstack([thresholds, of_terms, of_scale])
+
+    def split(groups: Ints) -> Floats:
+        n, k = int(groups.max()) + 1, problem.n_levels - 1
+        of_scale = np.zeros((n, 0))
+        if len(problem.scale):
+            of_scale = -problem.cross.by_key(in_scale, groups, n)[problem.scale].T
+        key = groups * (k + 1) + problem.y
+        thresholds = np.bincount(key, ga, n * (k + 1)).reshape(n, k + 1)[:, :k]
+        thresholds = thresholds + np.bincount(key, gb, n * (k + 1)).reshape(n, k + 1)[:, 1:]
+        of_terms = -problem.cross.by_key(ga + gb, groups, n)[problem.terms].T
+        return np.hstack([thresholds, of_terms, of_scale])
+
+    return split
 
 
 # --- Newton's method: start, maximum
