@@ -20,7 +20,6 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.groups import compare_groups, compare_pairs
-from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import look_up, template_numbers
 
 if TYPE_CHECKING:
@@ -91,17 +90,12 @@ def _of_two(
     if entry.options.same_people:
         # Who is in both counts in the smaller group.
         small = int(len(numbers[1]) < len(numbers[0]))
-        alone = ~np.isin(numbers[1 - small], numbers[small])
-        sides[1 - small] = Sample(sides[1 - small].cells[:, alone], _some(sides[1 - small].counts, alone))
+        sides[1 - small] = sides[1 - small].of_units(~np.isin(numbers[1 - small], numbers[small]))
         rows += [{"who": "in_one_only", **row} for row in compare_groups(*sides)]
         rows += [
             {"who": "same_person", **row} for row in _pairs(pairs[same], pairs.loc[same, "who"].to_numpy())
         ]
     return rows + [{"who": "two_people", **row} for row in _pairs(pairs[~same])]
-
-
-def _some(counts: npt.NDArray[Any] | None, kept: npt.NDArray[np.bool_]) -> npt.NDArray[Any] | None:
-    return None if counts is None else counts[:, kept]
 
 
 def _numbered(

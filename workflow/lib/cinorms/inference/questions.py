@@ -22,7 +22,7 @@ from cinorms.core.scales import Scale
 from cinorms.inference.spec import Spec, take_shard
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import as_categorical
-from cinorms.prompts.variants import ask_grid, codes_of, messages, select_flows
+from cinorms.prompts.variants import ask_grid, asked_orders, messages, select_flows
 
 #: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
 KEY_BYTES = 16
@@ -89,7 +89,7 @@ class Questions:
     def prompts(self) -> Keys:
         """The key of each prompt: what the model sees, and which sample of it."""
         variants, spec = self.of_all_shards, self.spec
-        codes = codes_of(
+        codes = asked_orders(
             self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown
         ).astype(np.int16)
         vignettes, templates = tuple(self.flows["vignette"]), variants["template"].to_numpy(dtype=object)

@@ -80,11 +80,11 @@ def ask_grid(
     """
     flow = np.repeat(flows.to_numpy(np.int32), len(variants))
     row = np.tile(np.arange(len(variants), dtype=np.int32), len(flows))
-    codes = codes_of(flows, variants, method, seed, n_options)
+    codes = asked_orders(flows, variants, method, seed, n_options)
     return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
 
 
-def codes_of(
+def asked_orders(
     flows: pd.Series, variants: pd.DataFrame, method: str, seed: int, n_options: int
 ) -> npt.NDArray[np.int64]:
     """Return the order code of each flow (row) in each variant (column)."""

@@ -39,10 +39,13 @@ class Sample:
 
     def of_flows(self, rows: npt.NDArray[Any] | Sequence[int]) -> Sample:
         """Return the sample of some flows, without the units that have no value for any of them."""
-        cells = self.cells[rows]
-        some = ~np.isnan(cells).all(axis=0)
-        counts = None if self.counts is None else self.counts[rows][:, some]
-        return Sample(cells[:, some], counts, self.exact)
+        part = Sample(self.cells[rows], None if self.counts is None else self.counts[rows], self.exact)
+        return part.of_units(np.asarray(~np.isnan(part.cells).all(axis=0)))
+
+    def of_units(self, kept: npt.NDArray[np.bool_]) -> Sample:
+        """Return the sample of some units."""
+        counts = None if self.counts is None else self.counts[:, kept]
+        return Sample(self.cells[:, kept], counts, self.exact)
 
     @cached_property
     def sizes(self) -> Ints:
