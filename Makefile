@@ -38,6 +38,15 @@ DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 RUN = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms_snakemake --logger cinorms
 HERE = --cores $(CORES) --resources gpu=1
 SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(if $(PROFILE),--profile $(PROFILE),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
+# Runs the studies $(1), or the one that CONFIG names, each with $(2) after the command. Without CONFIG, those whose files
+# are missing are left out.
+define run-each
+@left=; for study in $(or $(STUDY),$(1)); do \
+  $(READ) $$study || exit 1; \
+  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
+  $(RUN) $(HERE) --configfile $$study $(ARGS) $(2) || exit 1; \
+done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
+endef
 # The commands before, during and after a run. They take Snakemake's options.
 AROUND = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.run
 ABOUT = $(if $(STUDY),--configfile $(STUDY)) $(ARGS)
@@ -96,11 +105,7 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 	  "resources/published/llmci2024_numbers.csv; a run of config/llm-ci2024.yaml lists them next to its own."; }
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
-	@left=; for study in $(or $(STUDY),config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml); do \
-	  $(READ) $$study || exit 1; \
-	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
-	  $(RUN) $(HERE) --configfile $$study $(ARGS) -- people && echo "results/$$(basename $$study .yaml)/people/index.html" || exit 1; \
-	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
+	$(call run-each,config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml,-- people && echo "results/$$(basename $$study .yaml)/people/index.html")
 
 setup: $(VENV)/dev.done ## set up .venv for tests and benchmarks
 
@@ -163,11 +168,7 @@ control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it thr
 	@$(RUN) $(HERE) --configfile config/control.yaml $(ARGS) -- control
 
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI, then let two of them act as agents (CONFIG=...: one study)
-	@left=; for study in $(or $(STUDY),config/real.yaml config/real-agents.yaml); do \
-	  $(READ) $$study || exit 1; \
-	  $(DATA) $$study || { [ -z "$(STUDY)" ] && left="$$left $$study" && continue; exit 1; }; \
-	  $(RUN) $(HERE) --configfile $$study $(ARGS) || exit 1; \
-	done; [ -z "$$left" ] || echo "Left out, as their files are missing (listed above):$$left"
+	$(call run-each,config/real.yaml config/real-agents.yaml)
 
 fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and record their commits (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
