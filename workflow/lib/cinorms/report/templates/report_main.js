@@ -82,8 +82,12 @@ document.getElementById("controls").addEventListener("submit", (event) => event.
 document.getElementById("cell").addEventListener("close", () => {
   if (state.flow !== null) change({ flow: null, variant: null });
 });
-addEventListener("hashchange", () => {
-  if (location.hash.startsWith(MARK)) start();
+addEventListener("hashchange", async () => {
+  if (!location.hash.startsWith(MARK)) return;
+  const { flow, variant, ...asked } = await readState();
+  // A link to another flow of what is shown changes nothing around it.
+  if (addressOf({ ...state, flow: null }) === addressOf({ ...asked, flow: null })) await change({ flow, variant });
+  else await start();
 });
 // What is folded on the screen is open on paper.
 addEventListener("beforeprint", () => {
