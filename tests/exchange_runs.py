@@ -13,8 +13,9 @@ from cinorms.answers.read import read_responses
 from cinorms.core import tables
 from cinorms.core.root import Root
 from cinorms.core.scales import papers_scale
+from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.importing import Imported, import_responses
-from cinorms.exchange.registry import Format, export_prompts, format_named
+from cinorms.exchange.registry import Format, format_named
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.spec import Spec

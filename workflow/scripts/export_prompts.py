@@ -4,7 +4,8 @@ from pathlib import Path
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.exchange.registry import export_prompts, format_named
+from cinorms.exchange.exporting import export_prompts
+from cinorms.exchange.registry import format_named
 from cinorms.inference.spec import Spec
 
 if __name__ == "__main__":

@@ -125,9 +125,8 @@ def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_toget
     assert found == [
         "cinorms",
         "cinorms.__main__",
+        "cinorms.core.declared",
         "cinorms.entries.registry",
-        "cinorms.exchange.registry",
-        "cinorms.inference.engine_kind",
         "cinorms.run.loaded",
     ]
 

@@ -20,9 +20,10 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.exchange import inspect_log
+from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import lm_eval, openai_batch, plain
 from cinorms.exchange.importing import Imported, import_responses
-from cinorms.exchange.registry import export_prompts, format_modules, format_named, formats, written_formats
+from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
 from cinorms.exchange.way import ways_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants

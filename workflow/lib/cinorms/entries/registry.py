@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
+from cinorms.core.declared import modules_in
 from cinorms.entries.kind import Kind
 
 #: Sections of a study with named entries, and packages of the library with their kinds.
@@ -16,10 +16,9 @@ SECTIONS = ("analyses", "figures", "printed")
 @cache
 def kinds(section: str) -> Mapping[str, Kind]:
     """Return the kinds of a section by name, in the order of their modules."""
-    package = import_module(f"cinorms.{section}")
     found: dict[str, Kind] = {}
-    for module in iter_modules(package.__path__):
-        for kind in getattr(import_module(f"{package.__name__}.{module.name}"), "KINDS", ()):
+    for module in modules_in(f"cinorms.{section}").values():
+        for kind in getattr(import_module(module), "KINDS", ()):
             if other := found.get(kind.name):
                 modules = f"{other.module}, {kind.module}"
                 raise ValueError(f"{section}: kind {kind.name!r} is declared in two modules: {modules}")

@@ -11,12 +11,10 @@ before they are needed, because every job imports the declaration of its engine 
 
 from __future__ import annotations
 
-import pkgutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
@@ -24,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
 from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.questions import Questions
@@ -315,20 +314,13 @@ class EngineKind:
 @cache
 def engine_modules() -> dict[str, str]:
     """Return the module in which each engine is declared: in ``ENGINES``, or in a folder there."""
-    modules = pkgutil.iter_modules(import_module(ENGINES).__path__)
-    return {
-        module.name: f"{ENGINES}.{module.name}" + (".engine" if module.ispkg else "") for module in modules
-    }
+    return modules_in(ENGINES, "engine")
 
 
 @cache
 def engine_kind(name: str) -> EngineKind:
     """Return the engine ``name``; raise ``KeyError`` where there is none."""
-    module = engine_modules()[name]
-    declared = import_module(module).ENGINE
-    if not isinstance(declared, EngineKind) or declared.name != name:
-        raise TypeError(f"{module}: ENGINE must be an EngineKind with the name {name!r}")
-    return declared
+    return declared(EngineKind, name, engine_modules(), "ENGINE")
 
 
 def engine_kinds() -> tuple[EngineKind, ...]:

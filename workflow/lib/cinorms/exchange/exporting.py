@@ -1,0 +1,75 @@
+"""Write the prompts of an arm in a format of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from cinorms.core.errors import ConfigError
+from cinorms.exchange.registry import Format
+from cinorms.exchange.way import Way, ways_of
+from cinorms.inference.spec import Spec
+
+_PAGE = """\
+# Prompts of arm {arm} for other tools: {format}
+
+{rows}
+
+Ask them: {command}.
+
+Then take the responses into the study. `id` in each file tells which prompt a response answers; keep it.
+
+```yaml
+arms:
+  {arm}:
+    source: responses
+    response_format: {format}
+    response_files: received/{{model}}{ending}      # {endings}; * stands for several files
+    response_origin: who asked, with which tool, when
+```
+"""
+
+
+def export_prompts(
+    format_: Format,
+    specs: Sequence[Spec],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+    arm: str,
+    folder: Path,
+) -> list[Way]:
+    """Write the prompts of ``arm`` for the models of ``specs`` into ``folder``; return the ways of asking."""
+    assert format_.write is not None, "only formats that can be written are asked for"
+    told = [spec.model for spec in specs if "budget" in spec.identity.get("reasoning", {})]
+    if told:
+        raise ConfigError(
+            f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export "
+            "the prompts, or ask the arm here"
+        )
+    ways = ways_of(specs, vignettes, variants)
+    for way in ways:
+        if way.wrapper and format_.messages_only:
+            raise ConfigError(
+                f"arms.{arm}: {', '.join(way.specs)} receives prompts in the literal wrapper '{way.wrapper}', but the "
+                f"format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain or lm_eval"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    format_.write(ways, arm, folder)
+    rows = [
+        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {way.spec.layout}"
+        f"{f', literal wrapper {way.wrapper}' if way.wrapper else ''}, temperature {way.spec.temperature}, at most "
+        f"{way.spec.max_tokens} tokens)"
+        for way in ways
+    ]
+    page = _PAGE.format(
+        arm=arm,
+        format=format_.name,
+        rows="\n".join(rows),
+        command=format_.command,
+        ending=format_.endings[0],
+        endings=", ".join(format_.endings),
+    )
+    (folder / "README.md").write_text(page, encoding="utf-8")
+    return ways
