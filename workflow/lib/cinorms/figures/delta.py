@@ -76,7 +76,7 @@ def draw(
         spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
     ]
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
-    width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, spread.LEAST_WIDTH)
+    width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, theme.ONE_COLUMN)
     across = 2 if len(panels) > 1 and width >= 8.5 else 1
     titles = [theme.wrap(str(panel), (width - 1.5) / across, TEXT_SIZE, bold=True) for panel in panels]
     frame, titled = (

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
 #: The panels of a figure of answers, and the segment of all that have no level.
 ALL, REASONS, INVALID = "all answers", "why no level", "no level"
-#: Width of the names of models, and the least of the figure, in inches.
-LABELS, LEAST_WIDTH = 1.7, 4.6
+#: Width of the names of models in inches.
+LABELS = 1.7
 
 
 class DistributionOptions(FigureOptions, OfArms):
@@ -67,7 +67,7 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     under = (
         f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
     )
-    width = theme.room(entry, 9.0, LEAST_WIDTH)
+    width = theme.room(entry, 9.0, theme.ONE_COLUMN)
     frame = in_panels(counts)
     reasons = bool(frame["panel"].eq(REASONS).any())
     beside = reasons and width >= 7
@@ -189,7 +189,7 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
     panels = list(frame["panel"].cat.categories)
-    width = theme.room(entry, 9.0, LEAST_WIDTH)
+    width = theme.room(entry, 9.0, theme.ONE_COLUMN)
     plot = _stacked(frame[frame["flows"] > 0], models, width, width) + p9.labs(x="share of all flows", y="")
     n = f"{frame['of'].max():,}"
     if len(panels) > 1:

@@ -44,7 +44,7 @@ TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
 KEY_LINE, KEY_SHAPE = 0.26, 0.19
 #: Least width of the figure in inches, so that title and legend have room, and where the entry states a width.
-LEAST_WIDTH, NARROW = 7.5, 4.6
+LEAST_WIDTH, NARROW = 7.5, theme.ONE_COLUMN
 #: What a cell shows where ``missing: cell`` empties it.
 EMPTY = "empty cell"
 #: Default places of the parameters of contextual integrity, outer factor first.

@@ -41,8 +41,8 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     frame["who"] = theme.in_order(frame["who"], order[::-1])
     frame["panel"] = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     # One colour for all bars: no panel compares models by colour.
-    width = theme.room(entry, 9.5, 4.6)
-    across = 4 if width > 7.5 else 2
+    width = theme.room(entry, 9.5, theme.ONE_COLUMN)
+    across = 4 if width > 7.5 else 2 if width > 4.5 else 1
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))

@@ -20,6 +20,8 @@ from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches, and its least width.
 PANEL, LEAST_PANEL = (2.25, 1.9), 1.85
+#: What the horizontal axis has.
+AGREE = "share of the valid answers that must agree (t_maj)"
 #: Widths of the first line and of the last: where several are the same, each is seen round the next.
 LINES = (2.8, 0.7)
 
@@ -52,7 +54,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         + p9.scale_size_manual(values=list(np.linspace(*LINES, len(lines))), limits=lines)
         + p9.scale_x_discrete(limits=list(frame["majority"].cat.categories))
         + p9.scale_y_continuous(limits=(0, 1), labels=theme.percents)
-        + p9.labs(x="share of the valid answers that must agree (t_maj)", y="flows that keep a norm")
+        + p9.labs(x=theme.wrap(AGREE, width - 1.2, theme.TITLE_SIZE), y="flows that keep a norm")
         + theme.base_theme()
         + p9.theme(axis_text_x=p9.element_text(rotation=45, ha="right"), panel_spacing=0.03)
     )

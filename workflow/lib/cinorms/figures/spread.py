@@ -47,7 +47,6 @@ VIOLIN_EXPLAINED = (
 )
 #: Width in inches of the labels of rows, and height of one row of one group.
 LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
-LEAST_WIDTH = 4.4
 #: Share of a row's height that its boxes take.
 _FILLED = 0.8
 #: Share of a violin's height that the box within it takes, and points along its outline.
@@ -211,10 +210,12 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    panels = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x="", y="")
-    width = theme.room(entry, 9.5, LEAST_WIDTH)
+    width = theme.room(entry, 9.5, theme.ONE_COLUMN)
     across = 2 if width >= 8.5 else 1
+    inches = width / across - LABEL_WIDTH
+    titles = {name: theme.wrap(text, inches, theme.TEXT_SIZE, bold=True) for name, text in PANELS.items()}
+    panels = theme.in_order(frame["panel"].map(titles), titles.values())
     plot += [p9.facet_wrap("panel", ncol=across, scales="free_x"), p9.theme(panel_spacing=0.04)]
     plot += layers(place(frame, rows, groups).assign(panel=panels), rows, groups, entry, width)
     shown = frame[frame["panel"] == "deviation"]
@@ -259,7 +260,7 @@ def draw_variance(
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    width = theme.room(entry, 8.5, LEAST_WIDTH)
+    width = theme.room(entry, 8.5, theme.ONE_COLUMN)
     plot = (
         p9.ggplot()
         + theme.base_theme()

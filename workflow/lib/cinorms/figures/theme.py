@@ -47,6 +47,8 @@ MARGIN = 0.25
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
 #: Points of the smallest note in a figure that is made smaller: less cannot be read in print.
 LEAST_SIZE = 4.5
+#: Least width in inches at which most figures are laid out: with 8 points, one column of 3.33 inches.
+ONE_COLUMN = 3.74
 #: How much smaller a figure may get to have more panels in a row.
 SMALLER = 0.7
 
@@ -347,11 +349,12 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
             if options.base_size
             else f"would make this figure's small text {NOTE_SIZE * options.width / least:.1f} points high"
         )
-        smaller = ", a smaller base_size" if options.base_size else ""
+        most = np.floor(20 * TEXT_SIZE * options.width / least) / 20
+        smaller = f", or at this width a base_size of at most {most:g}" if options.base_size else ""
         raise ConfigError(
             f"figures.{entry.name}.width: {options.width:g} inches {why}; allowed: at least "
-            f"{np.ceil(100 * least * smallest) / 100:g}. Fewer models or levels (models, select){smaller} make it "
-            "narrower"
+            f"{np.ceil(100 * least * smallest) / 100:g}{smaller}. A figure of fewer models or levels (models, "
+            "select) may be narrower"
         )
     return max(options.width / scale, least)
 
@@ -418,7 +421,9 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
-            first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts)
+            # A PNG states the size in print; without it, programs that set text would print a small figure larger.
+            stated = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
+            first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
             if kind == "svg" and drawn.zoom < 1:
                 _resize_svg(Path(part), drawn.zoom)
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
