@@ -18,6 +18,7 @@ FACTS = {
     "people": {"survey": {"title": "A <b>survey</b>", "people": "12 people", "question": "Is it kind?"}},
     "models": {"main": {"question": "Rate it: {scenario}", "wordings": 8, "models": 2}},
     "mark": "planted",
+    "simulated": False,
     "scale": {
         "lowest": -100,
         "highest": 100,
@@ -72,6 +73,9 @@ def page(made) -> str:
         ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
         ("another group of people:", 1),  # a band for people, none for expected values
+        (" near comes nearest to ", 2),
+        (">People rated some uses of personal information", 1),
+        ("Simulated people", 0),
         ("no sample of anybody's answers", 1),
         ("What these numbers do not show", 1),
         ("<b>survey</b>", 0),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cinorms.report.description import facts_of
 from cinorms.study.data import sources
 from cinorms.study.study import Study
 
@@ -54,6 +55,14 @@ def test_marks_say_who_are_people(study: Study) -> None:
 
 TOYS = {"dataset": "coppa", "prompts": "chatgpt"}
 RATED = {"dataset": "iot", "source": "human", "ratings": "planted_people"}
+
+
+def test_ratings_that_a_script_made_are_called_simulated(build_study: Build) -> None:
+    asked = {"dataset": "iot", "prompts": "chatgpt"}
+    study = build_study({"models": ["planted-uniform"], "arms": {"main": asked, "people": RATED}, **NOTHING})
+    assert study.mark(["people"]) == "Simulated ratings: no people and no model gave these answers."
+    assert study.mark(study.all_models()).startswith("Simulated ratings, not by real people: people. ")
+    assert facts_of(study).arms["people"].simulated
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import NamedTuple
 PLANTED_MARK = "Planted respondents: no model gave their answers."
 #: The mark of every table, figure and page that only shows ratings by people.
 PEOPLE_MARK = "Ratings by people: no model gave these answers."
+#: The same, where a script made the ratings.
+SIMULATED_MARK = "Simulated ratings: no people and no model gave these answers."
 #: Value of the column ``model`` or ``arm`` for a regression over several of them.
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
@@ -33,23 +35,26 @@ def variant_words(people: bool) -> VariantWords:
     return RATERS if people else WORDINGS
 
 
-def origin_mark(planted: Iterable[str], shown: Iterable[str], people: Iterable[str] = ()) -> str:
+def origin_mark(
+    planted: Iterable[str], shown: Iterable[str], people: Iterable[str] = (), unreal: bool = False
+) -> str:
     """Return what a table, figure or page must state about whose answers it shows: see `planted_mark`.
 
-    People come first, with their names; where only people are shown, the mark says so.
+    People come first, with their names; where only people are shown, the mark says so. ``unreal`` people are simulated.
     """
     names, rated = list(shown), list(dict.fromkeys(people))
     others = [name for name in names if name not in rated]
     if not rated:
         return planted_mark(planted, names)
     if not others:
-        return PEOPLE_MARK
+        return SIMULATED_MARK if unreal else PEOPLE_MARK
     simulated = set(planted)
     if set(others) <= simulated:
         rest = "The others are planted respondents: no model gave their answers."
     else:
         rest = planted_mark(planted, others) or "The others are models."
-    return f"Rated by people, not by a model: {listed(rated)}. {rest}"
+    by = "Simulated ratings, not by real people" if unreal else "Rated by people, not by a model"
+    return f"{by}: {listed(rated)}. {rest}"
 
 
 def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core.filling import environment
-from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
 from cinorms.core.version import __version__
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
@@ -89,6 +89,7 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "prompts": settings.prompts,
         "variants": int(norms["n_asked"].max()),
         "raters": settings.people,
+        "simulated": settings.simulated,
         "orders": settings.orders["method"],
         "temperature": settings.temperature,
         "options": list(results.scale(arm).options),
@@ -213,6 +214,8 @@ def card_markdown(card: dict[str, Any]) -> str:
     )
     made.globals.update(vars(words))
     needs = words.thresholds(card["norm_needs"]["t_val"], card["norm_needs"]["t_maj"])
+    simulated = all(arm["simulated"] for arm in card["arms"])
+    people_mark = SIMULATED_MARK if simulated else PEOPLE_MARK
     return made.get_template("card.md").render(
-        card=card, needs=needs, mark=PLANTED_MARK, people_mark=PEOPLE_MARK
+        card=card, needs=needs, mark=PLANTED_MARK, people_mark=people_mark
     )

@@ -93,6 +93,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         prompts=words.title,
         prompts_citation=dict(words.origin).get("citation", ""),
         people=survey.people if survey else "",
+        **({"simulated": True} if survey and survey.simulated else {}),
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
         asking=settings.asking.plain(),
@@ -183,6 +184,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         units |= {"more": scale.spoken.more, "less": scale.spoken.less}
     return {
         "study": study.name,
+        "simulated": bool(rated) and all(study.survey(arm).simulated for arm in rated),
         "standing": [
             {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
             for name in standing_of(stated)

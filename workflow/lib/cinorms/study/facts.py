@@ -53,6 +53,8 @@ class ArmFacts(_Facts):
     prompts: str
     prompts_citation: str
     people: str
+    #: Stated only of ratings that a script made.
+    simulated: bool = False
     n_templates: int
     orders: Mapping[str, Any]
     asking: Mapping[str, Any]

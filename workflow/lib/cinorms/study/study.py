@@ -337,4 +337,5 @@ class Study:
             [name for name, kind in kinds.items() if kind.planted],
             list(kinds),
             [name for name, kind in kinds.items() if kind.people],
+            all(self.survey(arm).simulated for arm in self.arms_from("human")),
         )
