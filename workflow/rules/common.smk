@@ -135,6 +135,7 @@ def get_closing_words():
     """Return where the results are that this run made or found up to date."""
     places = {
         "Comparison": [f"{RESULTS}/index.html"],
+        "People": [f"{RESULTS}/people/index.html"],
         "Report": [REPORT],
         "Norms": [NORMS],
         "Tables": TABLES,

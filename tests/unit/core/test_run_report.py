@@ -31,10 +31,10 @@ def test_a_line_per_finished_job_with_what_it_is_of() -> None:
     report.finished(1)
     assert report.progress(1, 12) == "[ 1/12] read_answers main m"
     assert report.progress(1, 12) == ""
-    report.started(3, ReportedJob("all", {}, [], makes=False))  # a target is no line
+    report.started(3, ReportedJob("all", {}, []))
     report.finished(2)
     report.finished(3)
-    assert report.progress(2, 12) == "[ 2/12] list_variants main"
+    assert report.progress(2, 12) == "[ 2/12] list_variants main\n[ 2/12] all"
 
 
 def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path: Path) -> None:

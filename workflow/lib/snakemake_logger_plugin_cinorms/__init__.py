@@ -120,5 +120,4 @@ def _job(facts: dict[str, Any]) -> ReportedJob:
         str(facts["rule_name"]),
         {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},
         [str(log) for log in facts.get("log") or []],
-        makes=bool(facts.get("output")),  # targets make nothing
     )

@@ -14,12 +14,11 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class ReportedJob:
-    """A job: its rule, its wildcards, its logs, and whether it makes files."""
+    """A job: its rule, its wildcards, and its logs."""
 
     rule: str
     wildcards: Mapping[str, str]
     logs: Sequence[str]
-    makes: bool = True
 
     def __str__(self) -> str:
         """Return the job's name in one line, without the study."""
@@ -58,7 +57,7 @@ class RunReport:
         """Return a line for each job that ended since the last one."""
         ended, self._done = self._done, []
         width = len(str(total))
-        return "\n".join(f"[{done:>{width}}/{total}] {job}" for job in ended if job.makes)
+        return "\n".join(f"[{done:>{width}}/{total}] {job}" for job in ended)
 
     def failures(self) -> str:
         """Return why jobs failed: each reason once, with the jobs and one log; empty where none did."""

@@ -107,7 +107,8 @@ class SurveyFile(Value):
     title: SomeText = Field(description="Name for people, used in tables, figures and the report.")
     people: SomeText = Field(description="Who rated, in a few words, e.g. 300 US users of ChatGPT.")
     simulated: bool = Field(
-        False, description="true: nobody was asked, a script made the ratings; tables, figures and pages say so."
+        False,
+        description="true: nobody was asked, a script made the ratings; tables, figures and pages say so.",
     )
     dataset: SomeText = Field(description="The dataset of resources/vignettes whose flows were rated.")
     scale: SomeText = Field(description="The answer scale that the ratings are on; that of the dataset.")

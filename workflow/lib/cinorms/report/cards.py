@@ -16,6 +16,7 @@ from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
 from cinorms.report.method import own_error_sentence
+from cinorms.report.reliance import reliance
 from cinorms.report.results import StudyResults
 from cinorms.stats.wordings import ShareBetween
 
@@ -57,6 +58,10 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "planted": study.models[model].planted,
         "people": people,
         "identity": dict(study.models[model].identity),
+        "rely": next(
+            ({"answer": one.answer, "text": one.text} for one in reliance(results) if one.model == model),
+            None,
+        ),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         # How well the replies are read, by scale, where a person codes a sample.
@@ -80,17 +85,20 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     share, agree = results.held_share(arm, model)
     deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
     n_kept = {}
-    for under in grid(*results.study.grid, results.study.consensus):
+    asked = int(norms["n_asked"].max())
+    for under in (
+        under for under in grid(*results.study.grid, results.study.consensus) if under.t_val <= asked
+    ):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         n_kept[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     return {
         "arm": arm,
         "dataset": results.study.dataset_of(arm).title,
         "prompts": settings.prompts,
-        "variants": int(norms["n_asked"].max()),
+        "variants": asked,
         "raters": settings.people,
         "simulated": settings.simulated,
-        "orders": settings.orders["method"],
+        "orders": "one per wording" if settings.orders["count"] == 1 else settings.orders["method"],
         "temperature": settings.temperature,
         "options": list(results.scale(arm).options),
         "says": asdict(results.scale(arm).spoken),

@@ -11,11 +11,13 @@ from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
 
 #: Kinds of analyses whose tables a card reads.
-ON_CARDS = ("mean_delta", "flow_dependence", "people_distances", "people_flows")
+ON_CARDS = ("mean_delta", "flow_dependence", "stability", "repeatability", "people_distances", "people_flows")
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.
 PUBLIC = ("engine", "source", "revision", "family", "capacity", "alignment", "quantisation", "dtype")
+#: Those that say what exactly was asked.
+CHECKPOINT = ("source", "revision", "dtype")
 
 
 def facts_for_card(study: Study, model: str) -> StudyFacts:
@@ -124,8 +126,11 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
 def _model(study: Study, model: str) -> ModelFacts:
     entry = study.registry_entry(model)
     stated = {**entry.stated, "engine": entry.engine}
-    own = study.registry[model].kind.public
-    public = {key: stated[key] for key in (*PUBLIC, *own, "note") if stated.get(key) is not None}
+    kind = study.registry[model].kind
+    # For a model whose place a planted respondent takes, no checkpoint and no endpoint was asked.
+    taken = entry.kind.planted and not kind.planted
+    known = [key for key in PUBLIC if key not in CHECKPOINT] if taken else [*PUBLIC, *kind.public]
+    public = {key: stated[key] for key in (*known, "note") if stated.get(key) is not None}
     arms = tuple(arm for arm in study.arms if model in study.models(arm))
     asked = any(study.arms[arm].source == "model" for arm in arms)
     return ModelFacts(**public, planted=asked and entry.kind.planted, arms=arms, asked=asked)

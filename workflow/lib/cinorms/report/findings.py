@@ -77,7 +77,12 @@ def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
     if table is None:
         return None
     total, depends = len(table), table["verdict"].isin(DEPENDS)
-    text = f"The answers of {count(depends.sum())} of {counted(total, 'model')} depend on the flow."
+    whose = (
+        f"{count(depends.sum())} of {counted(total, 'model')}"
+        if total > 1 or not depends.all()
+        else table["model"].iloc[0]
+    )
+    text = f"The answers of {whose} depend on the flow."
     for verdict, rows in table[~depends].groupby("verdict", sort=False):
         text += f" {listed(list(map(str, rows['model'])))}: {VERDICTS[str(verdict)]}."
         for row in rows[rows["norms"] > 0].to_dict("records"):

@@ -116,7 +116,9 @@ def render(
         has_expected=EXPECTED in names,
         # The model whose mean answer over all flows is nearest to people's, and how far apart the two are.
         nearest={
-            name: (one[0]["model"], f"{abs(one[0]['estimate']):{axis.digits}}") for name, one in nearest.items() if one
+            name: (one[0]["model"], f"{abs(one[0]['estimate']):{axis.digits}}")
+            for name, one in nearest.items()
+            if one
         },
         version=__version__,
     )

@@ -80,8 +80,8 @@ def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
         fine = any(held < limit <= round(held, 2) for limit in (MOSTLY, IN_PART))
         held_share = f"{held:.1%}" if fine else share(same, stable["norms"])
         yield (
-            f"{held_share} of its norms ({count(same)} of {count(stable['norms'])}) would be the "
-            "same in other wordings with a probability of at least 95%."
+            f"For {held_share} of its norms ({count(same)} of {count(stable['norms'])}), the probability is at least "
+            "95% that other wordings give the same norm."
         )
     elif stable:
         yield (

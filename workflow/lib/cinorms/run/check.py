@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
+from cinorms.analyses.stability import FEWEST_STABLE
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, listing
@@ -129,8 +130,19 @@ def look_at_norms(case: Case) -> list[EntryProblem] | None:
     """Refuse a study whose flows cannot have enough valid answers; warn if only some cannot."""
     if not case.study.arms_from("model"):
         return None
-    room = norm_room(case.study)
-    return [error(text) if room.none_at_all else warning(text) for text in room.texts]
+    room, study = norm_room(case.study), case.study
+    problems = [error(text) if room.none_at_all else warning(text) for text in room.texts]
+    few = {
+        arm: study.templates(arm) for arm in study.arms_from("model") if study.templates(arm) < FEWEST_STABLE
+    }
+    if len(few) == len(study.arms_from("model")):
+        problems.append(
+            warning(
+                f"no arm has {FEWEST_STABLE} wordings ({', '.join(f'{arm}: {n}' for arm, n in few.items())}); with "
+                f"fewer, the report cannot say how many norms hold in other wordings"
+            )
+        )
+    return problems
 
 
 def look_at_paraphrases(case: Case) -> Iterator[EntryProblem]:

@@ -113,7 +113,7 @@ function overridePart(arm, model, i, v, reply) {
     "details",
     { class: "again" },
     make("summary", {}, "Set this reading right"),
-    make("p", {}, "Add this line to the study’s file of overrides and run the study again; only the reading is repeated. A new file begins with the line ", make("code", {}, HEADER.join(",")), ", and the study names it under ", make("code", {}, "overrides"), "."),
+    make("p", {}, "Add this line to the study’s file of overrides and run the study again: nothing is asked; replies are read again, and all that rests on them is made again. A new file begins with the line ", make("code", {}, HEADER.join(",")), ", and the study names it under ", make("code", {}, "overrides"), "."),
     make("div", { class: "controls" }, choice("It says", "override", values.map(([key, text]) => [String(key), text]), chosen.value, (value) => set({ value })), reply.text === null ? "" : check("Wherever a model of the study replied with this text", "override:all", false, (all) => set({ all }))),
     line,
     make("button", { type: "button", onclick: copy }, "Copy the line"),
