@@ -84,6 +84,9 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     origin = ""
     if settings.source == "published" and settings.frame is not None:
         origin = study.release(settings.frame.partition("/")[0]).origin.citation
+    rare: dict[str, Any] = {"repeat": settings.repeat} if settings.repeat > 1 else {}
+    if survey and survey.simulated:
+        rare["simulated"] = True
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,
@@ -95,11 +98,10 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         prompts=words.title,
         prompts_citation=dict(words.origin).get("citation", ""),
         people=survey.people if survey else "",
-        **({"simulated": True} if survey and survey.simulated else {}),
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
         asking=settings.asking.plain(),
-        **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
+        **rare,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         reasoning=settings.reasoning.asked.shown if settings.reasoning else None,
