@@ -115,25 +115,6 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_live_shard_killed_ten_times(
-    tmp_path: Path, endpoint: Endpoint, record_property: Callable[[str, object], None]
-) -> None:
-    endpoint.delay = 0.05
-    given = files(tmp_path, spec(endpoint), vignettes(400), variants(), limits={"concurrency": 8})
-    given["kind"] = "live"
-    killed = kill_until_done(given, lambda: endpoint.number, apart=200, seed=2)
-    assert killed >= 7
-    assert len(endpoint.asked) == 2400
-    twice = sum(endpoint.asked.values()) - 2400
-    assert twice <= killed * 8  # the requests under way
-    for name, value in (("prompts", 2400), ("kills", killed), ("asked twice", twice)):
-        record_property(name, value)
-    before = sum(endpoint.asked.values())
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
-    assert sum(endpoint.asked.values()) == before + 2400
-
-
-@pytest.mark.slow
 def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}

@@ -153,7 +153,7 @@ def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
     assert not list(shard.folder.rglob("spare.*"))
 
 
-def test_of_many_prompts_of_which_a_fifth_fails_none_is_lost_and_none_is_paid_twice(
+def test_many_prompts_of_which_a_fifth_fails(
     shard: Shard, record_property: Callable[[str, object], None]
 ) -> None:
     shard.flows = vignettes(PROMPTS // 6)
