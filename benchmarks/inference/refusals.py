@@ -105,9 +105,7 @@ class Endpoint(asyncio.Protocol):
     def send(self, status: int, content: bytes, length: int | None = None) -> None:
         """Send an answer, or the first bytes of one of a greater ``length``."""
         length = length or len(content)
-        head = (
-            f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-        )
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         self.transport.write(head.encode() + content)
 
 
@@ -198,7 +196,9 @@ def main() -> None:
     libraries = {"this version": ROOT / "workflow" / "lib"} | (
         {"the other": given.than} if given.than else {}
     )
-    print(f"{given.prompts:,} prompts, at most {given.at_once} at once: {given.at_once / DELAY:,.0f}/s possible")
+    print(
+        f"{given.prompts:,} prompts, at most {given.at_once} at once: {given.at_once / DELAY:,.0f}/s possible"
+    )
     for number in range(given.rounds):
         clean: dict[str, float] = {}
         for way in given.ways:

@@ -127,6 +127,9 @@ def one_round(folder: Path, chance: random.Random, counts: Counts, n: int, apart
         endpoint.fault, endpoint.delay = (lambda number, body: None), 0.0
         ask_until_done(jobs(folder / "quiet", endpoint, n), endpoint, chance, None)
         assert set(endpoint.asked) == asked, "a prompt was lost"
+    assert not list(folder.glob("soaked/results/.journal/*/damaged/*")), (
+        "a kill has spoilt a part of the journal"
+    )
     soaked, quiet = outputs(folder / "soaked"), outputs(folder / "quiet")
     assert len(quiet) == 2
     counts.differing += [name for name in quiet if soaked.get(name) != quiet[name]]
@@ -156,11 +159,11 @@ def soak(minutes: float, n: int, apart: tuple[int, int], seed: int = 32) -> Coun
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=int, default=60)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--flows", type=int, default=1500)
     given = parser.parse_args()
     counts = soak(given.minutes, given.flows, apart=(500, 2500))
-    figures = {"minutes": given.minutes, **vars(counts), "differing": 0}
+    figures = {"minutes": round(given.minutes), **vars(counts), "differing": 0}
     found = {name.replace("_", " "): str(value) for name, value in figures.items()}
     path = Path("build/soak.json")
     path.parent.mkdir(exist_ok=True)

@@ -111,6 +111,8 @@ def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
         ("bytearray(10**18)", "There is not enough memory"),
         ("raise MemoryError", "There is not enough memory: free some"),
         ("raise OSError(24, 'Too many open files', 'a.csv')", "allow more (ulimit -n)"),
+        ("raise OSError(11, 'Resource temporarily unavailable')", "allow more (ulimit -u)"),
+        ('raise RuntimeError("can\'t start new thread")', "allow more (ulimit -u)"),
     ],
 )
 def test_a_limit_is_one_message(tmp_path: Path, body: str, message: str) -> None:

@@ -156,6 +156,11 @@ def _without_traceback(error: BaseException) -> str | None:
             return f"The disk is full{where}: free some space and run again. Earlier results are kept."
         if isinstance(at, OSError) and at.errno in (errno.EMFILE, errno.ENFILE):
             return "Too many files are open: allow more (ulimit -n) and run again. Earlier results are kept."
+        if (isinstance(at, OSError) and at.errno == errno.EAGAIN) or str(at) == "can't start new thread":
+            return (
+                "No more processes or threads can be started: allow more (ulimit -u), or use fewer cores "
+                "(CORES=1), and run again. Earlier results are kept."
+            )
         if isinstance(at, MemoryError):
             what = f" ({at})" if str(at) else ""
             return f"There is not enough memory{what}: free some and run again. Earlier results are kept."
