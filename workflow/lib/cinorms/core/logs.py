@@ -87,8 +87,12 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
 
     def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         message = _without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
-        log.write(f"{_MARK}\n{message}\n")
-        if not os.environ.get(FAILURES_AT_THE_END):
+        at_the_end = bool(os.environ.get(FAILURES_AT_THE_END))
+        try:
+            log.write(f"{_MARK}\n{message}\n")
+        except OSError:  # the disk of the log may be the one that is full
+            at_the_end = False
+        if not at_the_end:
             terminal.write(f"\n{message}\n(log: {path})\n\n")
 
     sys.excepthook = report
