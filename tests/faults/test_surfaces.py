@@ -191,6 +191,36 @@ def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
     run.stdout.close()
 
 
+#: A user whom the machine has no name for, as in a container, and who has no process yet.
+NOBODY = 54321
+
+
+@pytest.mark.parametrize("processes", [20, 200])
+def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(processes: int) -> None:
+    if not IS_ROOT or not all(folder.stat().st_mode & 0o001 for folder in Path(__file__).parents):
+        pytest.skip("only root can be another user, who may read this folder")
+
+    def become() -> None:
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    main = "import cinorms_snakemake as run, getpass; run.have_a_name(); run.refuse_too_few_threads()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{main}; print(getpass.getuser())"],
+        env={"PYTHONPATH": environment()["PYTHONPATH"]},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        preexec_fn=become,
+    )
+    if processes == 20:
+        assert "allow more (ulimit -u)" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    else:
+        assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
+
+
 def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
