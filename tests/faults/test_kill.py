@@ -28,7 +28,7 @@ from .server import Endpoint, Fault
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
-KILLS = 10
+KILLS = 5
 
 
 def job(given: dict[str, Any]) -> subprocess.Popen[str]:
@@ -98,7 +98,7 @@ def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
+def test_a_planted_shard_killed_again_and_again(tmp_path: Path) -> None:
     dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
     assert dataset.design is not None
     flows = expand(dataset.design).head(1500)
@@ -107,7 +107,7 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
     written = Path(given["asked"])
     written.touch()
     killed = kill_until_done(given, lambda: len(written.read_text().split()), apart=700, seed=1)
-    assert killed >= 7
+    assert killed >= 3
     asked = Counter(written.read_text().split())
     assert len(asked) == 9000
     assert sum(asked.values()) <= 9000 + 50 * killed
@@ -115,13 +115,13 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_batch_shard_killed_again_and_again(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
     killed = kill_until_done(
         given, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
     )
-    assert killed >= 7
+    assert killed >= 3
     assert len(endpoint.billed) == 2400
     assert set(endpoint.billed.values()) == {1}, "a request was paid for twice"
     assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
