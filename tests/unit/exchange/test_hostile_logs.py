@@ -107,7 +107,7 @@ def test_inspect_gets_no_more_memory_than_the_log_can_need(
 ) -> None:
     """An archive may have a second directory, which Inspect's reader finds and Python's does not."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    monkeypatch.setattr(inspect_log, "lines_of", lambda log: bytes(inspect_log.OWN_MEMORY + 2**20))
+    monkeypatch.setattr(inspect_log, "lines_of", lambda log: [len(bytes(inspect_log.OWN_MEMORY + 2**20))])
     assert "cannot read it (MemoryError" in refused(archive(tmp_path / "a.eval", a=b"{}"), capsys)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
