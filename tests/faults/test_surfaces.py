@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -205,26 +206,27 @@ def test_many_prompts_of_which_a_fifth_fails(
 
 
 def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
-    (tmp_path / "tmp").mkdir()
+    folder = tempfile.mkdtemp()  # the path of a socket in it is short
     (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
     main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
     (tmp_path / "main.py").write_text(main, encoding="utf-8")
     run = subprocess.Popen(
         [sys.executable, "main.py"],
         cwd=tmp_path,
-        env=environment(TMPDIR=str(tmp_path / "tmp")),
+        env=environment(TMPDIR=folder),
         stdout=subprocess.PIPE,
     )
     assert run.stdout is not None
     run.stdout.readline()  # its script runs
-    assert os.listdir(tmp_path / "tmp")
+    assert os.listdir(folder)
     run.send_signal(signal.SIGKILL)
     run.wait()
     end = time.monotonic() + 60
-    while os.listdir(tmp_path / "tmp") and time.monotonic() < end:
+    while os.listdir(folder) and time.monotonic() < end:
         time.sleep(0.05)
-    assert not os.listdir(tmp_path / "tmp")
+    assert not os.listdir(folder)
     run.stdout.close()
+    os.rmdir(folder)
 
 
 #: A user whom the machine has no name for, as in a container, and who has no process yet.
