@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.root import Root
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-from cinorms.vignettes.designs import expand, load_dataset
 
 from ..specs import endpoint_tuning
 from .conftest import every_file, spec, variants, vignettes
@@ -85,7 +82,6 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
         "tuning": endpoint_tuning(**tuning),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
-        "asked": str(folder / "asked.txt"),
         "out": str(folder / "responses" / "main" / "audited" / "1-of-1.parquet"),
     }
 
@@ -93,25 +89,8 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
 def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
     """Return the bytes of the same shard, asked without a kill."""
     out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
-    to_its_end(job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")}))
+    to_its_end(job({**given, "out": str(out)}))
     return out.read_bytes()
-
-
-@pytest.mark.slow
-def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
-    dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
-    assert dataset.design is not None
-    flows = expand(dataset.design).head(1500)
-    of = spec(None, engine="planted", factors=list(dataset.factors), planted={"noise": 1, "verbose": 0.2})
-    given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
-    written = Path(given["asked"])
-    written.touch()
-    killed = kill_until_done(given, lambda: len(written.read_text().split()), apart=700, seed=1)
-    assert killed >= 7
-    asked = Counter(written.read_text().split())
-    assert len(asked) == 9000
-    assert sum(asked.values()) <= 9000 + 50 * killed
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
 
 
 @pytest.mark.slow
