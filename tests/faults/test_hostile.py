@@ -248,12 +248,11 @@ def test_a_redirect_to_nowhere_is_one_message(shard: Shard, location: str | None
 # --- Time
 
 
-@pytest.mark.parametrize("after", ["-5", "nan", "Wed, 21 Oct 2015 07:28:30 GMT"])
 def test_useless_advice_to_wait_ends_with_the_longest_wait(
-    shard: Shard, after: str, monkeypatch: pytest.MonkeyPatch
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "LONGEST_WAIT", 0.5)
-    fault = Fault(429, "rate_limit_exceeded", headers={"Retry-After": after})
+    fault = Fault(429, "rate_limit_exceeded", headers={"Retry-After": "-5"})
     shard.endpoint.fault = lambda number, body: fault
     with pytest.raises(EngineError, match="rate_limit_exceeded"):
         shard.ask(backoff=0.05)

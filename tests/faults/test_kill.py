@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.root import Root
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-from cinorms.vignettes.designs import expand, load_dataset
 
 from ..specs import endpoint_tuning
 from .conftest import every_file, spec, variants, vignettes
@@ -94,23 +91,6 @@ def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
     out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
     to_its_end(job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")}))
     return out.read_bytes()
-
-
-@pytest.mark.slow
-def test_a_planted_shard_killed_again_and_again(tmp_path: Path) -> None:
-    dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
-    assert dataset.design is not None
-    flows = expand(dataset.design).head(1500)
-    of = spec(None, engine="planted", factors=list(dataset.factors), planted={"noise": 1, "verbose": 0.2})
-    given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
-    written = Path(given["asked"])
-    written.touch()
-    killed = kill_until_done(given, 5, lambda: len(written.read_text().split()), apart=700, seed=1)
-    assert killed >= 3
-    asked = Counter(written.read_text().split())
-    assert len(asked) == 9000
-    assert sum(asked.values()) <= 9000 + 50 * killed
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
 
 
 @pytest.mark.slow

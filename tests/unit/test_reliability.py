@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -10,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ..modules import module_at
+
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("reliability", ROOT / "docs/tools/reliability.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-reliability = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(reliability)
+reliability = module_at(ROOT / "docs/tools/reliability.py")
 PAGE = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
 MEASURED = json.loads((ROOT / "docs/tools/measured.json").read_text(encoding="utf-8"))
 
