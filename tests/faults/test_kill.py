@@ -81,7 +81,6 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
         "tuning": endpoint_tuning(**tuning),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
-        "asked": str(folder / "asked.txt"),
         "out": str(folder / "responses" / "main" / "audited" / "1-of-1.parquet"),
     }
 
@@ -89,7 +88,7 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
 def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
     """Return the bytes of the same shard, asked without a kill."""
     out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
-    to_its_end(job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")}))
+    to_its_end(job({**given, "out": str(out)}))
     return out.read_bytes()
 
 
