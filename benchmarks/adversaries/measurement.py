@@ -40,7 +40,7 @@ def norms_of_models(rng: np.random.Generator, flows: int, models: int) -> pd.Dat
 
 def odds(runs: int, flows: int, models: int, cluster: str | None) -> Iterator[Rate]:
     """Yield how often the factor of the flows, that of the models, and all are found not proportional."""
-    rng, found = np.random.default_rng([flows, models]), []
+    rng, found = np.random.default_rng([flows, models, 1]), []
     for _ in range(runs):
         frame = norms_of_models(rng, flows, models)
         fit = fit_clm(frame, "level", ["recipient", "model"], link="probit", cluster=cluster)

@@ -178,7 +178,7 @@ def summary(found: list[Cell]) -> str:
 def with_cells(text: str, found: list[Cell]) -> str:
     """Return a page of the docs with the cell after each mark, and the summary, as they were measured."""
     of = {cell.promise: WorstCell(cell.rate, cell.where, cell.runs).words for cell in worst(found)}
-    text = _MARK.sub(lambda mark: f"<!-- worst: {mark[1]} -->{of.get(mark[1], "not measured")}<!-- -->", text)
+    text = _MARK.sub(lambda mark: f"<!-- worst: {mark[1]} -->{of.get(mark[1], 'not measured')}<!-- -->", text)
     return _SUMMARY.sub(lambda mark: mark[1] + summary(found) + mark[2], text)
 
 

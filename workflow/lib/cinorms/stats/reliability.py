@@ -152,7 +152,8 @@ def _agreement(values: Floats, size: Floats, splits: Bools) -> FlowEstimate:
     both = ~np.isnan(a + b)
     if (both.sum(axis=0) < 3).any():
         return FlowEstimate(None, n_flows, "no_flows")
-    if any((np.ptp(half[there]) == 0) for x in (a, b) for half, there in zip(x.T, both.T, strict=True)):
+    ends = [(np.where(both, x, -np.inf).max(axis=0), np.where(both, x, np.inf).min(axis=0)) for x in (a, b)]
+    if any((high == low).any() for high, low in ends):
         return FlowEstimate(None, n_flows, "no_variance")
     a, b = (np.where(both, x - x.mean(axis=0, where=both), 0.0) for x in (a, b))
     found = (a * b).sum(axis=0) / np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
