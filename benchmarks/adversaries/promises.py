@@ -125,17 +125,15 @@ def dependence(runs: int) -> Iterator[Tried]:
 def missing_dependence(runs: int) -> Iterator[Tried]:
     """Yield the same where half of the flows' low answers are refused, which depends on the flow itself."""
     rng = np.random.default_rng(6)
+    for templates, flows in ((5, 24), (11, 24), (11, 120)):
 
-    def draw(templates: int) -> Floats:
-        x = rng.choice(processes.LEVELS, (24, templates, 3)).astype(float)
-        odd = (np.arange(24) % 2 == 0)[:, None, None]
-        return np.where(odd & (x < 0) & (rng.random(x.shape) < 0.5), np.nan, x)
+        def draw(templates: int, flows: int = flows) -> Floats:
+            x = rng.choice(processes.LEVELS, (flows, templates, 3)).astype(float)
+            odd = (np.arange(flows) % 2 == 0)[:, None, None]
+            return np.where(odd & (x < 0) & (rng.random(x.shape) < 0.5), np.nan, x)
 
-    for templates in (5, 11):
-        yield Tried(
-            f"{templates} templates, half of the flows refuse half of what they reject",
-            _rejected(draw, templates, runs),
-        )
+        where = f"{templates} templates, {flows} flows, half of them refuse half of what they reject"
+        yield Tried(where, _rejected(draw, templates, runs))
 
 
 def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float:
