@@ -59,7 +59,9 @@ def test_every_promise_is_measured_and_is_a_row_of_the_page(bench) -> None:
 
 
 def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench) -> None:
-    cells = [bench.Cell("mean", f"{n} templates, rare wordings", rate, 400) for n, rate in ((5, 0.9), (11, 0.95))]
+    cells = [
+        bench.Cell("mean", f"{n} templates, rare wordings", rate, 400) for n, rate in ((5, 0.9), (11, 0.95))
+    ]
     assert bench.excluded(cells) == "rare wordings: 5 templates 90.0%"
     assert not bench.kept(bench.Cell("shift", "", 0.07, 400))
     assert bench.kept(bench.Cell("stable norms", "", 0.99, 400))

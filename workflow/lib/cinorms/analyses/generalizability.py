@@ -154,8 +154,8 @@ KINDS = (
             "templates": "Templates of the design.",
             "orders": "Orders of each template.",
             "repeats": "How often each prompt is asked.",
-            "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow was "
-            "asked in, with an answer or without.",
+            "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow "
+            "was asked in, with an answer or without.",
             "g": "Coefficient G: share of the variance of these values between flows that another study like it would "
             "repeat. It is about which flows are higher.",
             "g_low": f"Lower end of its 95% interval, over flows and templates; from {FEWEST_TEMPLATES} templates on.",

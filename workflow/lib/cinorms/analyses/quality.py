@@ -205,8 +205,8 @@ KINDS = (
             **usual("status"),
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
             f"below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",
-            "verdict_text": f"The verdict in words; where valid is below {FEW_MISSING} it adds that missing answers can look "
-            "like dependence.",
+            "verdict_text": f"The verdict in words; where valid is below {FEW_MISSING} it adds that missing answers "
+            "can look like dependence.",
         },
     ),
     Kind(

@@ -73,22 +73,20 @@ def slices(
         of_ratings, of_answers = (
             operator.T * (x - mean[cell])[:, None] for x, mean in ((people, plain), (answers[row], of_rated))
         )
-        # The weight that makes the variance smallest: tuned over ratings, not over raters. Flows are drawn apart from
-        # raters, so both have the same optimum, and there are more ratings. Any weight is valid; the interval is over
-        # raters. A model that the estimates describe exactly has no error to take out, but rounding errors.
-        top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
-        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
         by_flow = sums_by(row, operator.T).T  # sums to 1 but where nothing is rated
         n_rated = (by_flow > 0).sum(axis=1)
-        tuned = (below > nothing) & (n_rated >= FEWEST_FLOWS)
-        weight = np.where(tuned, divide(top, below), 0.0)
+        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
+        weight, below = _tuned(of_ratings, of_answers, nothing, n_rated)
         # Rated flows are a draw from those of the design: what they add vanishes as all of them are rated.
         left = 1 - n_rated / np.maximum(size, 1)
         # The weight is an estimate from these flows, too: it adds its own error, and takes a degree of freedom.
-        follows = 1 - np.where(tuned, divide(of_rated - of_all, below), 0.0) * of_answers
+        follows = 1 - np.nan_to_num((of_rated - of_all) / below) * of_answers
         alone, together = (
             _spread(x, (raters, share), (row, by_flow), left, lost)
-            for x, lost in ((of_ratings, 0.0), ((of_ratings - weight * of_answers) * follows, 1.0 * tuned))
+            for x, lost in (
+                (of_ratings, 0.0),
+                ((of_ratings - weight * of_answers) * follows, 1.0 * ~np.isnan(below)),
+            )
         )
         estimate = plain - weight * (of_rated - of_all)
         plain_error, *of_plain = interval(plain, *alone)
@@ -105,6 +103,18 @@ def slices(
         )
         parts.append(table)
     return _withheld(pd.concat(parts, ignore_index=True), seen)
+
+
+def _tuned(of_ratings: Floats, of_answers: Floats, nothing: Floats, n_rated: Ints) -> tuple[Floats, Floats]:
+    """Return the weight of the model's answers in each slice, and what it was divided by (NaN: there is no weight).
+
+    It makes the variance smallest, tuned over ratings, not over raters. Flows are drawn apart from raters, so both have
+    the same optimum, and there are more ratings. Any weight is valid; the interval is over raters. A model that the
+    estimates describe exactly has no error to take out, but rounding errors (``nothing``).
+    """
+    top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
+    below = np.where((below > nothing) & (n_rated >= FEWEST_FLOWS), below, np.nan)
+    return np.nan_to_num(top / below), below
 
 
 def _withheld(table: pd.DataFrame, seen: bool) -> pd.DataFrame:

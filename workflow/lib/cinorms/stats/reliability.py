@@ -118,7 +118,9 @@ def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
 
 def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate, FlowEstimate]:
     """Return `intraclass` with intervals over raters; ``of_rater`` has the group of each column."""
-    without = [intraclass(levels.loc[:, of_rater != number]) for number in range(of_rater.max(initial=-1) + 1)]
+    without = [
+        intraclass(levels.loc[:, of_rater != number]) for number in range(of_rater.max(initial=-1) + 1)
+    ]
     one, of_mean = intraclass(levels)
     return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
 

@@ -147,8 +147,8 @@ def score_test(
 ) -> pd.DataFrame:
     """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
 
-    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the variance of the score
-    is that of what they add to it (`_of_clusters`).
+    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the variance of the
+    score is that of what they add to it (`_of_clusters`).
     """
     k, p = problem.n_levels - 1, len(problem.terms)
     names = [coding.slot_names()[slot] for slot in problem.terms]
