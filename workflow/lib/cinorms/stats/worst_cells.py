@@ -40,9 +40,9 @@ WORST: dict[str, WorstCell] = {
         studies=600,
     ),
     "side": WorstCell(
-        rate=0.048,
-        where="30 templates, reaction of wordings: a fifth moved",
-        studies=600,
+        rate=0.06,
+        where="11 templates, reaction of wordings: a fifth moved",
+        studies=100,
     ),
     "side, a tenth of the wordings": WorstCell(
         rate=0.215,
