@@ -81,12 +81,10 @@ def slices(
         left = 1 - n_rated / np.maximum(size, 1)
         # The weight is an estimate from these flows, too: it adds its own error, and takes a degree of freedom.
         follows = 1 - np.nan_to_num((of_rated - of_all) / below) * of_answers
+        fitted = (of_ratings - weight * of_answers) * follows
         alone, together = (
             _spread(x, (raters, share), (row, by_flow), left, lost)
-            for x, lost in (
-                (of_ratings, 0.0),
-                ((of_ratings - weight * of_answers) * follows, 1.0 * ~np.isnan(below)),
-            )
+            for x, lost in ((of_ratings, 0.0), (fitted, 1.0 * ~np.isnan(below)))
         )
         estimate = plain - weight * (of_rated - of_all)
         plain_error, *of_plain = interval(plain, *alone)
