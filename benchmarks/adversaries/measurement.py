@@ -1,23 +1,15 @@
 """How often tests of a measurement reviewer err where they should not: proportional odds by flow, and equivalence.
 
-Run: ``python benchmarks/adversaries/measurement.py [odds|equivalence|moved] [runs]`` (minutes). It prints every cell;
-the slow tests run some. The processes of ``equivalence`` are those of `processes.py`.
+`promises.py` has them all, so `run.py` runs them. The processes of ``equivalence`` are those of `processes.py`.
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import processes
 
 from cinorms.stats.clm import fit_clm
@@ -29,7 +21,6 @@ FLOWS, ORDERS = 60, 3
 class Rate(NamedTuple):
     """How often a test rejects at 5%, in one cell."""
 
-    promise: str
     where: str
     rate: float
 
@@ -47,19 +38,17 @@ def norms_of_models(rng: np.random.Generator, flows: int, models: int) -> pd.Dat
     return pd.concat(parts, ignore_index=True)
 
 
-def odds(runs: int, flows: int, models: int) -> Iterator[Rate]:
+def odds(runs: int, flows: int, models: int, cluster: str | None) -> Iterator[Rate]:
     """Yield how often the factor of the flows, that of the models, and all are found not proportional."""
-    rng, found = np.random.default_rng([flows, models]), []
+    rng, found = np.random.default_rng([flows, models, 1]), []
     for _ in range(runs):
         frame = norms_of_models(rng, flows, models)
-        for cluster in (None, "flow"):
-            fit = fit_clm(frame, "level", ["recipient", "model"], link="probit", cluster=cluster)
-            table = fit.proportional_odds_test()
-            of_factors = table[table["level"].isna()].assign(cluster=cluster or "none")
-            found.append(of_factors.fillna({"factor": "all"}))
-    rates = pd.concat(found).groupby(["cluster", "factor"])["p"].agg(lambda p: (p.dropna() < 0.05).mean())
-    for (cluster, factor), rate in rates.items():
-        yield Rate(f"odds, clusters: {cluster}", f"{flows} flows, {models} models, {factor}", float(rate))
+        fit = fit_clm(frame, "level", ["recipient", "model"], link="probit", cluster=cluster)
+        table = fit.proportional_odds_test()
+        found.append(table[table["level"].isna()].fillna({"factor": "all"}))
+    rates = pd.concat(found).groupby("factor")["p"].agg(lambda p: (p.dropna() < 0.05).mean())
+    for factor, rate in rates.items():
+        yield Rate(f"{flows} flows, {models} models, {factor}", float(rate))
 
 
 def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:
@@ -75,7 +64,7 @@ def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:
         if reacts == "one":
             b = flow[:, None, None] + rng.normal(0, processes.ANSWER, b.shape)
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
-    return Rate("equivalence", f"{templates} templates, {wording} wordings, {reacts} react", called(found))
+    return Rate(f"{templates} templates, {wording} wordings", called(found))
 
 
 def moved(runs: int, templates: int, share: float) -> Rate:
@@ -86,9 +75,7 @@ def moved(runs: int, templates: int, share: float) -> Rate:
         a, b = flow[:, None, None] + rng.normal(0, processes.ANSWER, (2, FLOWS, templates, ORDERS))
         a += (0.3 / share * (rng.random(templates) < share))[:, None]
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
-    return Rate(
-        "equivalence", f"{templates} templates, {share:.0%} of the wordings move one model", called(found)
-    )
+    return Rate(f"{templates} templates, {share:.0%} of the wordings move one model", called(found))
 
 
 def called(found: list[Estimate]) -> float:
@@ -96,26 +83,3 @@ def called(found: list[Estimate]) -> float:
     margin = float(np.mean([one.value for one in found]))
     limits = DifferenceLimits(-margin, margin, 2 * margin)
     return float(np.mean([decide(one, limits)[0] < 0.05 for one in found]))
-
-
-def rates(which: str, runs: int) -> Iterator[Rate]:
-    """Yield every cell of ``which`` (empty: all)."""
-    if which in ("", "odds"):
-        for flows, models in itertools.product((60, 200, 1000), (2, 5)):
-            yield from odds(runs, flows, models)
-    if which in ("", "equivalence"):
-        for cell in itertools.product((5, 11, 30), processes.WORDINGS, ("both", "one")):
-            yield equivalence(runs, *cell)
-    if which in ("", "moved"):
-        for templates, share in itertools.product((7, 11, 15, 30), (0.1, 0.2, 0.4)):
-            yield moved(runs, templates, share)
-
-
-def main() -> None:
-    which, runs = [*sys.argv[1:2], ""][0], int([*sys.argv[2:3], "400"][0])
-    for promise, where, rate in rates(which, runs):
-        print(f"{promise:24} {rate:6.1%}  {where}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

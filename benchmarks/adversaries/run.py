@@ -1,18 +1,21 @@
 """Which 95% interval, test and claim holds worst against processes that nobody chose for it.
 
 Run: ``python benchmarks/adversaries/run.py`` (hours; ``run.py 40``: 40 studies per cell instead of 400; ``run.py 400
-held_share alpha``: these alone). It prints every cell, then the worst of each. ``--write`` also puts the worst cells
-into `cinorms.stats.worst_cells`, which the page of a gate reads, and into the docs, wherever they have a mark for it.
+held_share alpha``: these alone; ``run.py 0``: none). It prints every cell, then the worst of each. ``--write`` also
+puts the cells into ``cells.csv``, their summary into docs/method/stats/bench.md, the worst cells wherever the docs have
+a mark for one, and those of gates into `cinorms.stats.worst_cells`, which the page of a gate reads.
 The slow tests run a small grid of it.
 """
 
 from __future__ import annotations
 
+import csv
 import itertools
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +32,7 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import reliability, wordings, worst_cells
-from cinorms.stats.worst_cells import WORST, WorstCell
+from cinorms.stats.worst_cells import WorstCell
 
 FLOWS, ORDERS = 60, 3
 TEMPLATES = (5, 11, 30)
@@ -45,60 +48,56 @@ class Cell(NamedTuple):
     runs: int
 
 
-def mean(x: Floats) -> tuple[float, float, float]:
+def mean(x: Floats) -> list[tuple[float, float, float]]:
     value, _, low, high = wordings.mean_interval(np.nanmean(x, axis=2), True)
-    return value, low, high
+    return [(value, low, high)]
 
 
-def held_share(x: Floats) -> tuple[float, float, float]:
-    held, _ = wordings.held_share(wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY), NORM)
-    return held.value, held.low, held.high
+def shares(x: Floats) -> list[tuple[float, float, float]]:
+    """Return the share of flows that hold a norm, and of answers that agree with it."""
+    both = wordings.held_share(wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY), NORM)
+    return [(found.value, found.low, found.high) for found in both]
 
 
-def mean_share(x: Floats) -> tuple[float, float, float]:
-    _, agree = wordings.held_share(wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY), NORM)
-    return agree.value, agree.low, agree.high
-
-
-def _alpha(x: Floats) -> tuple[float, float, float]:
+def alpha(x: Floats) -> list[tuple[float, float, float]]:
     counts = wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY)
-    without = [reliability._alpha(np.delete(counts, t, axis=2).sum(axis=2).T) for t in range(counts.shape[2])]
+    group = wordings.groups(counts.shape[2])
+    without = [reliability._alpha(counts[:, :, group != g].sum(axis=2).T) for g in range(group.max() + 1)]
     found = reliability._alpha(counts.sum(axis=2).T).over(without)
-    return found.estimate or np.nan, found.low, found.high
+    return [(found.estimate or np.nan, found.low, found.high)]
 
 
-def split_half(x: Floats) -> tuple[float, float, float]:
-    found = reliability.split_half(*processes.levels_of(x), seed=1, splits=25)
-    return found.estimate or np.nan, found.low, found.high
+def halves(x: Floats) -> list[tuple[float, float, float]]:
+    half = reliability.split_half(*processes.levels_of(x), seed=1, splits=25)
+    both = (half, reliability.spearman_brown(half))
+    return [(found.estimate or np.nan, found.low, found.high) for found in both]
 
 
-def spearman_brown(x: Floats) -> tuple[float, float, float]:
-    found = reliability.spearman_brown(reliability.split_half(*processes.levels_of(x), seed=1, splits=25))
-    return found.estimate or np.nan, found.low, found.high
-
-
-INTERVALS: dict[str, Callable[[Floats], tuple[float, float, float]]] = {
-    "mean": mean,
-    "held_share": held_share,
-    "mean_share": mean_share,
-    "alpha": _alpha,
-    "split_half": split_half,
-    "spearman_brown": spearman_brown,
+#: What gives each interval, and its place there.
+INTERVALS: dict[str, tuple[Callable[[Floats], list[tuple[float, float, float]]], int]] = {
+    "mean": (mean, 0),
+    "held_share": (shares, 0),
+    "mean_share": (shares, 1),
+    "alpha": (alpha, 0),
+    "split_half": (halves, 0),
+    "spearman_brown": (halves, 1),
 }
+
+
+@cache
+def _found(function: Callable[..., list[tuple[float, float, float]]], runs: int, *grid: object) -> Floats:
+    """Return studies x intervals x (value, low, high)."""
+    templates, wording, missing = grid
+    rng = np.random.default_rng([templates, len(wording), len(missing)])
+    flow = np.random.default_rng(1).normal(0, processes.FLOW, FLOWS)
+    drawn = (processes.asked(rng, flow, templates, ORDERS, wording, missing) for _ in range(runs))
+    return np.array([function(x) for x in drawn])
 
 
 def coverage(name: str, runs: int, templates: int, wording: str, missing: str) -> Cell:
     """Return how often an interval holds what studies like this one give on average; the flows are given."""
-    rng = np.random.default_rng([templates, len(wording), len(missing)])
-    flow = np.random.default_rng(1).normal(0, processes.FLOW, FLOWS)
-    found = np.array(
-        [
-            INTERVALS[name](processes.asked(rng, flow, templates, ORDERS, wording, missing))
-            for _ in range(runs)
-        ]
-    )
-    truth = np.nanmean(found[:, 0])
-    rate = float(((found[:, 1] <= truth) & (truth <= found[:, 2])).mean())
+    function, place = INTERVALS[name]
+    rate = promises.held(_found(function, runs, templates, wording, missing)[:, place])
     return Cell(name, f"{templates} templates, {wording} wordings, {missing}", rate, runs)
 
 
@@ -123,33 +122,97 @@ def worst(found: list[Cell]) -> list[Cell]:
     ]
 
 
+# --- What the docs say
+
+
 #: A mark in the docs, and the cell after it: <!-- worst: shift -->12.3% (...)<!-- -->.
 _MARK = re.compile(r"<!-- worst: ([\w ,]+?) -->.*?<!-- -->", re.DOTALL)
+#: Where the summary of the bench is, in its page.
+_SUMMARY = re.compile(r"(<!-- the bench -->\n).*?(<!-- end -->)", re.DOTALL)
 ROOT = Path(__file__).resolve().parents[2]
+CELLS = Path(__file__).with_name("cells.csv")
 
 
-def with_cells(text: str, known: dict[str, WorstCell]) -> str:
-    """Return a page of the docs with the cell after each mark as it was measured."""
-    return _MARK.sub(lambda found: f"<!-- worst: {found[1]} -->{known[found[1]].words}<!-- -->", text)
+def known() -> list[Cell]:
+    """Return the cells that were measured, by promise."""
+    with CELLS.open(encoding="utf-8", newline="") as file:
+        return [Cell(p, where, float(rate), int(runs)) for p, where, rate, runs in [*csv.reader(file)][1:]]
 
 
-def write(found: list[Cell]) -> None:
-    """Write the worst cells into the module of the library and into the docs."""
-    known = WORST | {
-        cell.promise: WorstCell(round(cell.rate, 3), cell.where, cell.runs) for cell in worst(found)
-    }
-    path = Path(worst_cells.__file__)
-    head = path.read_text(encoding="utf-8").partition("WORST: ")[0]
-    rows = "".join(
-        f'    "{name}": WorstCell(\n        rate={cell.rate},\n        where="{cell.where}",\n        '
-        f"studies={cell.studies},\n    ),\n"
-        for name, cell in sorted(known.items())
+def kept(cell: Cell) -> bool:
+    """Say whether a promise is kept where it was tried."""
+    low, high = promises.limits(cell.promise)
+    return low <= cell.rate <= high
+
+
+def excluded(group: list[Cell]) -> str:
+    """Return the cells in which a promise is not kept, those of one process together."""
+    parts: dict[str, list[str]] = {}
+    for cell in group:
+        if not kept(cell):
+            first, _, rest = cell.where.partition(", ")
+            parts.setdefault(rest, []).append(f"{first} {cell.rate:.1%}")
+    return "; ".join((f"{rest}: " if rest else "") + ", ".join(cells) for rest, cells in parts.items())
+
+
+def summary(found: list[Cell]) -> str:
+    """Return the table of all promises, and the cells in which they do not hold."""
+    rows, names = [], []
+    for cell in worst(found):
+        group = [other for other in found if other.promise == cell.promise]
+        n = sum(map(kept, group))
+        low, high = promises.limits(cell.promise)
+        promised = f"{low:.0%} to {high:.0%}" if low > 0 else f"at most {high:.0%}"
+        rows.append(
+            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {promised} | {n} of {len(group)} | "
+            f"{cell.rate:.1%} ({cell.where}) | {cell.runs:,} |"
+        )
+        if n < len(group):
+            names.append(f"- **{cell.promise}**: {excluded(group)}.")
+    head = (
+        "| promise | of | promised | cells that keep it | worst cell | studies |\n|---|---|---|---|---|---|\n"
     )
-    path.write_text(f"{head}WORST: dict[str, WorstCell] = {{\n{rows}}}\n", encoding="utf-8")
+    return head + "\n".join(rows) + "\n\n## Excluded by name\n\n" + "\n".join(names) + "\n"
+
+
+def with_cells(text: str, found: list[Cell]) -> str:
+    """Return a page of the docs with the cell after each mark, and the summary, as they were measured."""
+    of = {cell.promise: WorstCell(cell.rate, cell.where, cell.runs).words for cell in worst(found)}
+    text = _MARK.sub(lambda mark: f"<!-- worst: {mark[1]} -->{of.get(mark[1], 'not measured')}<!-- -->", text)
+    return _SUMMARY.sub(lambda mark: mark[1] + summary(found) + mark[2], text)
+
+
+def of_gates(found: list[Cell]) -> str:
+    """Return the text of `cinorms.stats.worst_cells`."""
+    path = Path(worst_cells.__file__)
+    rows = "".join(
+        f'    "{cell.promise}": WorstCell(\n        rate={cell.rate},\n        where="{cell.where}",\n        '
+        f"studies={cell.runs},\n    ),\n"
+        for cell in worst(found)
+        if cell.promise in promises.OF_GATES
+    )
+    head = path.read_text(encoding="utf-8").partition("WORST: ")[0]
+    return f"{head}WORST: dict[str, WorstCell] = {{\n{rows}}}\n"
+
+
+def write(new: list[Cell]) -> None:
+    """Put the cells of the promises in ``new`` in the place of those known, and into the docs and the library."""
+    measured = {cell.promise for cell in new}
+    order = [*INTERVALS, *promises.INTERVALS, *promises.TESTS]
+    found = sorted(
+        [cell for cell in known() if cell.promise not in measured] + new,
+        key=lambda cell: order.index(cell.promise),
+    )
+    with CELLS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([("promise", "cell", "rate", "studies")])
+        writer.writerows((*cell[:2], round(cell.rate, 3), cell.runs) for cell in found)
+    found = known()
+    Path(worst_cells.__file__).write_text(of_gates(found), encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        if (new := with_cells(text, known)) != text:
-            page.write_text(new, encoding="utf-8")
+        if (changed := with_cells(text, found)) != text:
+            page.write_text(changed, encoding="utf-8")
 
 
 def main() -> None:
@@ -158,7 +221,7 @@ def main() -> None:
     given = [word for word in sys.argv[1:] if word != "--write"]
     runs = int(given[0]) if given else 400
     found = []
-    for cell in cells(runs, set(given[1:])):
+    for cell in cells(runs, set(given[1:])) if runs else ():
         print(f"{cell.promise:16} {cell.rate:6.1%}  {cell.where}", flush=True)
         found.append(cell)
     print("\nThe worst cell of each promise")

@@ -15,7 +15,7 @@ def bench(monkeypatch: pytest.MonkeyPatch):
     import run
 
     yield run
-    for name in ("run", "processes", "promises"):
+    for name in ("run", "processes", "promises", "measurement"):
         sys.modules.pop(name, None)
 
 
@@ -33,15 +33,38 @@ def test_a_claim_is_worst_where_most_pass(bench) -> None:
     assert [cell.where for cell in bench.worst(cells)] == ["b"]
 
 
-def test_the_docs_show_the_cells_that_were_measured(bench) -> None:
-    marks = 0
+def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench) -> None:
+    found, marks = bench.known(), 0
     for page in (BENCH.parents[1] / "docs").rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        assert bench.with_cells(text, bench.WORST) == text, (
-            f"{page}: run benchmarks/adversaries/run.py --write"
-        )
+        assert bench.with_cells(text, found) == text, f"{page}: run benchmarks/adversaries/run.py 0 --write"
         marks += text.count("<!-- worst: ")
-    assert marks >= 6
+    assert marks >= 20
+    assert Path(bench.worst_cells.__file__).read_text(encoding="utf-8") == bench.of_gates(found)
+
+
+def test_every_promise_is_measured_and_is_a_row_of_the_page(bench) -> None:
+    promised = [*bench.INTERVALS, *bench.promises.INTERVALS, *bench.promises.TESTS]
+    assert set(bench.promises.ABOUT) == set(promised)
+    page = (BENCH.parents[1] / "docs/method/stats/bench.md").read_text(encoding="utf-8")
+    for promise in promised:
+        cells = [cell for cell in bench.known() if cell.promise == promise]
+        assert cells, f"{promise}: run benchmarks/adversaries/run.py 400 '{promise}' --write"
+        assert f"| {promise} |" in page
+        excluded = [line for line in page.splitlines() if line.startswith(f"- **{promise}**: ")]
+        for cell in cells:
+            first, _, rest = cell.where.partition(", ")
+            named = any(f"{first} {cell.rate:.1%}" in line and rest in line for line in excluded)
+            assert named != bench.kept(cell), cell
+
+
+def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench) -> None:
+    cells = [
+        bench.Cell("mean", f"{n} templates, rare wordings", rate, 400) for n, rate in ((5, 0.9), (11, 0.95))
+    ]
+    assert bench.excluded(cells) == "rare wordings: 5 templates 90.0%"
+    assert not bench.kept(bench.Cell("shift", "", 0.07, 400))
+    assert bench.kept(bench.Cell("stable norms", "", 0.99, 400))
 
 
 @pytest.mark.slow
@@ -77,7 +100,7 @@ def measurement(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.slow
 def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(measurement) -> None:
     """Of 300 studies 5% give up to 8.8% (three standard errors)."""
-    rates = [rate for rate in measurement.odds(300, 60, 5) if rate.promise == "odds, clusters: flow"]
+    rates = list(measurement.odds(300, 60, 5, "flow"))
     assert len(rates) == 3
     assert all(rate.rate <= 0.088 for rate in rates), rates
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,12 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them() -> None:
     norm = chance.integers(-2, 3, (FLOWS, 1))
     found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
     assert (found.verdict, found.p) == ("depends", 1 / 200)
+    assert found.words == VERDICTS["depends"]
+    assert (
+        replace(found, valid=0.89).words
+        == f"{VERDICTS['depends']}; answers that are missing can look like this"
+    )
+    assert replace(found, valid=0.89, p=0.5).words == VERDICTS["no_dependence"]
     assert found.share > 0.5
     assert found.norms > 2 * found.norms_exchanged
 

@@ -167,6 +167,14 @@ def test_table_2_is_reproduced_exactly(published_norms):
         assert found["of"].tolist() == [row.of_25, row.of_50, row.of_67]
 
 
+def test_more_answers_differ_over_all_flows_than_over_those_with_a_norm(published_norms):
+    """As docs/method/stats/trust.md says of a flow that is asked once."""
+    norms = published_norms["tulu-2-dpo-7B"]
+    kept = (assessment.status(norms, grid([11], [0.5], "papers")[0]) == "kept").to_numpy()
+    differ = [1 - part.mean() for part in (norms["share"], norms.loc[kept, "share"])]
+    assert differ == pytest.approx([0.51, 0.39], abs=0.01)
+
+
 def test_table_3_is_reproduced_exactly(published_norms):
     printed = pd.read_csv(PRINTED / "table3.csv", dtype=str).set_index("model")
     assert printed.size == 40

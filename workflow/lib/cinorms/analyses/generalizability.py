@@ -17,7 +17,7 @@ from cinorms.analyses.stability import Counts
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
     Coefficient,
@@ -27,7 +27,7 @@ from cinorms.stats.generalizability import (
     of_norms,
     repeated_variance,
 )
-from cinorms.stats.wordings import level_counts, look_up, template_numbers
+from cinorms.stats.wordings import level_counts, template_numbers, template_sums
 
 _BLANK = Found(Coefficient(), Coefficient(), "few_templates")
 
@@ -52,19 +52,23 @@ def generalizability(
 ) -> pd.DataFrame:
     """Return G and Phi of each model's means, of the difference of every two models of an arm, and of norms."""
     levels = {one.pair: level_matrix(one.frame) for one in selected}
+    asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
     again = {one.pair: _repeated(one, levels[one.pair], repeats) for one in selected}
     rows: list[dict[str, Any]] = []
     for one in selected:
         own, table = levels[one.pair], prompts[one.arm]
         who = {"arm": one.arm, "model": one.model, "other": ""}
-        rows += [who | row for row in _means("mean", own, table, entry, again[one.pair])]
-        rows += [who | row for row in _of_norms(one, own, table, entry)]
+        design = _asked(asked[one.pair], table)
+        rows += [who | row for row in _means("mean", own, table, entry, again[one.pair], design)]
+        rows += [who | row for row in _of_norms(one, own, table, entry, design)]
     for one, other in itertools.combinations(selected, 2):
         if one.arm == other.arm:
             a, b = levels[one.pair].align(levels[other.pair], join="inner")
             repeated = again[one.pair] + again[other.pair]
             who = {"arm": one.arm, "model": one.model, "other": other.model}
-            rows += [who | row for row in _means("difference", a - b, prompts[one.arm], entry, repeated)]
+            both, table = asked[one.pair] + asked[other.pair], prompts[one.arm]  # NaN where one was not asked
+            design = _asked(both.reindex_like(a), table)
+            rows += [who | row for row in _means("difference", a - b, table, entry, repeated, design)]
     return pd.DataFrame(rows, columns=list(entry.declared.columns))
 
 
@@ -74,10 +78,16 @@ def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
     return repeated_variance(levels, again)
 
 
-def _asked(levels: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
-    """Return the design of these answers, first asking; a model may have fewer templates than its arm."""
-    per_template = np.unique(look_up(levels.columns, template_numbers(prompts)), return_counts=True)[1]
-    return DesignSize(len(per_template), int(per_template.max(initial=1)))
+def _asked(cells: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
+    """Return in how many templates, and orders of each, the median flow was asked; ``cells`` is NaN where it was not.
+
+    A model may have fewer templates than its arm, and a flow fewer than its model.
+    """
+    orders = template_sums(cells, template_numbers(prompts))[1]
+    there = orders > 0
+    if not there.any():
+        return DesignSize(1, 1)
+    return DesignSize(int(np.median(there.sum(axis=1))), int(np.median(orders[there])))
 
 
 def _means(
@@ -86,8 +96,9 @@ def _means(
     prompts: pd.DataFrame,
     entry: Entry[GeneralizabilityOptions],
     repeated: float,
+    asked: DesignSize,
 ) -> Iterator[dict[str, Any]]:
-    asked, options = _asked(levels, prompts), entry.options
+    options = entry.options
     tried = (options.templates, options.orders, options.repeats)
     designs = [
         DesignSize(*at)
@@ -99,9 +110,12 @@ def _means(
 
 
 def _of_norms(
-    one: Selected, levels: pd.DataFrame, prompts: pd.DataFrame, entry: Entry[GeneralizabilityOptions]
+    one: Selected,
+    levels: pd.DataFrame,
+    prompts: pd.DataFrame,
+    entry: Entry[GeneralizabilityOptions],
+    asked: DesignSize,
 ) -> Iterator[dict[str, Any]]:
-    asked = _asked(levels, prompts)
     counts = level_counts(levels, template_numbers(prompts), entry.scales[one.arm])
     complete = len(one.frame) == levels.size  # else the flows are no sample of the same templates
     for n in sorted({*entry.options.templates, asked.templates}):
@@ -140,7 +154,8 @@ KINDS = (
             "templates": "Templates of the design.",
             "orders": "Orders of each template.",
             "repeats": "How often each prompt is asked.",
-            "asked": "Whether this is the design of the study itself.",
+            "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow "
+            "was asked in, with an answer or without.",
             "g": "Coefficient G: share of the variance of these values between flows that another study like it would "
             "repeat. It is about which flows are higher.",
             "g_low": f"Lower end of its 95% interval, over flows and templates; from {FEWEST_TEMPLATES} templates on.",

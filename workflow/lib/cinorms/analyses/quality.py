@@ -17,7 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfFlows, OfNorms
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import reliability, survivorship
-from cinorms.stats.flow_dependence import ENOUGH_VALID, ONE_ANSWER, SIGNIFICANT, VERDICTS, dependence
+from cinorms.stats.flow_dependence import ENOUGH_VALID, FEW_MISSING, ONE_ANSWER, SIGNIFICANT, dependence
 from cinorms.stats.wordings import template_numbers
 
 
@@ -90,7 +90,7 @@ def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.
     levels, templates, scale = level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm]
     thresholds = entry.thresholds[one.model]
     found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
-    return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": VERDICTS[found.verdict]}])
+    return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": found.words}])
 
 
 @for_each_model
@@ -205,7 +205,8 @@ KINDS = (
             **usual("status"),
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
             f"below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",
-            "verdict_text": "The verdict in words.",
+            "verdict_text": f"The verdict in words; where valid is below {FEW_MISSING} it adds that missing answers "
+            "can look like dependence.",
         },
     ),
     Kind(

@@ -297,8 +297,8 @@ def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Findin
         f" Each flow was rated by up to {n} people. Had only one person rated each flow, {others} of the ratings "
         "would differ from the flow's most frequent one"
         if people
-        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, {others} of its "
-        "answers would differ from the flow's most frequent one"
+        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, in one of them, "
+        f"{others} of its answers would differ from the flow's most frequent one"
     )
     text += " (all flows, with or without a norm)."
     text += _held({model: part for model, (part, _) in held.items()}, people)

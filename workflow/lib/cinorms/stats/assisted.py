@@ -30,6 +30,9 @@ ALL_FLOWS = "all flows"
 #: answers may be the ratings, their errors included, and on others anything. No split of these raters or flows tells.
 MAY_HAVE_SEEN = "may_have_seen"
 
+#: Rated flows that a model's weight needs, and those that estimates by flow need beyond the number of coefficients.
+FEWEST_FLOWS = 4
+
 _WITH_MODEL = ("estimate", "std_err", "conf_low", "conf_high", "weight")
 _NUMBERS = ("plain_low", "plain_high", *_WITH_MODEL)
 
@@ -70,18 +73,18 @@ def slices(
         of_ratings, of_answers = (
             operator.T * (x - mean[cell])[:, None] for x, mean in ((people, plain), (answers[row], of_rated))
         )
-        # The weight that makes the variance smallest: tuned over ratings, not over raters. Flows are drawn apart from
-        # raters, so both have the same optimum, and there are more ratings. Any weight is valid; the interval is over
-        # raters. A model that the estimates describe exactly has no error to take out, but rounding errors.
-        top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
-        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
-        weight = np.where(below > nothing, divide(top, below), 0.0)
-        # Rated flows are a draw from those of the design: what they add vanishes as all of them are rated.
         by_flow = sums_by(row, operator.T).T  # sums to 1 but where nothing is rated
-        left = 1 - (by_flow > 0).sum(axis=1) / np.maximum(size, 1)
+        n_rated = (by_flow > 0).sum(axis=1)
+        nothing = 1e-18 * (operator**2).sum(axis=1) * float((answers[row] ** 2).sum() / max(len(row), 1))
+        weight, below = _tuned(of_ratings, of_answers, nothing, n_rated)
+        # Rated flows are a draw from those of the design: what they add vanishes as all of them are rated.
+        left = 1 - n_rated / np.maximum(size, 1)
+        # The weight is an estimate from these flows, too: it adds its own error, and takes a degree of freedom.
+        follows = 1 - np.nan_to_num((of_rated - of_all) / below) * of_answers
+        fitted = (of_ratings - weight * of_answers) * follows
         alone, together = (
-            _spread(x, (raters, share), (row, by_flow), left)
-            for x in (of_ratings, of_ratings - weight * of_answers)
+            _spread(x, (raters, share), (row, by_flow), left, lost)
+            for x, lost in ((of_ratings, 0.0), (fitted, 1.0 * ~np.isnan(below)))
         )
         estimate = plain - weight * (of_rated - of_all)
         plain_error, *of_plain = interval(plain, *alone)
@@ -100,6 +103,18 @@ def slices(
     return _withheld(pd.concat(parts, ignore_index=True), seen)
 
 
+def _tuned(of_ratings: Floats, of_answers: Floats, nothing: Floats, n_rated: Ints) -> tuple[Floats, Floats]:
+    """Return the weight of the model's answers in each slice, and what it was divided by (NaN: there is no weight).
+
+    It makes the variance smallest, tuned over ratings, not over raters. Flows are drawn apart from raters, so both have
+    the same optimum, and there are more ratings. Any weight is valid; the interval is over raters. A model that the
+    estimates describe exactly has no error to take out, but rounding errors (``nothing``).
+    """
+    top, below = (of_ratings * of_answers).sum(axis=0), (of_answers**2).sum(axis=0)
+    below = np.where((below > nothing) & (n_rated >= FEWEST_FLOWS), below, np.nan)
+    return np.nan_to_num(top / below), below
+
+
 def _withheld(table: pd.DataFrame, seen: bool) -> pd.DataFrame:
     """Return the table, without what rests on a model that may have ``seen`` the ratings."""
     ok = (table["status"] == "ok") & seen
@@ -109,12 +124,16 @@ def _withheld(table: pd.DataFrame, seen: bool) -> pd.DataFrame:
 
 
 def _spread(
-    influence: Floats, of_raters: tuple[Ints, Floats], of_flows: tuple[Ints, Floats], left: Floats
+    influence: Floats,
+    of_raters: tuple[Ints, Floats],
+    of_flows: tuple[Ints, Floats],
+    left: Floats,
+    lost: float | Floats,
 ) -> tuple[Any, Any]:
     """Return the variance of estimates (columns of ``influence``, by rating) over raters and drawn flows.
 
-    Of both the codes of the ratings and the weights; ``left`` is the part of the flows that is not rated. Both sums
-    hold the noise of single ratings, which counts once.
+    Of both the codes of the ratings and the weights; ``left`` is the part of the flows that is not rated, ``lost`` the
+    degrees of freedom that a fit to the flows took. Both sums hold the noise of single ratings, which counts once.
     """
     raters, flows = (
         spread(Units(np.ascontiguousarray(sums_by(codes, influence).T), weight))
@@ -122,12 +141,9 @@ def _spread(
     )
     cells = sums_by(group_rows([of_raters[0], of_flows[0]])[1], influence)
     rest = (cells**2).sum(axis=0)
-    drawn = np.where(np.isfinite(flows[0]), flows[0], 0.0)
-    return two_way(raters, (left * drawn, flows[1]), left * np.minimum(rest, drawn))
-
-
-#: Rated flows that are needed beyond the number of coefficients.
-FEWEST_FLOWS = 4
+    freedom = np.maximum(flows[1] - lost, 1.0)
+    drawn = np.where(np.isfinite(flows[0]), flows[0], 0.0) * np.maximum(flows[1] / freedom, 1.0)
+    return two_way(raters, (left * drawn, freedom), left * np.minimum(rest, drawn))
 
 
 def estimate_flows(people: Sample, predictors: Floats) -> pd.DataFrame:

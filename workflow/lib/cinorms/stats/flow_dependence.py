@@ -58,6 +58,12 @@ class Dependence:
             return "no_dependence"
         return "depends" if self.valid >= ENOUGH_VALID else "depends_few"
 
+    @property
+    def words(self) -> str:
+        """The verdict in words, with what missing answers can do to it."""
+        doubt = self.verdict in DEPENDS and self.valid < FEW_MISSING
+        return VERDICTS[self.verdict] + (IF_MISSING if doubt else "")
+
 
 #: Every verdict with what it means.
 VERDICTS = {
@@ -67,6 +73,9 @@ VERDICTS = {
     "no_dependence": "there is no evidence that the answers depend on the flow; norms here are not about flows",
     "no_answers": "no answer could be read",
 }
+
+#: What is added where more than a tenth is missing: the test does not hold if that depends on flow and answer together.
+IF_MISSING = "; answers that are missing can look like this"
 
 #: The verdicts under which a model's norms are norms about flows.
 DEPENDS = ("depends", "depends_few")

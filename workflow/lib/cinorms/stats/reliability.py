@@ -116,6 +116,15 @@ def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
     return FlowEstimate(one, n_flows), FlowEstimate(*of_mean)
 
 
+def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate, FlowEstimate]:
+    """Return `intraclass` with intervals over raters; ``of_rater`` has the group of each column."""
+    without = [
+        intraclass(levels.loc[:, of_rater != number]) for number in range(of_rater.max(initial=-1) + 1)
+    ]
+    one, of_mean = intraclass(levels)
+    return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
+
+
 def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> FlowEstimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
@@ -140,16 +149,17 @@ def _agreement(values: Floats, size: Floats, splits: Bools) -> FlowEstimate:
     n_flows = int(((size > 0).sum(axis=1) >= 2).sum())
     if size.shape[1] < 2:
         return FlowEstimate(None, n_flows, "one_template")
-    found = []
-    for first in splits:
-        a, b = (divide(values[:, half].sum(axis=1), size[:, half].sum(axis=1)) for half in (first, ~first))
-        both = ~np.isnan(a + b)
-        if both.sum() < 3:
-            return FlowEstimate(None, n_flows, "no_flows")
-        if np.ptp(a[both]) == 0 or np.ptp(b[both]) == 0:
-            return FlowEstimate(None, n_flows, "no_variance")
-        found.append(np.corrcoef(a[both], b[both])[0, 1])
-    return FlowEstimate(float(np.mean(found)), n_flows)
+    first = splits.T.astype(np.float64)
+    a, b = (divide(values @ half, size @ half) for half in (first, 1 - first))  # flows x splits
+    both = ~np.isnan(a + b)
+    if (both.sum(axis=0) < 3).any():
+        return FlowEstimate(None, n_flows, "no_flows")
+    ends = [(np.where(both, x, -np.inf).max(axis=0), np.where(both, x, np.inf).min(axis=0)) for x in (a, b)]
+    if any((high == low).any() for high, low in ends):
+        return FlowEstimate(None, n_flows, "no_variance")
+    a, b = (np.where(both, x - x.mean(axis=0, where=both), 0.0) for x in (a, b))
+    found = (a * b).sum(axis=0) / np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
+    return FlowEstimate(float(found.mean()), n_flows)
 
 
 def spearman_brown(half: FlowEstimate) -> FlowEstimate:
@@ -425,9 +435,7 @@ def panel(
     single = {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
     if people:
         of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
-        without = [intraclass(levels.loc[:, of_rater != number]) for number in range(len(kept))]
-        for i, (name, icc) in enumerate(zip(("icc_1", "icc_k"), intraclass(levels), strict=True)):
-            single[name] = icc.over([pair[i] for pair in without])
+        single["icc_1"], single["icc_k"] = intraclass_over(levels, of_rater)
     single |= {"split_half": half, "spearman_brown": spearman_brown(half)}
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)

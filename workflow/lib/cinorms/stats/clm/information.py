@@ -147,8 +147,8 @@ def score_test(
 ) -> pd.DataFrame:
     """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
 
-    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the statistic is
-    Hotelling's T squared of what they add to the score.
+    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the variance of the
+    score is that of what they add to it (`_of_clusters`).
     """
     k, p = problem.n_levels - 1, len(problem.terms)
     names = [coding.slot_names()[slot] for slot in problem.terms]
@@ -164,42 +164,41 @@ def score_test(
     tested.append((None, None, list(range(p))))
     rows, common = [], slice(k + p)
     for factor, level, members in tested:
-        own, value = [k + p * j + i for j in range(1, k) for i in members], np.nan
+        own, value, log = [k + p * j + i for j in range(1, k) for i in members], np.nan, np.nan
         # NaN where the data cannot tell the thresholds' coefficients apart.
         with suppress(linalg.LinAlgError):
             if not status:
                 cross = information[common, own]
                 nuisance = linalg.solve(information[common, common], cross, assume_a="pos")
                 variance = information[np.ix_(own, own)] - cross.T @ nuisance
-                score = added[:, own]
-                if clusters is not None:
-                    score = score - added[:, common] @ nuisance
-                    variance = _of_sum(score, len(own))
-                whole = score.sum(axis=0)
-                value = float(whole @ linalg.solve(variance, whole, assume_a="pos"))
-        rows.append((factor, level, value, len(own)))
-    table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df"])
-    known = table["statistic"].notna()
-    pairs = zip(table["statistic"], table["df"], known, strict=True)
-    logs = np.array([_tail(s, df, len(added), clusters) if sure else np.nan for s, df, sure in pairs])
-    table["p"], table["log10_p"] = tails.to_p(logs), logs
-    table["status"] = status or np.where(known, "ok", "not_identified")
+                if clusters is None:
+                    whole = added[0, own]
+                    value = float(whole @ linalg.solve(variance, whole, assume_a="pos"))
+                    log = tails.chi_square(value, len(own))
+                else:
+                    value, log = _of_clusters(added[:, own] - added[:, common] @ nuisance, variance)
+        rows.append((factor, level, value, len(own), log))
+    table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df", "log10_p"])
+    table.insert(4, "p", tails.to_p(table["log10_p"].to_numpy()))
+    table["status"] = status or np.where(table["statistic"].notna(), "ok", "not_identified")
     return table
 
 
-def _of_sum(score: Floats, df: int) -> Floats:
-    """Return the variance of the sum of the clusters' rows; with too few clusters there is none."""
-    n = len(score)
+def _of_clusters(score: Floats, variance: Floats) -> tuple[float, float]:
+    """Return the statistic over what the clusters make of it on average, and log10 of its p; ``score`` is by cluster.
+
+    ``variance`` is that of the sum if rows were independent.
+    """
+    n, df = score.shape
     if n <= df:
         raise linalg.LinAlgError
-    return np.asarray(n * np.cov(score, rowvar=False).reshape(df, df))
-
-
-def _tail(statistic: float, df: int, n: int, clusters: Ints | None) -> float:
-    """Return log10 of p: of chi-square, or of Hotelling's T squared over n clusters."""
-    if clusters is None:
-        return tails.chi_square(statistic, df)
-    return tails.f_ratio(statistic * (n - df) / (df * (n - 1)), df, n - df)
+    white = linalg.solve_triangular(linalg.cholesky(variance, lower=True), score.T, lower=True).T
+    whole, of_sum = white.sum(axis=0), n * np.cov(white, rowvar=False).reshape(df, df)
+    mean, squares = float(np.trace(of_sum)), float((of_sum**2).sum())
+    each = ((white - white.mean(axis=0)) ** 2).sum(axis=1)
+    freedom = 2 * n * float(each.mean() ** 2 / each.var(ddof=1))
+    value = float(whole @ whole)
+    return value / mean * df, tails.f_ratio(value / mean, mean**2 / squares, freedom)
 
 
 def _free_terms(problem: Problem, parameters: Floats, groups: Ints) -> tuple[Floats, Floats]:
