@@ -1,9 +1,9 @@
 """How fast a table of responses is read, and how much reading each distinct text once saves.
 
-    python benchmarks/answers.py [responses]
+    python benchmarks/answers.py [responses [distinct]]
 
 The responses are made up, with the repetition that the papers report: nine in ten are one of few spellings
-of an option, the rest are sentences, each of them rare. Prints seconds of processor time and the ratio to
+of an option, the rest are ``distinct`` sentences, each of them rare. Prints seconds of processor time and the ratio to
 reading every text by itself, which is measured on a sample.
 """
 
@@ -40,7 +40,7 @@ SENTENCES = (
 
 
 def make_responses(n: int, distinct: int = 20_000, seed: int = 1) -> pd.DataFrame:
-    """Return ``n`` responses with the papers' repetition; one in 25 is one of ``distinct`` sentences."""
+    """Return ``n`` responses with the papers' repetition; one in 25, or more if need be, is a sentence."""
     rng = np.random.default_rng(seed)
     forms = (str, str.title, str.capitalize, str.upper, "{}.".format)
     spellings = list(dict.fromkeys(form(o) for o in SCALE.options for form in forms))
@@ -51,10 +51,8 @@ def make_responses(n: int, distinct: int = 20_000, seed: int = 1) -> pd.DataFram
         )
         for k in range(distinct)
     ]
-    rare = rng.random(n) < 0.04
-    codes = np.where(
-        rare, len(spellings) + rng.integers(distinct, size=n), rng.integers(len(spellings), size=n)
-    )
+    rare = rng.random(n) < max(0.04, 1.02 * distinct / n)
+    codes = np.where(rare, len(spellings) + np.cumsum(rare) % distinct, rng.integers(len(spellings), size=n))
     flows = np.arange(n, dtype=np.int32)
     return pd.DataFrame(
         {
@@ -70,8 +68,8 @@ def make_responses(n: int, distinct: int = 20_000, seed: int = 1) -> pd.DataFram
     )
 
 
-def main(n: int = 1_800_000) -> None:
-    responses = make_responses(n)
+def main(n: int = 1_800_000, distinct: int = 20_000) -> None:
+    responses = make_responses(n, distinct)
     start = time.process_time()
     answers = read_responses(responses, SCALE)
     once = time.process_time() - start
@@ -88,4 +86,4 @@ def main(n: int = 1_800_000) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main(*map(int, sys.argv[1:3]))

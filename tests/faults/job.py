@@ -1,46 +1,25 @@
-"""One job in a process of its own, to be killed: ``python job.py JSON``. Chunks are small, planting slow."""
+"""One job in a process of its own, to be killed: ``python job.py JSON``. Chunks are small."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engine_kind import Engine, Keep
-from cinorms.inference.engines.planted.engine import PlantedEngine
+from cinorms.inference.engine_kind import Engine
 from cinorms.inference.journal import Journal
-from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-
-
-class SlowEngine(PlantedEngine):
-    """Planted respondents that take their time, and write down what they were asked."""
-
-    def __init__(self, asked: Path) -> None:
-        self.asked = asked
-
-    def ask(self, questions: Questions, todo: Any, keep: Keep) -> None:
-        for first in range(0, len(todo), 50):
-            at = np.asarray(todo[first : first + 50])
-            with self.asked.open("a") as file:
-                file.write("".join(f"{a}\n" for a in at))
-            time.sleep(0.05)
-            super().ask(questions, at, keep)
 
 
 def make(given: dict[str, Any], spec: Spec, journal: Journal) -> Engine:
     """Return the engine that ``given`` asks for."""
-    if given["kind"] == "planted":
-        return SlowEngine(Path(given["asked"]))
     from cinorms.inference.engines.openai.batch import BatchEngine
     from cinorms.inference.engines.openai.endpoint import Endpoint
     from cinorms.inference.engines.openai.live import LiveEngine

@@ -98,19 +98,13 @@ def test_what_cannot_be_asked_is_refused_before_the_first_request(
     assert "Nothing was asked." in printed
     assert "Traceback" not in printed
     assert KEY not in printed + checked
-    assert endpoint.bodies == []
     assert not (study.folder / "results/api").exists()
-
-    # Whoever knows better says so; and what asks nobody is not checked.
-    snakemake(study, "results/api/prompts/main.parquet", **environment)
-
-
-def test_the_plan_says_that_no_norm_can_be_held(study: Study, endpoint: Endpoint) -> None:
-    study.study["analyses"] = {"norms": {"kind": "norm_counts", "arms": ["main"]}}
-    study.write()
-    printed = snakemake(study, "plan")
-    assert "warning: No norm can be held." in printed
-    assert "(in norms); raise templates or orders.count, or lower t_val" in printed
+    if way == "norms":
+        planned = snakemake(study, "plan")
+        assert "warning: No norm can be held." in planned
+        assert "(in norms); raise templates or orders.count, or lower t_val" in planned
+    if way == "down":  # what asks nobody is not checked
+        snakemake(study, "results/api/prompts/main.parquet")
     assert endpoint.bodies == []
 
 
@@ -164,20 +158,16 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert "outdated" in call(study, "status")
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "left"),
-    [
-        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
-        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
-    ],
-)
-def test_status_check_and_plan_say_what_a_run_asks_after_an_edit(
-    study: Study, endpoint: Endpoint, file: str, old: str, new: str, left: int
-) -> None:
+def test_status_check_and_plan_say_what_a_run_asks_after_edits(study: Study, endpoint: Endpoint) -> None:
     snakemake(study, "results/api/provenance.json")
     assert "Study api: nothing is left to ask" in call(study, "check")
-    path = study.folder / "resources" / file
-    path.write_text(path.read_text().replace(old, new, 1))
+    for file, old, new in (
+        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet"),
+        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable"),
+    ):
+        path = study.folder / "resources" / file
+        path.write_text(path.read_text().replace(old, new, 1))
+    left = N // 9 + N // 2 - N // 18  # of nine flows one, and one of two templates
     words = f"1 model in 1 arm left to ask, {left} prompts"
     rows = [row.split() for row in call(study, "status").splitlines()]
     assert ["main", "behind-an-api", "outdated", str(N - left), str(N), str(left)] in [
@@ -211,8 +201,10 @@ def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoin
 
 def test_why_a_job_failed_is_in_the_status_without_the_key(study: Study, endpoint: Endpoint) -> None:
     endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}")
-    snakemake(study, "results/api/provenance.json", code=1)
+    printed = snakemake(study, "results/api/provenance.json", code=1)
+    assert "Incorrect API key" in printed
+    assert "Traceback" not in printed
     shown = call(study, "status")
     assert "failed" in shown
     assert "Incorrect API key" in shown
-    assert KEY not in shown + (study.folder / STATE).read_text()
+    assert KEY not in printed + shown + (study.folder / STATE).read_text()

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.root import Root
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
-from cinorms.vignettes.designs import expand, load_dataset
 
 from ..specs import endpoint_tuning
 from .conftest import every_file, spec, variants, vignettes
@@ -28,7 +25,6 @@ from .server import Endpoint, Fault
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
-KILLS = 10
 
 
 def job(given: dict[str, Any]) -> subprocess.Popen[str]:
@@ -41,8 +37,8 @@ def to_its_end(running: subprocess.Popen[str]) -> None:
     assert running.returncode == 0, errors
 
 
-def kill_until_done(given: dict[str, Any], seen: Callable[[], int], apart: int, seed: int) -> int:
-    """Kill ``KILLS`` jobs, then let one end; return how many did not end by themselves.
+def kill_until_done(given: dict[str, Any], kills: int, seen: Callable[[], int], apart: int, seed: int) -> int:
+    """Kill so many jobs, then let one end; return how many did not end by themselves.
 
     Most are killed when ``seen``, what jobs have asked, has grown by a random number up to ``apart``: after so many
     seconds, a job on a slow machine has asked nothing yet.
@@ -50,7 +46,7 @@ def kill_until_done(given: dict[str, Any], seen: Callable[[], int], apart: int, 
     chance = random.Random(seed)
     killed, journal = 0, journal_of(given)
     before = 0
-    for number in range(KILLS):
+    for number in range(kills):
         running = job(given)
         assert running.stdout is not None
         if number % 5:
@@ -85,7 +81,6 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
         "tuning": endpoint_tuning(**tuning),
         "vignettes": str(folder / "vignettes.parquet"),
         "variants": str(folder / "variants.parquet"),
-        "asked": str(folder / "asked.txt"),
         "out": str(folder / "responses" / "main" / "audited" / "1-of-1.parquet"),
     }
 
@@ -93,52 +88,16 @@ def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict
 def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
     """Return the bytes of the same shard, asked without a kill."""
     out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
-    to_its_end(job({**given, "out": str(out), "asked": str(folder / "asked-whole.txt")}))
+    to_its_end(job({**given, "out": str(out)}))
     return out.read_bytes()
 
 
 @pytest.mark.slow
-def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
-    dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
-    assert dataset.design is not None
-    flows = expand(dataset.design).head(1500)
-    of = spec(None, engine="planted", factors=list(dataset.factors), planted={"noise": 1, "verbose": 0.2})
-    given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
-    written = Path(given["asked"])
-    written.touch()
-    killed = kill_until_done(given, lambda: len(written.read_text().split()), apart=700, seed=1)
-    assert killed >= 7
-    asked = Counter(written.read_text().split())
-    assert len(asked) == 9000
-    assert sum(asked.values()) <= 9000 + 50 * killed
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
-
-
-@pytest.mark.slow
-def test_a_live_shard_killed_ten_times(
-    tmp_path: Path, endpoint: Endpoint, record_property: Callable[[str, object], None]
-) -> None:
-    endpoint.delay = 0.05
-    given = files(tmp_path, spec(endpoint), vignettes(400), variants(), limits={"concurrency": 8})
-    given["kind"] = "live"
-    killed = kill_until_done(given, lambda: endpoint.number, apart=200, seed=2)
-    assert killed >= 7
-    assert len(endpoint.asked) == 2400
-    twice = sum(endpoint.asked.values()) - 2400
-    assert twice <= killed * 8  # the requests under way
-    for name, value in (("prompts", 2400), ("kills", killed), ("asked twice", twice)):
-        record_property(name, value)
-    before = sum(endpoint.asked.values())
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
-    assert sum(endpoint.asked.values()) == before + 2400
-
-
-@pytest.mark.slow
-def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_batch_shard_killed_again_and_again(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
     killed = kill_until_done(
-        given, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
+        given, 10, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
     )
     assert killed >= 7
     assert len(endpoint.billed) == 2400

@@ -150,14 +150,6 @@ def test_a_model_that_does_not_reason_has_its_columns_as_before(shard: Shard) ->
     assert not (shard.journal().folder / "traces").exists()
 
 
-def test_a_second_run_asks_nothing_and_writes_the_same_bytes(shard: Shard) -> None:
-    asked(shard, says(count=200, reasoning=TRACE), SERVED)
-    before, n = shard.out.read_bytes(), shard.endpoint.number
-    shard.out.unlink()
-    shard.ask()
-    assert (shard.out.read_bytes(), shard.endpoint.number) == (before, n)
-
-
 def test_a_batch_keeps_traces_too(shard: Shard) -> None:
     shard.endpoint.line_body = lambda body: says(count=200, reasoning=TRACE)({}, body)
     shard.tuning = {"mode": "batch"}

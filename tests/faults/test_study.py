@@ -128,15 +128,3 @@ def test_a_study_behind_an_api(tmp_path: Path, endpoint: Endpoint) -> None:
     study.run("--forceall")
     assert endpoint.number == 2 * n
     assert set(endpoint.asked.values()) == {1}
-
-
-@pytest.mark.slow
-def test_a_failure_reaches_the_terminal_as_one_message(tmp_path: Path, endpoint: Endpoint) -> None:
-    from .server import Fault
-
-    endpoint.fault = lambda number, body: Fault(
-        404, "model_not_found", "The model `gpt-planted` does not exist"
-    )
-    printed = Study(tmp_path / "it's a project", endpoint).run(code=1)
-    assert "it may have been retired" in printed
-    assert "Traceback" not in printed

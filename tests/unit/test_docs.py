@@ -10,7 +10,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,20 +17,12 @@ import yaml
 
 import cinorms
 
+from ..modules import module_at
+
 ROOT = Path(__file__).parents[2]
 
 
-def load_hooks() -> ModuleType:
-    """Return what MkDocs does for this project; importing it needs no MkDocs."""
-    spec = importlib.util.spec_from_file_location("mkdocs_hooks", ROOT / "docs/tools/mkdocs_hooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-HOOKS = load_hooks()
+HOOKS = module_at(ROOT / "docs/tools/mkdocs_hooks.py")  # it needs no MkDocs
 PAGES = [*(ROOT / name for name in HOOKS.PLACES), *sorted((ROOT / "docs").rglob("*.md"))]
 LIBRARY = ROOT / "workflow/lib/cinorms"
 PACKAGES = sorted(path.parent.name for path in LIBRARY.glob("*/__init__.py"))

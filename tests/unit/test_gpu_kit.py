@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from ..modules import module_at
+
 KIT = Path(__file__).parents[2] / "benchmarks/inference"
-
-
-def load(name: str) -> ModuleType:
-    """Return a module of the kit."""
-    spec = importlib.util.spec_from_file_location(name, KIT / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -37,7 +27,7 @@ def parts(tmp_path: Path) -> Path:
             wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: kit-{name}\nVersion: 1.0\n")
             wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             wheel.writestr(f"{info}/RECORD", "")
-    manifest = load("prepare").pack(wheels, tmp_path / "kit", part_bytes=1_000)
+    manifest = module_at(KIT / "prepare.py").pack(wheels, tmp_path / "kit", part_bytes=1_000)
     assert len(manifest["parts"]) > 3
     assert all(part["bytes"] <= 1_000 for part in manifest["parts"])
     return tmp_path / "kit"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from ..modules import module_at
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "workflow/lib/cinorms"
@@ -179,11 +180,7 @@ def test_a_script_is_short_and_does_nothing_when_imported(path: Path) -> None:
     assert text.count("\n") <= 40
     assert "argparse" not in text
     assert ast.get_docstring(ast.parse(text))
-    spec = importlib.util.spec_from_file_location(f"script_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)  # there is no `snakemake` here: work outside the guard would fail
+    module_at(path)  # there is no `snakemake` here: work outside the guard would fail
 
 
 # --- Templates

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from cinorms.answers.read import read_responses
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 
-from ..scales import ACCEPTABILITY
 from .conftest import TUNING, Session, spec_of
 
 AGAIN = "1-of-1-repeat-2"
@@ -76,19 +73,6 @@ def test_a_repeat_computes_its_prompts_itself(
     session.ask(spec_of(checkpoint, shard=AGAIN))  # the rest of the same asking may use what it has computed
     session.ask(spec_of(checkpoint))
     assert resets == [True, True]
-
-
-def test_what_a_repeat_gives_can_be_read(
-    session: Session, checkpoint: Path, questions_of: Callable[[Spec], Questions]
-) -> None:
-    spec = spec_of(checkpoint, shard=AGAIN)
-    grid = questions_of(spec).grid
-    replies = session.ask(spec).reset_index(drop=True)
-    frame = replies.assign(flow=grid["flow"], variant=grid["row"].astype(str), order="01234", p_options=None)
-    columns = {name: frame[name].astype("category") for name in ("text", "finish_reason", "variant", "order")}
-    answers = read_responses(frame.assign(**columns), ACCEPTABILITY)
-    assert (answers["status"] == "ok").mean() > 0.9
-    assert isinstance(answers, pd.DataFrame)
 
 
 def test_batch_invariant_mode_is_refused_without_a_gpu(

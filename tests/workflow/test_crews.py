@@ -98,7 +98,7 @@ def slow(tmp_path: Path) -> Slow:
     return Slow(tmp_path / "project")
 
 
-def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow) -> None:
+def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow, tmp_path: Path) -> None:
     slow.ask()
     assert len(slow.noted("starts")) == 2
     asked = Counter(slow.noted("asked"))
@@ -109,6 +109,13 @@ def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow) -> None:
     assert "Nothing to be done" in slow.ask(more=("-n",))
     found = json.loads((slow.folder / "results/s/provenance.json").read_text())
     assert all(each["responses"] == each["replies_kept"] == N for each in found["asked"])
+
+    # Without hooks every job starts for itself, and gives the same.
+    other = Slow(tmp_path / "other")
+    other.ask(more=("--no-hooks",))
+    assert len(other.noted("starts")) == 9
+    for path in files:
+        assert (other.folder / path.relative_to(slow.folder)).read_bytes() == path.read_bytes()
 
     # Another arm asks that arm; deleted files are collected again; a single file asks for nothing else.
     slow.forget()
@@ -130,15 +137,14 @@ def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow) -> None:
     slow.ask(study="again")
     assert slow.noted("starts") == slow.noted("asked") == []
 
-
-def test_without_hooks_every_job_starts_for_itself_and_gives_the_same(slow: Slow, tmp_path: Path) -> None:
-    slow.ask()
-    other = Slow(tmp_path / "other")
-    other.ask(more=("--no-hooks",))
-    assert len(other.noted("starts")) == 9
-    for path in slow.folder.glob("results/s/responses/*/*/*.parquet"):
-        same = other.folder / path.relative_to(slow.folder)
-        assert same.read_bytes() == path.read_bytes()
+    # Prompts that the run makes anew are not asked from the old file.
+    words = yaml.safe_load((slow.folder / "resources/prompts/chatgpt.yaml").read_text(encoding="utf-8"))
+    words["templates"] = [text.replace("{scenario}", "{scenario} ") for text in words["templates"]]
+    slow.write("resources/prompts/chatgpt.yaml", words)
+    slow.ask(study="again")
+    asked = Counter(slow.noted("asked"))
+    assert len(asked) == 2 * 5 * N
+    assert set(asked.values()) == {1}
 
 
 def test_a_leader_that_is_killed_goes_on_where_it_was(slow: Slow) -> None:
@@ -160,15 +166,3 @@ def test_a_mistake_in_one_arm_keeps_no_other_from_being_asked(slow: Slow) -> Non
     files = slow.folder.glob("results/s/responses/*/*/*.parquet")
     assert {path.parent.parent.name for path in files} == {"arm0", "arm1", "arm2"}
     assert len(slow.noted("starts")) == 2
-
-
-def test_prompts_that_the_run_makes_anew_are_not_asked_from_the_old_file(slow: Slow) -> None:
-    slow.ask()
-    slow.forget()
-    words = yaml.safe_load((slow.folder / "resources/prompts/chatgpt.yaml").read_text(encoding="utf-8"))
-    words["templates"] = [text.replace("{scenario}", "{scenario} ") for text in words["templates"]]
-    slow.write("resources/prompts/chatgpt.yaml", words)
-    slow.ask()
-    asked = Counter(slow.noted("asked"))
-    assert len(asked) == 2 * 3 * N
-    assert set(asked.values()) == {1}

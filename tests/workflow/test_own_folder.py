@@ -89,11 +89,3 @@ def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed: tu
     assert "lanted" not in (results / "cards/my-endpoint.md").read_text(encoding="utf-8")
     card = (results / "cards/planted-uniform.md").read_text(encoding="utf-8")
     assert "Planted respondents: no model gave their answers" in card
-
-
-def test_the_default_respondent_answers_for_a_model_of_ones_own(tmp_path: Path) -> None:
-    project = Project(tmp_path / "project")
-    project.write("doors.yaml", make_study(tmp_path / "mine", "http://127.0.0.1:9/v1"))
-    target = "results/doors/answers/main/my-endpoint.parquet"
-    project.run("--configfile", "doors.yaml", "--config", "engine=planted", "--", target)
-    assert (project.folder / target).is_file()

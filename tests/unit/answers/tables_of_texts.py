@@ -1,10 +1,13 @@
 """Tables of responses that tests of this folder read."""
 
 import csv
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
+from cinorms.answers.reading.normalise import fixed_wording
+from cinorms.answers.reading.rules import read_text
 from cinorms.core.scales import papers_scale
 
 ACCEPT = papers_scale("acceptability")
@@ -32,7 +35,13 @@ def said(reading, scale=ACCEPT):
     return reading.status if reading.level is None else scale.label(reading.level)
 
 
-def coded(path, read):
-    """Return the rows of a table of texts, each with what ``read`` makes of it."""
+@cache
+def coded(path):
+    """Return the rows of a table of texts, each with what the reader makes of it, read once for all tests."""
     with path.open(newline="", encoding="utf-8") as handle:
-        return [{**row, "read": said(read(row))} for row in csv.DictReader(handle)]
+        rows = list(csv.DictReader(handle))
+    for row in rows:
+        words = fixed_wording(row["template"]) if "template" in row else frozenset()
+        reading = read_text(row["text"], ACCEPT, row.get("finish_reason", "stop"), words)
+        row |= {"read": said(reading), "rule": reading.rule, "cases": reading.cases or ""}
+    return rows

@@ -4,6 +4,7 @@ import csv
 import json
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,18 +26,20 @@ def unescape(text):
     return json.loads('"' + text.replace('"', '\\"') + '"')
 
 
+@cache
 def labelled():
+    found = []
     with TABLE.open(newline="", encoding="utf-8") as handle:
         for row in csv.DictReader(handle):
             words = fixed_wording(unescape(row["template"])) if row["template"] else frozenset()
-            reading = read_text(
-                unescape(row["text"]), papers_scale(row["scale"]), row["finish_reason"], words
-            )
-            yield row, (int(row["level"]) if row["level"] else None), reading
+            scale = papers_scale(row["scale"])
+            reading = read_text(unescape(row["text"]), scale, row["finish_reason"], words)
+            found.append((row, int(row["level"]) if row["level"] else None, reading))
+    return found
 
 
 def test_the_labelled_table_is_read_without_a_single_wrong_level(capsys):
-    rows = list(labelled())
+    rows = labelled()
     assert len(rows) >= 300
     wanted = Counter(row["status"] for row, _, _ in rows)
     got = Counter(reading.status for _, _, reading in rows)

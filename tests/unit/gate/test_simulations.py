@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from ...modules import module_at
 
 pytestmark = pytest.mark.slow
 RUNS = 1500
@@ -16,19 +15,7 @@ RUNS = 1500
 SLACK = 2.5 * (0.05 * 0.95 / RUNS) ** 0.5
 
 
-def load_benchmark() -> ModuleType:
-    """Return benchmarks/gate.py."""
-    path = Path(__file__).parents[3] / "benchmarks/gate.py"
-    spec = importlib.util.spec_from_file_location("benchmark_gate", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-GATE = load_benchmark()
+GATE = module_at(Path(__file__).parents[3] / "benchmarks/gate.py")
 
 
 @pytest.mark.parametrize("policy", ["USUAL", "TIGHT"])

@@ -135,9 +135,9 @@ UNEVEN = {2: 1, 3: 1, 4: 2, 5: 1, 6: 3, 7: 2, 8: 2, 9: 2, 10: 3, 11: 2}
 def test_every_option_is_in_every_position_about_equally_often_whatever_the_scale(n: int) -> None:
     orders = orders_of(n)
     assert orders.names[0] == "0123456789a"[:n]
-    assert (
-        len(set(orders.names)) == len(orders.names) == {2: 2, 3: 6, 4: 24, 5: 120, 6: 720}.get(n, len(orders))
-    )
+    # Of more than six options, the square and its reverse from every start, and a thousand that are drawn.
+    assert len(set(orders.names)) == len(orders.names)
+    assert {2: 2, 3: 6, 4: 24, 5: 120, 6: 720}.get(n, len(orders)) == len(orders) <= 2 * n + 1000
     assert np.array_equal(np.sort(orders.shown, axis=1), np.tile(np.arange(n), (len(orders), 1)))
     template, order = np.meshgrid(np.arange(2 * n), np.arange(2 * n), indexing="ij")
     at = orders.shown[order_codes("balanced", 3, 17, template, order, n)][..., None] == np.arange(n)

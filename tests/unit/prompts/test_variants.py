@@ -144,6 +144,7 @@ def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_f
     assert kept["flow"].is_monotonic_increasing
     assert list(kept.index) == list(range(len(kept)))
     assert len(select_flows(iot_flows, {})) == 6912
+    assert select_flows(iot_flows.head(0), {}).empty
 
 
 def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(

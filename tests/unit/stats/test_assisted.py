@@ -117,8 +117,9 @@ def test_a_model_that_may_have_seen_the_ratings_gives_no_estimate():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agreement", [0.9, 0.0, -0.5])
-@pytest.mark.parametrize(("raters", "per_rater"), [(15, 10), (60, 20)])
+@pytest.mark.parametrize(
+    ("agreement", "raters", "per_rater"), [(0.9, 15, 10), (0.9, 60, 20), (0.0, 60, 20), (-0.5, 15, 10)]
+)
 def test_coverage_is_nominal_whatever_the_model_answers(agreement, raters, per_rater):
     flows, norms = design(6, agreement)
     rng, hits, runs = np.random.default_rng(6), [], 400

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
-from cinorms.core.validation import load_yaml
 from cinorms.entries.entry import Entry
 from cinorms.norms.thresholds import Thresholds
 from cinorms.study.entries import make_entry
@@ -57,10 +54,3 @@ def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) ->
         build_study({"models": ["tulu-2-7b"], "engine": "planted"}), "analyses", "calibration"
     )
     assert stand_in.respondents == (("main", "tulu-2-7b"),)
-
-
-@pytest.mark.parametrize("name", ["pets2026", "llm-ci2024", "demo-small"])
-def test_the_studies_that_come_along_name_what_there_is(build_study: Any, folder: Any, name: str) -> None:
-    study = build_study(load_yaml(folder / f"config/{name}.yaml"))
-    for entry in study.settings.entries("analyses"):
-        assert make_entry(study, "analyses", entry).selected

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
 from cinorms.prompts.paraphrase.frozen_file import LENGTHS, fault_of, wording
-from cinorms.prompts.paraphrase.generate import freeze, make_request
+from cinorms.prompts.paraphrase.generate import freeze, main, make_request
 from cinorms.prompts.paraphrase.paraphrasers import (
     CLOSINGS,
     NAMES,
     OPENINGS,
+    TOKENS_PER_REWORDING,
     Ask,
     Candidates,
     ParaphraseError,
@@ -201,6 +202,7 @@ def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_
     for candidate in every:
         assert fault_of(candidate, taken, shipped(scale).options) is None
         taken.append(candidate)
+    assert paraphraser.ask(Ask(tuple(taken), 5, scale, 1, seed=3)).texts == ("",)
 
 
 # --- asking, asking again, freezing
@@ -302,6 +304,14 @@ def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Pat
     freeze(request_for(declared), more, out)
     assert more.asked[0].wanted == 1
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
+
+
+def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared: Path, out: Path) -> None:
+    with pytest.raises(ParaphraseError):
+        freeze(request_for(declared), Scripted(GOOD[:2]), out)
+    freeze(request_for(write_declared(declared.parent, count=1)), Scripted(), out)
+    assert stored(out)["templates"] == [ORIGINAL, GOOD[0]]
+    assert stored(out)["provenance"]["generated"] == GOOD[:1]
 
 
 @pytest.mark.parametrize("edited", [False, True])
@@ -535,6 +545,9 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: 
     }
     assert fake.calls["messages"] == [{"role": "user", "content": told(ask)}]
     assert (fake.calls["sampling"]["temperature"], fake.calls["sampling"]["seed"]) == (0.7, 11)
+    assert (
+        fake.calls["sampling"]["max_tokens"] == 4 * TOKENS_PER_REWORDING
+    )  # room for one more than is wanted
 
 
 def test_a_failure_inside_vllm_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -636,7 +649,9 @@ def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Endpoint
 @pytest.mark.parametrize("way", ["nothing", "filtered"])
 def test_a_reply_without_text_is_an_empty_candidate(server: Endpoint, way: str) -> None:
     server.fault = lambda *_: Fault(way=way)
-    assert open_paraphraser(openai_entry(server), None, None).ask(ASK).texts == ("",)
+    reply = open_paraphraser(openai_entry(server), None, None).ask(ASK)
+    assert reply.texts == ("",)
+    assert "None" not in reply.reported.values()
 
 
 def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
@@ -673,6 +688,12 @@ def test_the_command_takes_the_key_from_the_environment(server: Endpoint, declar
     assert server.keys == {"Bearer sk-secret"}
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
     assert "round 1: 3 of 3" in log
+    out.unlink()
+    says(server, "sk-secret", "sk-secret")  # as a paraphrase that is rejected, and shown
+    code, shown, log = run_command(request, out, SOME_KEY="sk-secret")
+    assert code == 1
+    assert "[key]" in shown
+    assert "sk-secret" not in shown + log
 
 
 def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path) -> None:
@@ -683,3 +704,5 @@ def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path) -
         assert part in shown
     assert "Traceback" not in shown
     assert part_path(out).is_file()
+    with pytest.raises(SystemExit):
+        main(["--request", "{}", "--out", str(out)])

@@ -448,8 +448,7 @@ def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wording", [0.1, 0.3, 0.6])
-@pytest.mark.parametrize("templates", [5, 11, 30])
+@pytest.mark.parametrize(("templates", "wording"), [(5, 0.1), (5, 0.6), (11, 0.3), (30, 0.1), (30, 0.6)])
 def test_size_of_comparing_two_models_by_flow_and_template(templates: int, wording: float) -> None:
     rng, runs, factors = np.random.default_rng(1), 400, ["recipient", "model"]
     size, power, by_flow = [], [], []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,18 +15,15 @@ import pytest
 from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.tokenise import Ahead
 
+from .....modules import module_at
+
 PROMPTS = 300
 
 
 @pytest.fixture
 def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """Return the benchmark, with its stand-in for vLLM in place."""
-    path = Path(__file__).parents[5] / "benchmarks/inference/front_end.py"
-    spec = importlib.util.spec_from_file_location("front_end", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_at(Path(__file__).parents[5] / "benchmarks/inference/front_end.py")
     for name, stand_in in module.stand_ins().items():
         monkeypatch.setitem(sys.modules, name, stand_in)
     conversations.option_sampling.cache_clear()
