@@ -65,6 +65,53 @@ def test_the_json_has_every_claim_and_is_plain(gate: Gate) -> None:
     assert summary(document).splitlines()[0] == "Gate strict: fail (v1/main/m -> v2/main/m, 60 flows)"
 
 
+@pytest.mark.parametrize(
+    ("base", "new", "mark"),
+    [
+        ("planted", "planted", "Planted respondents: no model gave their answers."),
+        (
+            "model",
+            "planted",
+            "Planted respondents (simulated; no model gave their answers): new (v2/main/m). The others are models.",
+        ),
+        (
+            "people",
+            "planted",
+            "Rated by people, not by a model: base (v1/main/m). The others are planted respondents: no model gave "
+            "their answers.",
+        ),
+        (
+            "people",
+            "simulated",
+            "Rated by people, not by a model: base (v1/main/m). The others are planted respondents: no model gave "
+            "their answers.",
+        ),
+        ("simulated", "simulated", "Simulated ratings: no people and no model gave these answers."),
+        ("people", "model", ""),
+    ],
+)
+def test_a_gate_on_simulated_answers_says_so_first(gate: Gate, base: str, new: str, mark: str) -> None:
+    """They are what ``study.json`` says they are, of a respondent or of an arm's ratings."""
+    for side, kind in ((gate.matched.base, base), (gate.matched.new, new)):
+        file = side.address.folder / "study.json"
+        study = json.loads(file.read_text(encoding="utf-8"))
+        study["planted"] = ["m"] if kind == "planted" else ["another"]
+        study["arms"]["main"]["source"] = "human" if kind in ("people", "simulated") else "model"
+        study["arms"]["main"]["simulated"] = kind == "simulated"
+        file.write_text(json.dumps(study), encoding="utf-8")
+    found = verdicts.run(gate.matched.base.address, gate.matched.new.address, gate.policy)
+    document = as_document(found)
+    simulated = [name for name, kind in (("base", base), ("new", new)) if kind in ("planted", "simulated")]
+    assert document["planted"] == simulated
+    assert document["warnings"] == ([mark] if mark else [])
+    lines, page = summary(document).splitlines(), Page(render(found))
+    assert lines[bool(mark)].startswith("Gate strict: ")
+    assert lines[0] == mark or not mark
+    assert mark not in lines[1:]
+    assert [given.get("class") for _, given in page.tags].count("planted") == bool(mark)
+    assert mark in page.text
+
+
 def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(
     gate: Gate, tmp_path: Path
 ) -> None:
@@ -114,6 +161,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate: Gate) -> No
         assert claim.why in text
     assert "a lock tells the police thing" in text
     assert "none [" not in text
+    assert text.count("A template is one wording of the question.") == 1
 
 
 def test_the_command_writes_the_files_and_ends_with_the_exit_code(

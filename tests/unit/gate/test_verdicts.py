@@ -13,11 +13,12 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.gate import verdicts
-from cinorms.gate.files import as_document, as_junit
+from cinorms.gate.files import as_document, as_junit, render
 from cinorms.gate.policy import load_policy
 from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate
 
+from ...html_page import Page
 from .conftest import Floats, Write, planted
 
 SHIFT = {"kind": "shift", "margin": 0.25}
@@ -82,8 +83,8 @@ def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type
 def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type: ignore[no-untyped-def]
     few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
     assert (few.verdict, few.exit_code) == ("undecided", 3)
-    assert (
-        few.claims[0].why == "a decision needs at least 3 templates, and there are 2; needs 6 more templates"
+    assert few.claims[0].why == (
+        "a decision needs at least 3 wordings, and there are 2; about 6 more might decide it (a guide)"
     )
     wording = np.random.default_rng(3).normal(0, 0.6, (1, 5, 1))
     noisy = np.clip(np.round(planted(2, n_templates=5) + wording), -2, 2)
@@ -92,7 +93,9 @@ def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type
     need = gate.claims[0].finding.need
     assert need is not None
     assert need.unit == "templates"
-    assert f"needs {need.more:,} more templates" in gate.claims[0].why
+    assert gate.claims[0].why == (
+        f"not enough wordings to tell; about {need.more:,} more might decide it (a guide)"
+    )
     assert as_document(gate)["claims"][0]["needs"] == {"templates": need.more}
 
 
@@ -118,6 +121,12 @@ def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run) -> None
     assert gate.verdict == "fail"
     facts = gate.claims[0].finding.facts
     assert 8 <= facts["of these changed"] <= 15
+    both, changed, between, within = facts.values()
+    found = gate.claims[0].finding.estimate
+    assert found == pytest.approx(between - within)
+    text = Page(render(gate)).text
+    assert f"{found:.1%} = {between:.1%} (norms that differ between halves of the two sides)" in text
+    assert f"- {within:.1%} (between halves of one side). The {changed} of {both} are a plain count" in text
     assert set(gate.claims[0].finding.flows["flow"]) <= set(range(15))
 
 
@@ -136,6 +145,13 @@ def test_flows_that_must_stay_unacceptable(run) -> None:  # type: ignore[no-unty
     assert lost.claims[0].finding.facts["flows on the other side"] == 1
     allowed = run(base, new, {"locks": claim | {"allowed": 0.05}})
     assert allowed.verdict == "pass"
+    says = [found.claims[0].finding.says for found in (lost, allowed)]
+    start = "Flows with sender “a lock” stay unacceptable: "
+    most = "at most 5% of the 30 flows (rounded down: 1)"
+    assert says == [f"{start}{few} may be acceptable." for few in ("no flow", most)]
+    numbers = "1 of 30 flows has its mean on the other side; 29 of 30 are shown to be on this side"
+    counts = "29 shown to be on this side, 0 undecided, 1 shown to be on the other"
+    assert all(text in Page(render(lost)).text for text in (numbers, counts))
     unclear = base.copy()
     unclear[7] = np.where(np.arange(11) % 2, 1, -1)[:, None]
     gate = run(base, unclear, {"locks": claim})
@@ -246,6 +262,7 @@ def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run) -> None
     assert fixed.verdict == "pass"
     assert sample.verdict == "undecided"
     assert sample.claims[0].finding.need.unit == "flows"
+    assert sample.claims[0].why.startswith("not enough flows to tell; about ")
     assert sample.claims[0].finding.low < fixed.claims[0].finding.low
 
 

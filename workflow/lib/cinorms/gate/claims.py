@@ -287,7 +287,7 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     if n and p_pass > group.alpha:
         more = equivalence.more_for_sides(cells, found, middle, allowed, group.alpha)
         need = None if more is None else Need(matched.new.unit, max(more, 1))
-    few = "no flow" if not allowed else f"at most {allowed} of {n:,} flows"
+    most = f"at most {100 * float(options.allowed):g}% of the {n:,} flows (rounded down: {allowed:,})"
     held = f" that the base calls {options.stays}" if options.held_by_base else ""
     which = f"{group.words[0].upper()}{group.words[1:]}{held}"
     other = "acceptable" if wrong > 0 else "unacceptable"
@@ -297,7 +297,7 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
         name=group.name,
         kind=group.claim.kind,
         about=group.about,
-        says=f"{which} stay {options.stays}: {few} {'are' if allowed else 'is'} {other}.",
+        says=f"{which} stay {options.stays}: {most if options.allowed else 'no flow'} may be {other}.",
         unit="share",
         estimate=on_wrong / n if n else np.nan,
         low=np.nan,

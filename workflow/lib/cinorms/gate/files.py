@@ -41,12 +41,15 @@ def summary(document: Mapping[str, Any]) -> str:
     """Return the verdicts of a gate, as its JSON has them, as lines for a terminal."""
     claims = document["claims"]
     width = max(len(claim["name"]) for claim in claims)
+    # A file of an earlier version does not say what is planted.
+    mark = document["warnings"][: bool(document.get("planted"))]
     return "\n".join(
         [
+            *mark,
             f"Gate {document['policy']['name']}: {document['verdict']} ({document['base']['address']} -> "
             f"{document['new']['address']}, {document['n_flows']:,} flows)",
             *(f"  {claim['verdict']:9}  {claim['name']:{width}}  {claim['why']}" for claim in claims),
-            *(f"  warning    {warning}" for warning in document["warnings"]),
+            *(f"  warning    {warning}" for warning in document["warnings"][len(mark) :]),
         ]
     )
 
@@ -73,7 +76,8 @@ def as_document(gate: Gate) -> dict[str, Any]:
             *(["order"] if matched.same_orders else []),
         ],
         "left_out": dict(matched.left_out),
-        "warnings": list(gate.warnings),
+        "planted": gate.planted,
+        "warnings": [*filter(None, [gate.mark]), *gate.warnings],
         "claims": [_claim(claim) for claim in gate.claims],
     }
 
@@ -232,15 +236,28 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
         "numbers": _numbers(found),
         "drawn": drawn,
         "facts": [(name, _share(n) if isinstance(n, float) else f"{n:,}") for name, n in found.facts.items()],
+        "counts": _what_counts(found) if found.kind == "flips" and math.isfinite(found.estimate) else "",
         "rows": found.flows.to_dict("records"),
         "shares": "base_share" in found.flows,
         "heading": KINDS[found.kind].shows,
     }
 
 
+def _what_counts(found: ClaimFinding) -> str:
+    both, changed, between, within = found.facts.values()
+    return (
+        f"{_share(found.estimate)} = {_share(between)} (norms that differ between halves of the two sides) - "
+        f"{_share(within)} (between halves of one side). The {changed:,} of {both:,} are a plain count and do not "
+        "decide."
+    )
+
+
 def _numbers(found: ClaimFinding) -> str:
     if found.kind == "side":
-        return f"{_share(found.estimate)} of {found.n_flows:,} flows"
+        n, wrong, _, right = found.n_flows, *found.facts.values()
+        have, are = "has its" if wrong == 1 else "have their", "is" if right == 1 else "are"
+        other = f"{wrong:,} of {n:,} flows {have} mean on the other side"
+        return f"{other}; {right:,} of {n:,} {are} shown to be on this side"
     show = _levels if found.unit == "levels" else _share
     if math.isnan(found.low):
         return show(found.estimate)
@@ -281,7 +298,7 @@ def _interval(found: ClaimFinding, others: Sequence[ClaimFinding]) -> dict[str, 
 
 
 def _bar(found: ClaimFinding) -> dict[str, Any]:
-    """Return the parts of a bar: flows on the right side beyond chance, not clear, on the wrong side beyond chance."""
+    """Return the parts of a bar: flows shown to be on this side, undecided, shown to be on the other."""
     n = max(found.n_flows, 1)
     right = found.facts["flows on this side beyond chance"]
     wrong = found.facts["of these beyond chance, each alone"]

@@ -67,7 +67,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Side:
-    """What a gate reads of one side."""
+    """What a gate reads of one side. ``planted``: no model and no person gave its answers."""
 
     address: Address
     told: DatasetFactors
@@ -78,6 +78,7 @@ class Side:
     midpoint: float
     thresholds: Thresholds
     are_people: bool
+    planted: bool
 
     @property
     def dataset(self) -> str:
@@ -135,6 +136,7 @@ def read_side(address: Address) -> Side:
         scale.middle,
         Thresholds(study.t_val.get(model, 0), study.t_maj, "strict"),
         people,
+        model in study.planted or stated.simulated,
     )
 
 

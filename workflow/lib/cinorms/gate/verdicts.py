@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from cinorms.core import tails
+from cinorms.core.labels import origin_mark
 from cinorms.gate.claims import KINDS, ByFactor, Claim, ClaimFinding, FlowGroup, Shift
 from cinorms.gate.policy import Policy
 from cinorms.gate.side import Address, Matched, match, read_side
@@ -60,6 +61,22 @@ class Gate:
         """Fail where a claim fails, else undecided where one is, else pass."""
         verdicts = [claim.verdict for claim in self.claims]
         return "fail" if "fail" in verdicts else ("undecided" if "undecided" in verdicts else "pass")
+
+    @property
+    def planted(self) -> list[str]:
+        """Which of base and new are simulated."""
+        return [name for name in ("base", "new") if getattr(self.matched, name).planted]
+
+    @property
+    def mark(self) -> str:
+        """Whose answers these are; empty where none are simulated."""
+        pair = (("base", self.matched.base), ("new", self.matched.new))
+        sides = {f"{name} ({side.address.name})": side for name, side in pair}
+        # Where only one side's people are real, those of the other count as what they are: planted.
+        unreal = all(side.planted for side in sides.values() if side.are_people)
+        people = [name for name, side in sides.items() if side.are_people and side.planted == unreal]
+        planted = [name for name, side in sides.items() if side.planted and name not in people]
+        return origin_mark(planted, sides, people, unreal) if self.planted else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -154,13 +171,12 @@ def _why_undecided(finding: ClaimFinding) -> str:
     if not finding.n_flows:
         return "no flow was answered on both sides"
     if finding.n_templates < FEWEST:
-        reason = f"a decision needs at least {FEWEST} templates, and there are {finding.n_templates}"
+        reason = f"a decision needs at least {FEWEST} wordings, and there are {finding.n_templates}"
+    elif finding.need is None:
+        return "the result is so near the limit that no number of wordings is likely to decide"
     else:
-        reason = "the answers fit a true claim and a false one"
-    if finding.need is None:
-        return f"{reason}; the result is so near the limit that no number of templates is likely to decide"
-    more, unit = finding.need.more, finding.need.unit
-    return f"{reason}; needs {more:,} more {unit if more > 1 else unit.removesuffix('s')}"
+        reason = f"not enough {finding.need.unit.replace('templates', 'wordings')} to tell"
+    return f"{reason}; about {finding.need.more:,} more might decide it (a guide)" if finding.need else reason
 
 
 def _p(p: float) -> str:
