@@ -34,10 +34,7 @@ rule compare_numbers:
     params:
         mark=STUDY.mark(STUDY.all_models()),
         models=STUDY.all_models(),
-        figures=lambda wildcards: {
-            name: VALUES.entry(figure=name).options.title or name
-            for name in STUDY.settings.figures
-        },
+        figures=of(VALUES.figure_titles),
         code=code_of("compare_numbers"),
     script:
         "../scripts/compare_numbers.py"
