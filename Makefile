@@ -135,8 +135,8 @@ mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 5
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
 	@$(BIN)/pytest -m slow -n auto --dist loadgroup tests/workflow tests/unit
 
-test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
-	@$(BIN)/pytest -o junit_family=xunit1 --junitxml=build/faults.xml tests/faults
+test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server; five minutes of the soak among them
+	@$(BIN)/pytest -n 2 -o junit_family=xunit1 --junitxml=build/faults.xml tests/faults
 
 MINUTES ?= 60
 soak: $(VENV)/dev.done ## ask an endpoint that fails, in jobs that are killed, for MINUTES=60; compare and count

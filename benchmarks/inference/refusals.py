@@ -3,8 +3,9 @@
     python benchmarks/inference/refusals.py [--prompts 4000] [--rounds 2] [--ways ...] [--than CHECKOUT/workflow/lib]
 
 A loopback endpoint in a process of its own answers after 0.2 s and refuses at once: nothing, 1% or 5% of the
-requests with 503, or all of them with 429 for 2 s in every 10. Each job is a process that asks the same prompts
-through the whole path (journal, state file, responses), at most 256 at once. Prints requests per second relative
+requests with 503, or all of them with 429 for 2 s in every 10. Or it sends 20% of its replies one byte at a time, in
+about 14 s. Each job is a process that asks the same prompts through the whole path (journal, state file, responses),
+at most 256 at once (``--at-once``). Prints requests per second relative
 to the same version without refusals, and CPU time per prompt; with ``--than``, both for another version of the
 library, in turn. In a storm a fifth of the time is lost whatever the client does. On a machine with other work the
 CPU time says more than the rate. Every process ends by itself, at the latest after ten minutes.
@@ -33,13 +34,16 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Seconds after which the endpoint answers, and after which any process of this benchmark ends itself.
 DELAY, LONGEST = 0.2, 600.0
 AT_ONCE = 256
-#: Each way to refuse: the share of 503, and whether there are storms of 429.
+#: Each way to fail: the share of 503, whether there are storms of 429, and the share of replies byte by byte.
 WAYS = {
-    "nothing": (0.0, False),
-    "1% of 503": (0.01, False),
-    "5% of 503": (0.05, False),
-    "storms": (0.0, True),
+    "nothing": (0.0, False, 0.0),
+    "1% of 503": (0.01, False, 0.0),
+    "5% of 503": (0.05, False, 0.0),
+    "storms": (0.0, True, 0.0),
+    "20% drip": (0.0, False, 0.2),
 }
+#: Seconds between two bytes of a reply that drips.
+DRIP = 0.05
 #: A storm lasts so many seconds in every so many; the first begins when the endpoint is asked for so long.
 STORM, EVERY, CALM = 2.0, 10.0, 3.0
 
@@ -47,7 +51,7 @@ STORM, EVERY, CALM = 2.0, 10.0, 3.0
 class Endpoint(asyncio.Protocol):
     """One connection to the endpoint; what all of them count is in the class."""
 
-    share, storms = 0.0, False
+    share, storms, drips = 0.0, False, 0.0
     first = 0.0
     answered: ClassVar[Counter[bytes]] = Counter()
     refused = 0
@@ -88,13 +92,20 @@ class Endpoint(asyncio.Protocol):
             ],
             "usage": {"prompt_tokens": 80, "completion_tokens": 4, "total_tokens": 84},
         }
-        asyncio.get_running_loop().call_later(DELAY, self.send, 200, json.dumps(reply).encode())
+        way = self.drip if self.draws.random() < self.drips else self.send
+        asyncio.get_running_loop().call_later(DELAY, way, 200, json.dumps(reply).encode())
 
-    def send(self, status: int, content: bytes) -> None:
-        """Send an answer."""
-        head = (
-            f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        )
+    def drip(self, status: int, content: bytes) -> None:
+        """Send an answer byte by byte."""
+        later = asyncio.get_running_loop().call_later
+        self.send(status, b"", len(content))
+        for place in range(len(content)):
+            later(place * DRIP, self.transport.write, content[place : place + 1])
+
+    def send(self, status: int, content: bytes, length: int | None = None) -> None:
+        """Send an answer, or the first bytes of one of a greater ``length``."""
+        length = length or len(content)
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         self.transport.write(head.encode() + content)
 
 
@@ -109,7 +120,7 @@ async def serve() -> None:
     print(json.dumps({"answered": len(Endpoint.answered), "refused": Endpoint.refused, "twice": twice}))
 
 
-def ask(port: int, n: int) -> None:
+def ask(port: int, n: int, at_once: int) -> None:
     """Ask ``n`` prompts with the library of this process; print the seconds, and those of the processor."""
     sys.path.append(str(ROOT / "tests"))
     import openai  # noqa: F401
@@ -132,7 +143,7 @@ def ask(port: int, n: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "responses/main/m/1-of-1.parquet"
         journal = Journal.at(Path(folder) / "journal", spec).begin()
-        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": AT_ONCE}), None, journal.folder)
+        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": at_once}), None, journal.folder)
         started, cpu = time.perf_counter(), time.process_time()
         with contextlib.redirect_stdout(io.StringIO()), job_state.followed(out):
             n_asked = len(write_shard(spec, flows, variants, out, engine, journal))
@@ -140,7 +151,7 @@ def ask(port: int, n: int) -> None:
     print(json.dumps({"asked": n_asked, "seconds": seconds, "cpu": cpu}))
 
 
-def run(library: Path, way: str, n: int) -> dict[str, float]:
+def run(library: Path, way: str, n: int, at_once: int) -> dict[str, float]:
     """Ask an endpoint that refuses in this ``way`` with a version of the library; return what both counted."""
     own = [sys.executable, __file__]
     environment = {**os.environ, "PYTHONPATH": str(library)}
@@ -150,7 +161,7 @@ def run(library: Path, way: str, n: int) -> dict[str, float]:
         assert server.stdout
         port = server.stdout.readline().strip()
         asked = subprocess.run(
-            [*own, "--ask", port, "--prompts", str(n)],
+            [*own, "--ask", port, "--prompts", str(n), "--at-once", str(at_once)],
             env=environment,
             stdout=subprocess.PIPE,
             check=True,
@@ -164,6 +175,7 @@ def run(library: Path, way: str, n: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--prompts", type=int, default=4_000)
+    parser.add_argument("--at-once", type=int, default=AT_ONCE)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--than", type=Path)
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=list(WAYS))
@@ -175,21 +187,23 @@ def main() -> None:
     if given.serve or given.ask:
         ends.start()
     if given.serve:
-        Endpoint.share, Endpoint.storms = WAYS[given.serve]
+        Endpoint.share, Endpoint.storms, Endpoint.drips = WAYS[given.serve]
         asyncio.run(serve())
         return
     if given.ask:
-        ask(given.ask, given.prompts)
+        ask(given.ask, given.prompts, given.at_once)
         return
     libraries = {"this version": ROOT / "workflow" / "lib"} | (
         {"the other": given.than} if given.than else {}
     )
-    print(f"{given.prompts:,} prompts, at most {AT_ONCE} at once: {AT_ONCE / DELAY:,.0f}/s possible")
+    print(
+        f"{given.prompts:,} prompts, at most {given.at_once} at once: {given.at_once / DELAY:,.0f}/s possible"
+    )
     for number in range(given.rounds):
         clean: dict[str, float] = {}
         for way in given.ways:
             for name, library in libraries.items():
-                found = run(library, way, given.prompts)
+                found = run(library, way, given.prompts, given.at_once)
                 rate = found["asked"] / found["seconds"]
                 clean.setdefault(name, rate)
                 print(

@@ -1,4 +1,7 @@
-"""No page has what axe-core calls a violation, at three widths, light, dark and printed; none is too wide."""
+"""No page has what axe-core calls a violation, at three widths, light, dark and printed; none is too wide.
+
+And none runs, loads or sends what somebody may have put into it.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,23 @@ from .conftest import Window
 FIXTURES = (write_study, places, gate, made)
 SCRIPT = """const done = arguments[0];
 axe.run(document).then((found) => done(found.violations), (error) => done([{id: `${error}`}]));"""
+#: What the policy of a page forbids, each by the name that the browser gives it.
+FORBIDDEN = {
+    "script-src-elem": "const x = document.createElement('script'); x.textContent = 'hacked = 1'; "
+    "document.body.append(x)",
+    "script-src-attr": "const x = document.createElement('p'); x.setAttribute('onclick', 'hacked = 1'); "
+    "document.body.append(x); x.click()",
+    "style-src-elem": "const x = document.createElement('style'); x.textContent = 'body { display: none }'; "
+    "document.body.append(x)",
+    "img-src": "new Image().src = 'https://example.org/x.png'",
+    "frame-src": "const x = document.createElement('iframe'); x.src = 'https://example.org/'; "
+    "document.body.append(x)",
+    "connect-src": "fetch('https://example.org/').catch(() => 0)",
+    "form-action": "const x = document.createElement('form'); x.action = 'https://example.org/'; "
+    "document.body.append(x); x.submit()",
+    "base-uri": "const x = document.createElement('base'); x.href = 'https://example.org/'; "
+    "document.head.append(x)",
+}
 
 
 @pytest.fixture
@@ -60,7 +80,30 @@ def emulated(window: Window) -> Iterator[Callable[[int, str, str], None]]:
     command("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
-@pytest.mark.parametrize("name", ["report", "people", "gate", "replication"])
+NAMES = pytest.mark.parametrize("name", ["report", "people", "gate", "replication"])
+
+
+@NAMES
+def test_a_page_s_policy_forbids_whatever_it_does_not_need(
+    window: Window, pages: dict[str, Callable[[], str]], tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(pages[name](), encoding="utf-8")
+    window.driver.get(file.as_uri())
+    window.run(
+        "window.broken = []; document.addEventListener('securitypolicyviolation', "
+        "(event) => broken.push(event.effectiveDirective))"
+    )
+    for directive, attack in FORBIDDEN.items():
+        window.run(attack)
+        window.wait(
+            lambda directive=directive: directive in window.run("return broken"), f"{name} allows {directive}"
+        )
+    assert window.run("return typeof hacked") == "undefined"
+    window.complaints()  # of what is forbidden the console says that
+
+
+@NAMES
 def test_a_page_has_no_violation_and_does_not_scroll_sideways(
     window: Window,
     pages: dict[str, Callable[[], str]],

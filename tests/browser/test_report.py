@@ -255,6 +255,18 @@ def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results
     )
 
 
+def test_a_link_to_another_flow_of_what_is_shown_draws_nothing_else_again(window: Window, page: Path) -> None:
+    state = "#explorer?arm=main&model=model-a&fix:sender=a+camera"
+    window.open(page, state)
+    window.run("document.querySelector('.heatmap').dataset.seen = '1'")
+    for flow in (45, 46):
+        window.run(f"location.hash = '{state}&flow={flow}'")
+        window.wait(lambda flow=flow: f"Flow {flow} of" in window.dialog(), "the linked flow is not shown")
+    assert window.run("return document.querySelector('.heatmap').dataset.seen") == "1"
+    window.run(f"location.hash = '{state.replace('camera', 'lock')}'")
+    window.wait(lambda: "‘a lock’" in window.one("#slice").text, "a link to another slice is not followed")
+
+
 def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window: Window, page: Path) -> None:
     window.open(
         page, "#explorer?arm=nowhere&model=nobody&rows=x&fix:sender=nothing&flow=99999&sort=norm:x&held=y"

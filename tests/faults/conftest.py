@@ -29,6 +29,11 @@ KEY = "sk-planted-0123456789abcdef"
 RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the soak: it waits more than it computes, so the others run beside it."""
+    items.sort(key=lambda item: "soak" not in item.nodeid)
+
+
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     """Return a running endpoint."""

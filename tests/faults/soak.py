@@ -25,8 +25,8 @@ from .conftest import spec, variants, vignettes
 from .server import Endpoint, Fault
 from .test_kill import command, environment, files
 
-#: Requests of one job that may be under way, and so asked twice after a kill.
-CONCURRENCY = 8
+#: Requests of one job that may be under way, and so asked twice after a kill; the replies among them that drip.
+CONCURRENCY, DRIPPING = 8, 4
 #: Share of requests that fail.
 FAILING = 0.2
 BOMB = Fault(200, content=gzip.compress(bytes(8 * 2**20)), headers={"Content-Encoding": "gzip"})
@@ -82,7 +82,7 @@ def jobs(folder: Path, endpoint: Endpoint, n: int) -> list[list[str]]:
     of, commands = spec(endpoint), []
     for study, flows in (("one", vignettes(n)[: 2 * n // 3]), ("two", vignettes(n)[n // 3 :])):
         own = folder / "results" / study
-        limits = {"concurrency": CONCURRENCY, "timeout": 120}
+        limits = {"concurrency": CONCURRENCY, "slow_replies": DRIPPING, "timeout": 120}
         given = files(own, of, flows, variants(), limits=limits)
         journal = str(folder / "results/.journal")
         commands.append(command(given, own, journal=journal, asker=[study, "main", "audited"]))
@@ -127,6 +127,9 @@ def one_round(folder: Path, chance: random.Random, counts: Counts, n: int, apart
         endpoint.fault, endpoint.delay = (lambda number, body: None), 0.0
         ask_until_done(jobs(folder / "quiet", endpoint, n), endpoint, chance, None)
         assert set(endpoint.asked) == asked, "a prompt was lost"
+    assert not list(folder.glob("soaked/results/.journal/*/damaged/*")), (
+        "a kill has spoilt a part of the journal"
+    )
     soaked, quiet = outputs(folder / "soaked"), outputs(folder / "quiet")
     assert len(quiet) == 2
     counts.differing += [name for name in quiet if soaked.get(name) != quiet[name]]
@@ -136,7 +139,7 @@ def one_round(folder: Path, chance: random.Random, counts: Counts, n: int, apart
     counts.requests += requests
     counts.failures += sum(moody.failed.values())
     counts.answered_twice += answered - len(asked)
-    counts.most_allowed += kills * CONCURRENCY
+    counts.most_allowed += kills * (CONCURRENCY + DRIPPING)
 
 
 def soak(minutes: float, n: int, apart: tuple[int, int], seed: int = 32) -> Counts:
@@ -156,11 +159,11 @@ def soak(minutes: float, n: int, apart: tuple[int, int], seed: int = 32) -> Coun
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=int, default=60)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--flows", type=int, default=1500)
     given = parser.parse_args()
     counts = soak(given.minutes, given.flows, apart=(500, 2500))
-    figures = {"minutes": given.minutes, **vars(counts), "differing": 0}
+    figures = {"minutes": round(given.minutes), **vars(counts), "differing": 0}
     found = {name.replace("_", " "): str(value) for name, value in figures.items()}
     path = Path("build/soak.json")
     path.parent.mkdir(exist_ok=True)

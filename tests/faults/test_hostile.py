@@ -124,12 +124,18 @@ def test_errors_of_any_shape_cost_no_answer(shard: Shard, status: int) -> None:
     assert responses["text"].notna().sum() == 120 - 6 * len(ERRORS)
 
 
-def test_an_endpoint_that_only_answers_nonsense_stops_the_job(shard: Shard) -> None:
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [(HOSTILE["a page"], "no JSON"), (HOSTILE["a bomb of headers"], "headers are too long")],
+)
+def test_an_endpoint_that_only_answers_nonsense_stops_the_job(
+    shard: Shard, fault: Fault, message: str
+) -> None:
     shard.flows = vignettes(1)  # fewer prompts than it takes to see that all are refused
     shard.variants = variants(templates=1, orders=2)
     shard.changes = {"n_templates": 1}
-    shard.endpoint.fault = lambda number, body: Fault(200, content=b"<html>")
-    with pytest.raises(EngineError, match=r"no JSON.*base_url"):
+    shard.endpoint.fault = lambda number, body: fault
+    with pytest.raises(EngineError, match=rf"{message}.*base_url"):
         shard.ask()
     assert shard.journal().read().num_rows == 0
     assert max(shard.endpoint.asked.values()) == 2
@@ -263,11 +269,14 @@ def test_advice_to_wait_for_ever_ends_the_job(shard: Shard, status: int, after: 
     assert time.monotonic() - started < 600  # the shorter of them would be an hour
 
 
-def test_a_reply_that_drips_is_given_up(shard: Shard) -> None:
+def test_a_reply_that_drips_leaves_its_place_to_others_and_is_given_up_in_the_end(shard: Shard) -> None:
     shard.flows = vignettes(2)
-    shard.tuning = {"limits": {"timeout": 5.0}}  # the drip takes 20 s, any other reply much less
+    # The drip takes 20 s, any other reply much less.
+    shard.tuning = {"limits": {"timeout": 5.0, "concurrency": 1}}
     shard.endpoint.fault = lambda number, body: Fault(way="drip") if number == 0 else None
     assert shard.ask()["text"].notna().all()
+    asked = [body["messages"] for body in shard.endpoint.bodies]
+    assert asked[-1] == asked[0], "the others did not wait for it"
     assert sorted(shard.endpoint.asked.values()) == [1] * 11 + [2]
 
 

@@ -28,7 +28,6 @@ from .server import Endpoint, Fault
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
-KILLS = 10
 
 
 def job(given: dict[str, Any]) -> subprocess.Popen[str]:
@@ -41,8 +40,8 @@ def to_its_end(running: subprocess.Popen[str]) -> None:
     assert running.returncode == 0, errors
 
 
-def kill_until_done(given: dict[str, Any], seen: Callable[[], int], apart: int, seed: int) -> int:
-    """Kill ``KILLS`` jobs, then let one end; return how many did not end by themselves.
+def kill_until_done(given: dict[str, Any], kills: int, seen: Callable[[], int], apart: int, seed: int) -> int:
+    """Kill so many jobs, then let one end; return how many did not end by themselves.
 
     Most are killed when ``seen``, what jobs have asked, has grown by a random number up to ``apart``: after so many
     seconds, a job on a slow machine has asked nothing yet.
@@ -50,7 +49,7 @@ def kill_until_done(given: dict[str, Any], seen: Callable[[], int], apart: int, 
     chance = random.Random(seed)
     killed, journal = 0, journal_of(given)
     before = 0
-    for number in range(KILLS):
+    for number in range(kills):
         running = job(given)
         assert running.stdout is not None
         if number % 5:
@@ -98,7 +97,7 @@ def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
+def test_a_planted_shard_killed_again_and_again(tmp_path: Path) -> None:
     dataset = load_dataset(Root(ROOT).names("vignettes")["iot"])
     assert dataset.design is not None
     flows = expand(dataset.design).head(1500)
@@ -106,8 +105,8 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
     given = {**files(tmp_path, of, flows, variants()), "kind": "planted"}
     written = Path(given["asked"])
     written.touch()
-    killed = kill_until_done(given, lambda: len(written.read_text().split()), apart=700, seed=1)
-    assert killed >= 7
+    killed = kill_until_done(given, 5, lambda: len(written.read_text().split()), apart=700, seed=1)
+    assert killed >= 3
     asked = Counter(written.read_text().split())
     assert len(asked) == 9000
     assert sum(asked.values()) <= 9000 + 50 * killed
@@ -115,30 +114,11 @@ def test_a_planted_shard_killed_ten_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_live_shard_killed_ten_times(
-    tmp_path: Path, endpoint: Endpoint, record_property: Callable[[str, object], None]
-) -> None:
-    endpoint.delay = 0.05
-    given = files(tmp_path, spec(endpoint), vignettes(400), variants(), limits={"concurrency": 8})
-    given["kind"] = "live"
-    killed = kill_until_done(given, lambda: endpoint.number, apart=200, seed=2)
-    assert killed >= 7
-    assert len(endpoint.asked) == 2400
-    twice = sum(endpoint.asked.values()) - 2400
-    assert twice <= killed * 8  # the requests under way
-    for name, value in (("prompts", 2400), ("kills", killed), ("asked twice", twice)):
-        record_property(name, value)
-    before = sum(endpoint.asked.values())
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
-    assert sum(endpoint.asked.values()) == before + 2400
-
-
-@pytest.mark.slow
-def test_a_batch_shard_killed_ten_times(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_batch_shard_killed_again_and_again(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
     killed = kill_until_done(
-        given, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
+        given, 10, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
     )
     assert killed >= 7
     assert len(endpoint.billed) == 2400

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -72,29 +70,6 @@ def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, end
 def log_of(folder: Path, study: str) -> str:
     path = folder / "results" / study / "job.log"
     return path.read_text() if path.exists() else ""
-
-
-@pytest.mark.slow
-def test_two_studies_killed_at_random_moments(tmp_path: Path, endpoint: Endpoint) -> None:
-    """Twelve kills among two studies that overlap; at the end each has its responses, and the parts are whole."""
-    endpoint.delay = 0.02
-    chance, of = random.Random(3), spec(endpoint)
-    commands = [words(tmp_path, study, of, vignettes(n)) for study, n in (("one", 150), ("two", 200))]
-    killed = 0
-    for _ in range(6):
-        jobs = [subprocess.Popen(asking, env=environment()) for asking in commands]
-        time.sleep(chance.uniform(1.0, 4.0))
-        for job in jobs:
-            job.send_signal(signal.SIGKILL)
-            killed += job.wait() == -signal.SIGKILL
-    for asking in commands:
-        assert subprocess.run(asking, env=environment()).returncode == 0
-    assert len(endpoint.asked) == 1200
-    assert sum(endpoint.asked.values()) <= 1200 + killed * 4
-    journal = Journal.at(tmp_path / "results/.journal", of, Asker("one", "main", "audited"))
-    prompts = Counter(journal.read()["prompt"].to_pylist())
-    assert len(prompts) == 1200
-    assert not list(journal.folder.glob("damaged/*"))
 
 
 def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(

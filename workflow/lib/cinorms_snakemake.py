@@ -7,21 +7,28 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import getpass
 import os
 import shutil
 import signal
 import sys
 import tempfile
 from pathlib import Path
+from threading import Event, Thread
 from types import FrameType
 
 from cinorms.core.logs import prepare
+
+#: Processes and threads of a run with one core, with those of the libraries.
+THREADS = 32
 
 
 def main() -> None:
     """Run Snakemake with this process's arguments."""
     prepare()
     refuse_what_is_not_ours()
+    refuse_too_few_threads()
+    have_a_name()
     have_a_cache()
     stopped = []
 
@@ -50,6 +57,30 @@ def refuse_what_is_not_ours() -> None:
             sys.exit(
                 f'{path.resolve()}: you cannot write here; give another folder: ARGS="--directory FOLDER"'
             )
+
+
+def refuse_too_few_threads() -> None:
+    """End with one message where a user may not start the processes and threads of a small run."""
+    end, started = Event(), []
+    try:
+        for _ in range(THREADS):
+            started.append(Thread(target=end.wait))
+            started[-1].start()
+    except RuntimeError:
+        sys.exit(
+            f"Fewer than {THREADS} processes and threads can be started here, and a run needs more: end some, or allow "
+            "more (ulimit -u)"
+        )
+    finally:
+        end.set()
+
+
+def have_a_name() -> None:
+    """Name a user by its number where the machine has no name for it, as in containers: Snakemake asks for one."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["LOGNAME"] = str(os.getuid())
 
 
 def have_a_cache() -> None:

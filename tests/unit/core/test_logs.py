@@ -105,12 +105,32 @@ def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
         assert "free some space and run again" in text
 
 
+def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "logs/deep").mkdir(parents=True)
+    (tmp_path / "logs/deep/job.log").symlink_to("/dev/full")
+    code = (
+        f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\nfrom cinorms.core.logs import start_logging\n"
+        f"start_logging({str(tmp_path / 'logs/deep/job.log')!r})\nprint('a line')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode
+    assert "Traceback" not in done.stderr
+    assert "The disk is full: free some space and run again." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         ("bytearray(10**18)", "There is not enough memory"),
         ("raise MemoryError", "There is not enough memory: free some"),
         ("raise OSError(24, 'Too many open files', 'a.csv')", "allow more (ulimit -n)"),
+        ("raise OSError(11, 'Resource temporarily unavailable')", "allow more (ulimit -u)"),
+        ('raise RuntimeError("can\'t start new thread")', "allow more (ulimit -u)"),
     ],
 )
 def test_a_limit_is_one_message(tmp_path: Path, body: str, message: str) -> None:

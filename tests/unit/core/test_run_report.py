@@ -75,7 +75,7 @@ def test_a_job_without_a_log_says_how_it_may_have_ended() -> None:
     report = RunReport()
     report.failed(1, ReportedJob("ask_vllm", {"study": "s", "model": "m"}, ["nowhere.log"]))
     assert "ask_vllm m" in report.failures()
-    assert "it was killed, or ran out of memory or time" in report.failures()
+    assert "it was killed, or ran out of memory, time or disk" in report.failures()
 
 
 @pytest.mark.parametrize(

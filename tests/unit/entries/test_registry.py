@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -13,9 +14,10 @@ from jsonschema import Draft202012Validator
 
 from cinorms import reference
 from cinorms.core.digest import PACKAGE, reached
-from cinorms.entries.kind import Also
+from cinorms.core.errors import ConfigError
+from cinorms.entries.kind import PAGE_SECTIONS, Also
 from cinorms.entries.registry import SECTIONS, kinds
-from cinorms.report.sections import SECTIONS as PAGE_SECTIONS
+from cinorms.report.sections import SECTIONS as WORDED
 
 ROOT = Path(__file__).parents[3]
 PAGES = reference.pages(ROOT / "config/config.yaml")
@@ -39,7 +41,13 @@ def test_a_declaration_is_complete(section: str, name: str) -> None:
     if section == "analyses":
         assert kind.columns
     if section != "printed":
-        assert kind.report_section in {section.name for section in PAGE_SECTIONS}
+        assert kind.report_section
+
+
+def test_the_page_has_words_for_every_section_and_another_is_refused() -> None:
+    assert tuple(section.name for section in WORDED) == PAGE_SECTIONS
+    with pytest.raises(ConfigError, match=r"report_section: 'answer' is not .* did you mean 'answers'"):
+        replace(kinds("analyses")["answer_counts"], report_section="answer")
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))

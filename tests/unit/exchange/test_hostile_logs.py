@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
+import resource
+import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,6 +83,33 @@ def test_a_size_that_is_stated_too_small_is_refused(
     true = (6_000_000).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(true, (7).to_bytes(4, "little")))
     assert "states 7 bytes for 'samples/1.json', which has 6,000,000" in refused(path, capsys)
+
+
+def test_a_bomb_that_python_alone_cannot_unpack_is_counted_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inspect reads Zstandard and unpacks all of it, whatever size the archive states."""
+    path = archive(tmp_path / "zstd.eval", **{"samples/1.json": bytes(100)})
+    packed = path.read_bytes()
+    for signature, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        place = packed.index(signature) + at
+        packed = packed[:place] + inspect_log.ZSTD.to_bytes(2, "little") + packed[place + 2 :]
+    path.write_bytes(packed)
+    unpacking = SimpleNamespace(stream_reader=lambda packed, read_across_frames: io.BytesIO(bytes(101)))
+    monkeypatch.setitem(sys.modules, "zstandard", SimpleNamespace(ZstdDecompressor=lambda: unpacking))
+    assert "states 100 bytes for 'samples/1.json', which has 101" in refused(path, capsys)
+    monkeypatch.setattr(inspect_log, "ZSTD", 94)
+    assert "in a format that Inspect does not read" in refused(path, capsys)
+
+
+def test_inspect_gets_no_more_memory_than_the_log_can_need(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive may have a second directory, which Inspect's reader finds and Python's does not."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    monkeypatch.setattr(inspect_log, "lines_of", lambda log: [len(bytes(inspect_log.OWN_MEMORY + 2**20))])
+    assert "cannot read it (MemoryError" in refused(archive(tmp_path / "a.eval", a=b"{}"), capsys)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", "..\\b"])

@@ -78,7 +78,7 @@ def test_an_endpoints_tuning_is_complete() -> None:
         "max_cost_usd": 1.5,
         "key_variable": "OPENAI_API_KEY",
         "rates": {},
-        "limits": {"concurrency": 64, "requests_per_minute": 5, "timeout": 120.0},
+        "limits": {"concurrency": 64, "requests_per_minute": 5, "slow_replies": 256, "timeout": 120.0},
         "spending": "responses/.spending",
         "job": "main.m.1-of-1",
     }

@@ -225,7 +225,7 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
         axis=0,
     )
     differ, opposed = (share(part, 1) for part in own)
-    text = f"different norms on {differ} of the flows and norms on opposite sides of the scale on {opposed}"
+    text = f"different norms on {differ} of the flows, and norms on opposite sides of the scale on {opposed}"
     assert text in said["disagreement"]
     card = make_card(results, last)
     assert card["arms"][0]["held_share_between"] == [round(x, 4) for x in shares[last][2:]]

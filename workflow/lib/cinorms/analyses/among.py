@@ -38,11 +38,11 @@ class StructureOptions(OfFlows):
         super().check(place)
         for arm in self.arms:
             place.check_names("by", [self.by], place.study.factors_of(arm).factors, f"factor of arm {arm!r}")
-        self.check_people(place, [arm for arm in self.arms if place.study.arms[arm].source == "human"])
+        self.check_people(place)
 
-    def check_people(self, place: EntryPlace, rated: list[str]) -> None:
+    def check_people(self, place: EntryPlace) -> None:
         """Refuse arms of models."""
-        place.check_names("arms", self.arms, rated, "arm of people")
+        place.check_people(self.arms, self.arms, "arms")
 
 
 class AmongOptions(StructureOptions):
@@ -52,9 +52,9 @@ class AmongOptions(StructureOptions):
         description="The arm of people (source: human) among whom the models of the others stand."
     )
 
-    def check_people(self, place: EntryPlace, rated: list[str]) -> None:
+    def check_people(self, place: EntryPlace) -> None:
         """Look up the arm of people, and check that the others ask about the same flows."""
-        place.check_names("people", [self.people], rated, "arm of people among the entry's arms")
+        place.check_people([self.people], self.arms)
         place.check_same_flows("arms", [arm for arm in self.arms if arm != self.people], [self.people])
 
 

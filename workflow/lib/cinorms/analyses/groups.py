@@ -43,8 +43,7 @@ class GroupsOptions(OfFlows):
     def check(self, place: EntryPlace) -> None:
         """Look up the arms of people, and refuse same_people where numbers are not those of the same people."""
         super().check(place)
-        rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
-        place.check_names("people", self.people, rated, "arm of people among the entry's arms")
+        place.check_people(self.people, self.arms)
         place.check_same_flows("arms", self.people[:1], self.people[1:])
         for a, b in itertools.combinations(self.people if self.same_people else (), 2):
             if not place.study.survey(a).same_numbers(place.study.survey(b)):

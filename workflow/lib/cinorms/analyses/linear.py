@@ -67,9 +67,7 @@ class DifferenceOptions(LinearOptions):
     def check(self, place: EntryPlace) -> None:
         """Look up the arm of people, and check that the other arms are about the same dataset."""
         super().check(place)
-        rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
-        if self.people not in rated:
-            raise place.unknown("people", self.people, rated, "arm of people among the entry's arms")
+        place.check_people([self.people], self.arms)
         if self.people not in [arm for arm, _ in place.selected(self)]:
             raise place.error("models", f"nobody of arm {self.people!r} is among them; name its people too")
         dataset = place.study.arms[self.people].dataset

@@ -53,9 +53,8 @@ class PeopleOptions(OfFlows):
     def check(self, place: EntryPlace) -> None:
         """Look up the arms of people."""
         super().check(place)
-        rated = [arm for arm in self.arms if place.study.arms[arm].source == "human"]
         people = self.people or ()
-        place.check_names("people", people, rated, "arm of people among the entry's arms")
+        place.check_people(people, self.arms)
         place.check_same_flows("arms", [arm for arm in self.arms if arm not in people], people)
 
 

@@ -86,9 +86,13 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
     sys.stdout = sys.stderr = log
 
     def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        message = _without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
-        log.write(f"{_MARK}\n{message}\n")
-        if not os.environ.get(FAILURES_AT_THE_END):
+        message = without_traceback(error) or "".join(traceback.format_exception(kind, error, trace))
+        at_the_end = bool(os.environ.get(FAILURES_AT_THE_END))
+        try:
+            log.write(f"{_MARK}\n{message}\n")
+        except OSError:  # the disk of the log may be the one that is full
+            at_the_end = False
+        if not at_the_end:
             terminal.write(f"\n{message}\n(log: {path})\n\n")
 
     sys.excepthook = report
@@ -106,7 +110,7 @@ def command(lead: str = "") -> Callable[[Callable[P, int]], Callable[P, int]]:
             try:
                 return main(*args, **kwargs)
             except Exception as error:
-                message = _without_traceback(error)
+                message = without_traceback(error)
                 if not message and isinstance(error, OSError) and error.strerror:
                     name = str(error.filename or "the output")[:MOST_SHOWN]
                     message = f"{name}: cannot be used ({error.strerror})"
@@ -143,7 +147,7 @@ def failure_in(path: str | Path) -> str:
     return "\n".join(lines if marked else lines[-_LAST_LINES:])
 
 
-def _without_traceback(error: BaseException) -> str | None:
+def without_traceback(error: BaseException) -> str | None:
     """Return the one message for a failure; None for an unexpected error."""
     if isinstance(error, CinormsError):
         return str(error)
@@ -156,6 +160,11 @@ def _without_traceback(error: BaseException) -> str | None:
             return f"The disk is full{where}: free some space and run again. Earlier results are kept."
         if isinstance(at, OSError) and at.errno in (errno.EMFILE, errno.ENFILE):
             return "Too many files are open: allow more (ulimit -n) and run again. Earlier results are kept."
+        if (isinstance(at, OSError) and at.errno == errno.EAGAIN) or str(at) == "can't start new thread":
+            return (
+                "No more processes or threads can be started: allow more (ulimit -u), or use fewer cores "
+                "(CORES=1), and run again. Earlier results are kept."
+            )
         if isinstance(at, MemoryError):
             what = f" ({at})" if str(at) else ""
             return f"There is not enough memory{what}: free some and run again. Earlier results are kept."

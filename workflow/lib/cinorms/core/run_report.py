@@ -67,7 +67,7 @@ class RunReport:
         for job in self._failed.values():
             reason = next(
                 filter(None, map(failure_in, job.logs)),
-                "The job ended without a message: it was killed, or ran out of memory or time.",
+                "The job ended without a message: it was killed, or ran out of memory, time or disk.",
             )
             jobs_of.setdefault(reason, []).append(job)
         n = len(self._failed)

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast, get_args, get_type_hints
 import pandas as pd
 
 from cinorms.core.labels import listed
+from cinorms.core.validation import unknown
 from cinorms.entries.options import OfFlows, Options
 from cinorms.stats.deciding.schedule import BLOCK
 
@@ -40,6 +41,18 @@ PART_SHOWN: dict[Decided, str] = {
     "pilot": "shown are the flows of the pilot, which were asked every variant",
     "all": "what was not asked has a status of its own",
 }
+#: Sections of the report's page, in their order; `report.sections` has their words.
+PAGE_SECTIONS = (
+    "answers",
+    "sensitivity",
+    "factors",
+    "models",
+    "agreement",
+    "delta",
+    "acts",
+    "calibration",
+    "reliability",
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,17 @@ class Kind:
     columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a section that the page does not have: it would not show what is made."""
+        if self.report_section not in ("", *PAGE_SECTIONS):
+            raise unknown(
+                f"kind {self.name}",
+                "report_section",
+                self.report_section,
+                PAGE_SECTIONS,
+                "section of the page",
+            )
 
     @cached_property
     def options(self) -> type[Options]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
 import stat
 import struct
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +26,10 @@ REASONS = {"max_tokens": "length", "model_length": "length", "content_filter": "
 MOST_BYTES = 2**31
 #: Bytes that are unpacked at once.
 PIECE = 2**20
+#: Memory that Inspect may take: for itself, and for each byte of a log.
+OWN_MEMORY, MEMORY_PER_BYTE = 2**31, 20
+#: How members of an archive can be packed that Inspect reads; zipfile has no name for the last.
+STORED, DEFLATED, ZSTD = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try:
                 if problem := problem_of(Path(log)):
                     return _refuse(f"{log}: {problem}")
-                for line in lines_of(log):
-                    lines.write(json.dumps(line) + "\n")
+                with _memory_for(Path(log)):
+                    for line in lines_of(log):
+                        lines.write(json.dumps(line) + "\n")
             except ImportError as error:
                 return _refuse(
                     f"{log}: needs the package inspect_ai ({error}); install it with `make .venv-inspect/done`, or run "
@@ -64,6 +71,8 @@ def problem_of(log: Path) -> str | None:
         for member in archive.infolist():
             if member.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", member.filename):
                 return f"has a file {member.filename!r} that is outside it"
+            if member.compress_type not in (STORED, DEFLATED, ZSTD):
+                return f"has {member.filename!r} in a format that Inspect does not read"
             if stat.S_ISLNK(member.external_attr >> 16):
                 return f"has a link, {member.filename!r}"
             size = _unpacked(file, member, left)
@@ -77,11 +86,16 @@ def problem_of(log: Path) -> str | None:
 
 def _unpacked(file: IO[bytes], member: zipfile.ZipInfo, most: int) -> int:
     """Return how many bytes a member of an archive has once it is unpacked, or a number above ``most``."""
-    if member.compress_type != zipfile.ZIP_DEFLATED:
-        return member.file_size if member.compress_type != zipfile.ZIP_STORED else member.compress_size
+    if member.compress_type == STORED:
+        return member.compress_size
     file.seek(member.header_offset + 26)
     lengths = file.read(4)
     file.seek(sum(struct.unpack("<HH", lengths)), 1)
+    if member.compress_type == ZSTD:
+        import zstandard  # Inspect's environment has it
+
+        packed = file.read(member.compress_size)
+        return _counted(zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True), most)
     unpacking, size, left = zlib.decompressobj(-zlib.MAX_WBITS), 0, member.compress_size
     while size <= most and not unpacking.eof:
         packed = unpacking.unconsumed_tail or file.read(min(PIECE, left))
@@ -91,6 +105,30 @@ def _unpacked(file: IO[bytes], member: zipfile.ZipInfo, most: int) -> int:
             break
         size += unpacked
     return size
+
+
+def _counted(unpacking: IO[bytes], most: int) -> int:
+    size = 0
+    while size <= most and (piece := len(unpacking.read(PIECE))):
+        size += piece
+    return size
+
+
+@contextmanager
+def _memory_for(log: Path) -> Iterator[None]:
+    """Give Inspect the memory that a log of this size can need: its reader may find more in it than ``problem_of``."""
+    sizes = [log.stat().st_size]
+    if zipfile.is_zipfile(log):
+        with zipfile.ZipFile(log) as archive:
+            sizes = [member.file_size for member in archive.infolist()]
+    least, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = OWN_MEMORY + MEMORY_PER_BYTE * sum(sizes)
+    if least == resource.RLIM_INFINITY or least > most:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (least, hard))
 
 
 def lines_of(log: str) -> Iterator[dict[str, Any]]:

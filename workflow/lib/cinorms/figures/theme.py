@@ -422,7 +422,7 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
             # A PNG states the size in print; without it, programs that set text would print a small figure larger.
-            stated = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
+            stated: dict[str, Any] = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
             first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
             if kind == "svg" and drawn.zoom < 1:
                 _resize_svg(Path(part), drawn.zoom)

@@ -79,11 +79,14 @@ def facts_of(study: Study) -> StudyFacts:
 
 def _arm(study: Study, arm: str) -> ArmFacts:
     settings, scale, models = study.arms[arm], study.scale(arm), study.models(arm)
-    survey = study.survey(arm) if settings.source == "human" else None
+    survey = study.survey(arm) if settings.rated else None
     words = survey or study.prompt_set(settings.prompts)
     origin = ""
     if settings.source == "published" and settings.frame is not None:
         origin = study.release(settings.frame.partition("/")[0]).origin.citation
+    rare: dict[str, Any] = {"repeat": settings.repeat} if settings.repeat > 1 else {}
+    if survey and survey.simulated:
+        rare["simulated"] = True
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,
@@ -95,11 +98,10 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         prompts=words.title,
         prompts_citation=dict(words.origin).get("citation", ""),
         people=survey.people if survey else "",
-        **({"simulated": True} if survey and survey.simulated else {}),
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
         asking=settings.asking.plain(),
-        **({"repeat": settings.repeat} if settings.repeat > 1 else {}),
+        **rare,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         reasoning=settings.reasoning.asked.shown if settings.reasoning else None,
@@ -177,7 +179,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
     stated = study.settings.analyses
     arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
-    rated = [arm for arm in arms if study.arms[arm].source == "human"]
+    rated = [arm for arm in arms if study.arms[arm].rated]
     compared = [arm for arm in arms if arm not in rated]
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
     # The units are those in which means are compared, with what their ends and directions are called.

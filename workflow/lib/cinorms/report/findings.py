@@ -262,8 +262,8 @@ def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) ->
     differ, opposed = np.mean(found, axis=0)
     n = "two" if len(models) == 2 else len(models)
     return (
-        f" A model also differs from itself: {n} random halves of its own wordings, treated as {n} models, have "
-        f"different norms on {share(differ, 1)} of the flows and norms on opposite sides of the scale on "
+        f" Compared in the same way with itself ({n} random halves of its wordings instead of {n} models), a model has "
+        f"different norms on {share(differ, 1)} of the flows, and norms on opposite sides of the scale on "
         f"{share(opposed, 1)} (mean of {counted(len(found), 'model')})."
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from cinorms.analyses.stability import FEWEST_STABLE
 from cinorms.report.results import StudyResults
-from cinorms.report.words import count, share
+from cinorms.report.words import count, counted, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
 
 #: Shares of a model's norms that hold in other wordings, from which on the answer is "mostly" and "in part".
@@ -79,6 +79,8 @@ def _sentences(results: StudyResults, arm: str, model: str) -> Iterator[str]:
         # As a whole number it may be a limit that it does not reach.
         fine = any(held < limit <= round(held, 2) for limit in (MOSTLY, IN_PART))
         held_share = f"{held:.1%}" if fine else share(same, stable["norms"])
+        holds, flows = len(results.held(arm, model)), len(results.norms[arm, model])
+        yield f"It holds a norm on {count(holds)} of {counted(flows, 'flow')} ({share(holds, flows)})."
         yield (
             f"For {held_share} of its norms ({count(same)} of {count(stable['norms'])}), the probability is at least "
             "95% that other wordings give the same norm."

@@ -47,7 +47,7 @@ def counted(n: int, noun: str) -> str:
 
 def mean_count(mean: float) -> str:
     """Return a mean of counts, named as one: no single count has a decimal."""
-    return f"{mean:,.1f} on average"
+    return f"{mean:,.{0 if mean >= 100 else 1}f} on average"
 
 
 def share(part: float, whole: float) -> str:

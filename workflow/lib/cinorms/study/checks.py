@@ -52,7 +52,7 @@ def check_arm(study: Study, name: str) -> None:
     look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
     _check_repeat(name, arm)
     _check_source(study, name, arm)
-    if arm.source == "human":
+    if arm.rated:
         _check_people(study, name, arm)
     else:
         _check_prompts(study, name, arm)
@@ -304,7 +304,7 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
                 f"{arm.stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
                 "'source'"
             )
-    if needed and arm.source != "human" and study.settings.engine == "planted":
+    if needed and not arm.rated and study.settings.engine == "planted":
         raise ConfigError(
             f"{study.settings.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
             f"(source: {arm.source}); set it to null"

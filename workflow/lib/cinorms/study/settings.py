@@ -194,12 +194,17 @@ class Arm(ArmDefaults):
         count = available if self.templates == "all" else self.templates
         return min(count, self.templates_for.get(model, count)) if model else count
 
+    @property
+    def rated(self) -> bool:
+        """Whether people answered, and no model did."""
+        return self.source == "human"
+
     def conditions(self) -> dict[str, Any]:
         """Return the conditions that an analysis can name, but for the scale (`Study.conditions`).
 
         People have the same ones, whatever they are asked about.
         """
-        if self.source == "human":
+        if self.rated:
             return {**dict.fromkeys(ARM_ATTRIBUTES, "people"), "dataset": self.dataset}
         return {
             "dataset": self.dataset,

@@ -68,7 +68,7 @@ class Study:
 
     def models(self, arm: str) -> list[str]:
         """Return the models asked in ``arm``, or the people who rated: only one or the other unless they are named."""
-        people = self.arms[arm].source == "human"
+        people = self.arms[arm].rated
         stated = self.arms[arm].models or [
             name
             for name in self.settings.models
@@ -112,7 +112,7 @@ class Study:
 
     def worded_arms(self) -> list[str]:
         """Return the arms whose variants are templates of a prompt set; those of the others are raters."""
-        return [name for name, arm in self.arms.items() if arm.source != "human"]
+        return [name for name, arm in self.arms.items() if not arm.rated]
 
     def worded(self) -> list[str]:
         """Return every prompt set that an arm uses; people are asked in the words of their survey."""
@@ -178,7 +178,7 @@ class Study:
     def templates(self, arm: str, model: str | None = None) -> int:
         """Return how many templates ``arm`` uses, or asks of one ``model``; of people, how many rated."""
         settings = self.arms[arm]
-        if settings.source == "human":
+        if settings.rated:
             return self.survey(arm).raters
         return settings.n_templates(self.prompt_set(settings.prompts).n_templates, model)
 

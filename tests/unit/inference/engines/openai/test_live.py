@@ -19,7 +19,7 @@ import pytest
 from cinorms.core.errors import EngineError
 from cinorms.inference.engine_kind import SECONDS, Handover
 from cinorms.inference.engines.openai import limiter, live
-from cinorms.inference.engines.openai.clients import Answer
+from cinorms.inference.engines.openai.clients import SLOW, Answer
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.spending import spent_in
 
@@ -52,11 +52,14 @@ Refuse = Callable[[float, int], tuple[int, dict[str, str]] | None]
 
 
 class Server:
-    """An endpoint without a network: ``refuse(now, under_way)`` returns status and headers of a refusal, or None."""
+    """An endpoint without a network: ``refuse(now, under_way)`` returns status and headers of a refusal, or None.
 
-    def __init__(self, loop: Loop, refuse: Refuse) -> None:
-        self.loop, self.refuse = loop, refuse
-        self.under_way = 0
+    Each fifth reply takes ``drip`` seconds from its first byte to its last.
+    """
+
+    def __init__(self, loop: Loop, refuse: Refuse, drip: float) -> None:
+        self.loop, self.refuse, self.drip = loop, refuse, drip
+        self.under_way = self.most_under_way = 0
         self.answered: Counter[bytes] = Counter()
         self.times: list[float] = []
 
@@ -66,13 +69,19 @@ class Server:
     async def __aexit__(self, *error: object) -> None:
         pass
 
-    async def post(self, body: bytes) -> Answer:
+    async def post(self, body: bytes, slow: Callable[[], None]) -> Answer:
+        drips = self.drip and len(self.times) % 5 == 0
         self.times.append(self.loop.now)
         if refusal := self.refuse(self.loop.now, self.under_way):
             await asyncio.sleep(0.001)
             return Answer(*refusal, b'{"error": {"message": "busy"}}')
         self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
         await asyncio.sleep(DELAY)
+        if drips:
+            begun = self.loop.call_later(SLOW, slow)
+            await asyncio.sleep(self.drip)
+            begun.cancel()
         self.under_way -= 1
         self.answered[body] += 1
         return Answer(200, {}, b'{"choices": [{"message": {"content": "neutral"}}]}')
@@ -103,11 +112,17 @@ def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Return a function that asks ``n`` questions and returns the seconds that it took, and the endpoint."""
 
     def ask(
-        n: int, refuse: Refuse = lambda now, under_way: None, keep: Any = None, **more: Any
+        n: int,
+        refuse: Refuse = lambda now, under_way: None,
+        keep: Any = None,
+        drip: float = 0,
+        slow_replies: int = 256,
+        **more: Any,
     ) -> tuple[float, Server]:
-        server, began, kept = Server(loop, refuse), loop.now, []
+        server, began, kept = Server(loop, refuse, drip), loop.now, []
         monkeypatch.setattr(Endpoint, "live_client", lambda self: server)
-        tuning = endpoint_tuning(limits={"concurrency": AT_ONCE}, **more)
+        limits = {"concurrency": AT_ONCE, "slow_replies": slow_replies}
+        tuning = endpoint_tuning(limits=limits, **more)
         engine = live.LiveEngine(Endpoint(make_spec(source="gpt-x"), tuning, None))
         engine.limiter = limiter.Limiter(AT_ONCE, clock=loop.time)
         questions: Any = SimpleNamespace(
@@ -221,3 +236,14 @@ def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask: Ask, tmp_path: 
     with pytest.raises(EngineError, match="key"):
         ask(100, nth(3, 401), rates=A_DOLLAR, max_cost_usd=200.0, spending=str(tmp_path))
     assert spent_in(tmp_path) == pytest.approx(15.0)
+
+
+def test_replies_that_come_slowly_leave_their_places_to_as_many_others_as_are_allowed(ask: Ask) -> None:
+    waited, server = ask(2_000, drip=10.0, slow_replies=0)
+    assert server.most_under_way == AT_ONCE
+    _, server = ask(2_000, drip=3.0, slow_replies=20)
+    assert server.most_under_way == AT_ONCE + 20
+    seconds, _ = ask(2_000, drip=10.0)
+    assert seconds < 0.8 * waited
+    _, server = ask(2_000, drip=0.9 * SLOW)
+    assert server.most_under_way == AT_ONCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 import httpx2
@@ -14,6 +14,8 @@ from cinorms.inference.engines.openai.replies import LONGEST_REPLY, TooLarge
 
 #: Bytes that the results of a batch may have together, unpacked; the API takes 200 MB of requests.
 LONGEST_RESULTS = 256 * 2**20
+#: Seconds from a reply's first byte to its last after which it comes slowly: the answer exists, the network has it.
+SLOW = 1.0
 
 
 class Answer(NamedTuple):
@@ -53,25 +55,35 @@ class LiveClient:
         for client in self._all:
             await client.aclose()
 
-    async def post(self, body: bytes) -> Answer:
-        """Send a request and read what comes back; the timeout holds for both together, not for each piece."""
+    async def post(self, body: bytes, slow: Callable[[], None]) -> Answer:
+        """Send a request and read what comes back; the timeout holds for both together, not for each piece.
+
+        ``slow`` is called where the reply comes slowly.
+        """
         if not self._free:
             self._free.append(self._connect())
             self._all.append(self._free[0])
         client, read = self._free.pop(), _Body(LONGEST_REPLY)
         request = client.build_request("POST", self._url, content=body)
+        begun: asyncio.TimerHandle | None = None
         try:
             async with asyncio.timeout(self._seconds):
                 response = await client.send(request, stream=True)
                 try:
                     async for piece in response.aiter_bytes():
                         read.add(piece)
+                        if (
+                            not begun and not piece.isspace()
+                        ):  # blanks keep a connection alive until the answer exists
+                            begun = asyncio.get_running_loop().call_later(SLOW, slow)
                 finally:
                     await response.aclose()
         except TimeoutError:
             raise httpx2.ReadTimeout("the reply takes too long", request=request) from None
         finally:
             self._free.append(client)
+            if begun:
+                begun.cancel()
         return Answer(response.status_code, dict(response.headers), bytes(read.content))
 
     def _connect(self) -> httpx2.AsyncClient:

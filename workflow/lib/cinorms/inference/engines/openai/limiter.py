@@ -76,6 +76,8 @@ class Limiter:
         self.ceiling = ceiling
         self.allowed = float(min(START, ceiling))
         self.under_way = 0
+        #: Of those under way, the ones that the endpoint has answered: they leave their places to others.
+        self.slow = 0
         self.n_overloads = 0
         self.most_under_way = 0
         self._requests = Pace(requests_per_minute, clock)
@@ -105,7 +107,7 @@ class Limiter:
         while True:
             if self._closed:
                 raise Closed
-            if self.under_way >= max(1, int(self.allowed)):
+            if self.under_way - self.slow >= max(1, int(self.allowed)):
                 self._left.clear()
                 await self._left.wait()
                 continue
@@ -155,6 +157,11 @@ class Limiter:
         """Note that a request has ended without a reply."""
         self.under_way -= 1
         self._tokens_under_way -= tokens
+        self._left.set()
+
+    def arriving(self, change: int) -> None:
+        """Note how many more, or fewer, replies are on their way and come slowly."""
+        self.slow += change
         self._left.set()
 
     def overloaded(self, sent_at: float, retry_after: float | None) -> None:

@@ -116,6 +116,9 @@ class _Run:
         self.queue: deque[int] = deque()
         self.n_open = 0
         self.under_way: set[asyncio.Task[None]] = set()
+        #: Questions under way whose replies come slowly, and the most of them that leave their places to others.
+        self.slow: set[int] = set()
+        self.most_slow = int(engine.endpoint.limits["slow_replies"])
         self.changed = asyncio.Event()
         self.state = job_state.current()
 
@@ -228,7 +231,16 @@ class _Run:
             else:
                 asyncio.get_running_loop().call_later(again_in, self._put_back, sent.at)
         finally:
+            if sent.at in self.slow:
+                self.slow.remove(sent.at)
+                self.limiter.arriving(-1)
             self.changed.set()
+
+    def _leave_place(self, at: int) -> None:
+        """Let another question be sent while the reply to ``at`` arrives: it is paid, so it is not given up."""
+        if len(self.slow) < self.most_slow:
+            self.slow.add(at)
+            self.limiter.arriving(1)
 
     async def _ask(self, client: LiveClient, sent: Sent) -> float | None:
         """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
@@ -236,7 +248,9 @@ class _Run:
         reply: dict[str, Any] | Failure
         headers: Mapping[str, str] = {}
         try:
-            status, headers, content = await client.post(json.dumps(endpoint.body(sent.chat)).encode())
+            status, headers, content = await client.post(
+                json.dumps(endpoint.body(sent.chat)).encode(), lambda: self._leave_place(sent.at)
+            )
             if 200 <= status < 300:
                 reply = read_reply(content, endpoint.secrets, endpoint.traces)
             else:

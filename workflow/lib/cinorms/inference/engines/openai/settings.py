@@ -43,6 +43,8 @@ class Limits(Described):
     """Most tokens per minute, counting the longest possible answers."""
     enqueued_tokens: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
     """Input tokens that the account may have in unfinished batches of this model."""
+    slow_replies: int = Field(default=256, ge=0, le=10_000)
+    """Most replies beyond `concurrency` that have begun to arrive and are not complete a second later."""
     timeout: Number = Field(default=120.0, gt=0, le=86_400)
     """Seconds after which an unanswered request is sent again."""
 
