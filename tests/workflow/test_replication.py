@@ -115,6 +115,7 @@ def test_printed_numbers_are_computed_from_published_answers(school: Project) ->
     printed = school.run("--quiet", "rules", "reason", "host", *REPLICATE)
     assert re.search(r"Table 1 +4 of 4\n", printed)
     assert "all matched" in printed
+    assert "page: results/printed/index.html" in printed
     results = school.folder / "results/printed"
     comparison = pd.read_csv(results / "comparison.csv", dtype=str, keep_default_na=False)
     assert list(comparison) == ["paper", "item", "cell", "printed", "computed", "computed_full", "match"]
@@ -123,6 +124,7 @@ def test_printed_numbers_are_computed_from_published_answers(school: Project) ->
     page = (results / "index.html").read_text(encoding="utf-8")
     assert "4 of 4 printed numbers match" in page
     assert "It says so. It is not so." in page
+    assert '<a href="figures/answers.png">' in page
     answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")
     first = answers[answers["flow"] == 0].set_index("variant")["level"]
     assert first.to_dict() == {"0_0": -1, "0_1": 1, "1_0": 2, "1_1": -2}

@@ -34,6 +34,7 @@ rule compare_numbers:
     params:
         mark=STUDY.mark(STUDY.all_models()),
         models=STUDY.all_models(),
+        figures=of(VALUES.figure_titles),
         code=code_of("compare_numbers"),
     script:
         "../scripts/compare_numbers.py"

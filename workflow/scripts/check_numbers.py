@@ -14,7 +14,9 @@ if __name__ == "__main__":
     comparison = read_csv(snakemake.input.comparison, as_text=True)
     sentences = read_csv(snakemake.input.sentences, as_text=True)
     texts = [summary_text(comparison), sentences_text(sentences)]
-    summary = "\n".join(["", "Printed numbers, computed again", *filter(None, texts), ""])
+    summary = "\n".join(
+        ["", "Printed numbers, computed again", *filter(None, texts), f"  page: {snakemake.input.page}", ""]
+    )
     print(summary, file=terminal, flush=True)
     print(summary)
     missed = mismatches(comparison)

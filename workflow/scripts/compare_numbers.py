@@ -19,6 +19,7 @@ if __name__ == "__main__":
     csv_tables.write(comparison, snakemake.output.comparison, csv_tables.COMPARISON)
     sentences = compare_sentences(release, computed)
     csv_tables.write(sentences, snakemake.output.sentences, csv_tables.SENTENCES)
-    page = render(release, comparison, sentences, snakemake.params.models, snakemake.params.mark)
+    of_study = (snakemake.params.models, snakemake.params.mark, snakemake.params.figures)
+    page = render(release, comparison, sentences, *of_study)
     Path(snakemake.output.page).write_text(page, encoding="utf-8")
     print(summary_text(comparison), sentences_text(sentences), sep="\n")

@@ -180,7 +180,9 @@ def test_the_summary_counts_items_and_lists_what_does_not_match():
 
 def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     release = load_release(
-        release_file(tmp_path, remarks=[{"where": "S<1>", "says": "Says.", "but": "But."}])
+        release_file(
+            tmp_path, remarks=[{"where": "S<1>", "says": "Says.", "but": "But."}], not_compared=["<Table 9>"]
+        )
     )
     found = three().assign(cell=["<b>one</b>", "two", "three"])
     beside = comparison.compare(row("1.3", cell="two", counted="no"), {"t": TABLE})
@@ -193,13 +195,17 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     near["item"] = "Table 3"
     cells = pd.DataFrame([["5", "<i>S", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
     text = comparison.render(
-        release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"], "Planted <p>"
+        release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"], "Planted <p>", {"f1": "<F>"}
     )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
         "<strong>Planted &lt;p&gt;</strong>",
-        "4 of 5 printed numbers match",
+        "4 of 5 printed numbers match</strong>, not always by the computation",
+        '<a href="figures/f1.png">&lt;F&gt;</a>',
+        "<li>&lt;Table 9&gt;</li>",
+        release.files["f"].sha256,
+        f"pandas {pd.__version__}",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
         "Table 3: 1 of 1 match",
         "two: printed 1.2, computed 1.3 (1.25)",

@@ -144,6 +144,9 @@ class ReleaseFile(Value):
         description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
         "settle.",
     )
+    not_compared: tuple[SomeText, ...] = Field(
+        (), description="What of the paper nothing here is compared with."
+    )
     sentences: LeftOut[Sentences] = Field(
         None, description="Sentences of the paper about flows, compared with the norms of the study."
     )

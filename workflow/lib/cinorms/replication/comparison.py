@@ -9,6 +9,7 @@ the release states by how much (the reach of that one number), and a match that 
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -20,6 +21,7 @@ from cinorms.core.csv_tables import COMPARISON, SENTENCES
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.filling import render_page
 from cinorms.core.rounding import rounded, rounded_once, scientific
+from cinorms.core.software import software
 from cinorms.core.version import __version__
 from cinorms.published.releases import Release, Sentence
 from cinorms.stats import pvalues
@@ -209,9 +211,17 @@ def _quotient(table: pd.DataFrame, where: str, column: str, place: str) -> float
 
 
 def render(
-    release: Release, comparison: pd.DataFrame, sentences: pd.DataFrame, models: Sequence[str], mark: str = ""
+    release: Release,
+    comparison: pd.DataFrame,
+    sentences: pd.DataFrame,
+    models: Sequence[str],
+    mark: str = "",
+    figures: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the page as one HTML text that needs no network. Everything that comes from data is escaped."""
+    """Return the page as one HTML text that needs no network. Everything that comes from data is escaped.
+
+    ``figures`` has the title of each figure of the study, by its name.
+    """
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
     return render_page(
@@ -242,6 +252,8 @@ def render(
             for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
         ],
         cells=sentences[sentences["holds"].isin(["yes", "no"])],
+        figures=figures or {},
+        software=[*software(), ("machine", platform.machine())],
         version=__version__,
     )
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
-from importlib import metadata
 from typing import Any
 
 import pandas as pd
@@ -15,7 +12,6 @@ import pandas as pd
 from cinorms.coding.codes import BY_HAND, rule_of
 from cinorms.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
 from cinorms.core.labels import listed
-from cinorms.core.version import __version__
 from cinorms.report.results import StudyResults
 from cinorms.report.words import count, counted, share, thresholds
 
@@ -33,8 +29,6 @@ CODER_VERDICTS = {
     INCOMPLETE: "these codes do not count until the whole sample is coded by hand (coding/to_code.csv)",
     TOO_LOW: "these codes do not count: the agreement is too low",
 }
-#: Packages that the numbers of a study come from.
-PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "matplotlib", "plotnine")
 
 
 def summary(results: StudyResults) -> list[tuple[str, str]]:
@@ -233,15 +227,6 @@ def own_error_sentence(table: pd.DataFrame) -> str:
         interval = f"{row['estimate']:.3f} (95% interval {row['low']:.3f} to {row['high']:.3f})"
         parts.append(f"{_OWN_ERROR[row['measure']]}: {read}{interval}")
     return "; ".join(parts)
-
-
-def software() -> list[tuple[str, str]]:
-    """Return the versions of what made the numbers and this page."""
-    versions = [("cinorms", __version__), ("Python", platform.python_version())]
-    for package in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions.append((package, metadata.version(package)))
-    return versions
 
 
 def hashes(results: StudyResults) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
+from cinorms.core.software import software
 from cinorms.core.version import __version__
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
@@ -62,7 +63,7 @@ def render(results: StudyResults, command: str) -> str:
         ],
         readers=method.readers(results),
         models=method.models(results),
-        software=method.software(),
+        software=software(),
         hashes=method.hashes(results),
         citations=method.citations(results),
         settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),

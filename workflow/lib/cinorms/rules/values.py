@@ -450,6 +450,10 @@ class StudyValues:
                 return make_entry(self.study, SECTIONS[wildcard], name)
         return norms_entry(self.study)
 
+    def figure_titles(self) -> dict[str, str]:
+        """Return the title of each figure of the study, by its name."""
+        return {name: self.entry(figure=name).options.title or name for name in self.study.settings.figures}
+
     def entry_inputs(self, analysis: str = "", figure: str = "", printed: str = "") -> Inputs:
         """Return what an analysis, figure or printed table is made from, by name."""
         inputs = inputs_of(self.entry(analysis, figure, printed), self.results)
