@@ -172,7 +172,7 @@ def test_more_answers_differ_over_all_flows_than_over_those_with_a_norm(publishe
     norms = published_norms["tulu-2-dpo-7B"]
     kept = (assessment.status(norms, grid([11], [0.5], "papers")[0]) == "kept").to_numpy()
     differ = [1 - part.mean() for part in (norms["share"], norms.loc[kept, "share"])]
-    assert differ == pytest.approx([0.51, 0.39], abs=0.01)
+    assert differ == pytest.approx([0.51, 0.40], abs=0.005)
 
 
 def test_table_3_is_reproduced_exactly(published_norms):
