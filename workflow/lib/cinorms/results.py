@@ -239,7 +239,7 @@ class Results:
 
         ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind
         and options are checked like those of a study. Default: the only arm. The plot has the size at which its texts
-        have 9 points; ``save(width=..., height=...)`` of plotnine changes it.
+        have 9 points, also where ``width`` is less: ``save(width=..., height=...)`` of plotnine changes it.
         """
         # What a figure needs takes seconds to import, and most readers of results draw none.
         from cinorms.core.root import Root

@@ -65,7 +65,9 @@ def trace(results: Results, model: str, flow: int, arm: str | None = None) -> It
     answers = results.answers(arm, model)
     own = answers[answers["flow"] == flow]
     if own.empty:
-        yield "\n   This flow was not asked in this arm."
+        asked = answers["flow"]
+        between = f"{asked.nunique():,} flows were, from {asked.min()} to {asked.max()}"
+        yield f"\n   This flow was not asked in this arm: {between}."
         return
     sent: dict[Any, Any] = {
         reply.variant: reply

@@ -214,9 +214,10 @@ def settled(
         more = (
             f" (and {len(idle) - 1} further lines: {_lines(idle['line'].iloc[1:])})" if len(idle) > 1 else ""
         )
+        copied = "sha256 or text" if pd.isna(first["flow"]) else "arm, model, flow and variant"
         raise DataError(
-            f"{path}, line {first['line']}: no response of this study has {given}{more}; copy sha256 "
-            "or text from a list of texts to review (answers/*/*.review.csv in the results), or delete the line"
+            f"{path}, line {first['line']}: no response of this study has {given}{more}; copy {copied} "
+            "from a list of texts to review (answers/*/*.review.csv in the results), or delete the line"
         )
     return found
 
