@@ -72,9 +72,8 @@ class LiveClient:
                 try:
                     async for piece in response.aiter_bytes():
                         read.add(piece)
-                        if (
-                            not begun and not piece.isspace()
-                        ):  # blanks keep a connection alive until the answer exists
+                        # Blanks keep a connection alive until the answer exists.
+                        if not begun and not piece.isspace():
                             begun = asyncio.get_running_loop().call_later(SLOW, slow)
                 finally:
                     await response.aclose()
