@@ -155,7 +155,8 @@ def test_the_scheduler_plans_a_few_rounds_and_not_one_more_for_every_round(tmp_p
         rounds[one] = run(folder, f"ONE = {one}" + ROUNDS, *limits).count("Ready jobs:")
     # A round for each job, one for each second, and some to begin and end.
     assert rounds[True] <= 25
-    assert rounds[False] > 1.5 * rounds[True], "Snakemake no longer needs this: remove it"
+    # On a busy machine the jobs take more seconds.
+    assert rounds[False] > rounds[True] + 3, "Snakemake no longer needs this: remove it"
 
 
 SCRIPT = """

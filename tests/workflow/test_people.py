@@ -288,7 +288,7 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
     norms = pd.read_parquet(on_a_line / "norms.parquet")
     assert set(norms["level"].dropna()) <= {10, 30, 50, 70, 90}
     card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
-    assert "mean (from +10 to +90)" in card
+    assert "mean norm (from +10 to +90)" in card
     assert "81 to 100" in card
     assert "(from -2 to +2)" not in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
@@ -304,7 +304,7 @@ def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line: Path
     assert "are ‘61 to 80’ or ‘81 to 100’" in report
     card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
     assert "### Most approved of" in card
-    assert "| norms | approved of | disapproved of |" in card
+    assert "| norms | share approved of | share disapproved of |" in card
     assert "higher (more appropriate)" in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     figures = [*on_a_line.glob("figures/*.txt"), *on_a_line.glob("figures/*.svg")]

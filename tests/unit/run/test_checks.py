@@ -27,6 +27,7 @@ from cinorms.run.check import (
     look_at_checkpoints,
     look_at_expectations,
     look_at_keys,
+    look_at_norms,
     look_at_overrides,
     look_at_paraphrases,
     look_at_partitions,
@@ -93,6 +94,16 @@ def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsew
     assert len({line.name for line in lines}) == len(lines) >= 8
     assert {line.severity for line in lines} == {"ok"}
     assert all("\n" not in str(line) for line in lines)
+
+
+@pytest.mark.parametrize(("templates", "said"), [(5, ["warning"]), (6, [])])
+def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(
+    elsewhere: Path, templates: int, said: list[str]
+) -> None:
+    made = study_of(Root(PROJECT), ["planted-uniform"], templates=templates)
+    found = told(look_at_norms(case(made)))
+    assert [severity for severity, _ in found] == said
+    assert all(f"no arm has 6 wordings (the most are {templates}" in text for _, text in found)
 
 
 def test_a_second_line_of_a_message_is_indented() -> None:

@@ -132,16 +132,10 @@ def look_at_norms(case: Case) -> list[EntryProblem] | None:
         return None
     room, study = norm_room(case.study), case.study
     problems = [error(text) if room.none_at_all else warning(text) for text in room.texts]
-    few = {
-        arm: study.templates(arm) for arm in study.arms_from("model") if study.templates(arm) < FEWEST_STABLE
-    }
-    if len(few) == len(study.arms_from("model")):
-        problems.append(
-            warning(
-                f"no arm has {FEWEST_STABLE} wordings ({', '.join(f'{arm}: {n}' for arm, n in few.items())}); with "
-                f"fewer, the report cannot say how many norms hold in other wordings"
-            )
-        )
+    most = max(map(study.templates, study.arms_from("model")))
+    if most < FEWEST_STABLE:
+        few = f"the most are {most}: too few to say how many norms hold in others"
+        problems.append(warning(f"no arm has {FEWEST_STABLE} wordings ({few})"))
     return problems
 
 
