@@ -61,11 +61,10 @@ def refuse_what_is_not_ours() -> None:
 
 def refuse_too_few_threads() -> None:
     """End with one message where a user may not start the processes and threads of a small run."""
-    end, started = Event(), []
+    end = Event()
     try:
         for _ in range(THREADS):
-            started.append(Thread(target=end.wait))
-            started[-1].start()
+            Thread(target=end.wait).start()
     except RuntimeError:
         sys.exit(
             f"Fewer than {THREADS} processes and threads can be started here, and a run needs more: end some, or allow "

@@ -41,8 +41,7 @@ def summary(document: Mapping[str, Any]) -> str:
     """Return the verdicts of a gate, as its JSON has them, as lines for a terminal."""
     claims = document["claims"]
     width = max(len(claim["name"]) for claim in claims)
-    # A file of an earlier version does not say what is planted.
-    mark = document["warnings"][: bool(document.get("planted"))]
+    mark = document["warnings"][: bool(document["planted"])]
     return "\n".join(
         [
             *mark,
@@ -244,17 +243,18 @@ def _shown(claim: Judged, gate: Gate) -> dict[str, Any]:
 
 
 def _what_counts(found: ClaimFinding) -> str:
-    both, changed, between, within = found.facts.values()
+    facts = found.facts
     return (
-        f"{_share(found.estimate)} = {_share(between)} (norms that differ between halves of the two sides) - "
-        f"{_share(within)} (between halves of one side). The {changed:,} of {both:,} are a plain count and do not "
-        "decide."
+        f"{_share(found.estimate)} = {_share(facts['between halves of both'])} (norms that differ between halves of "
+        f"the two sides) - {_share(facts['between halves of one'])} (between halves of one side). The "
+        f"{facts['of these changed']:,} of {facts['norms in both']:,} are a plain count and do not decide."
     )
 
 
 def _numbers(found: ClaimFinding) -> str:
     if found.kind == "side":
-        n, wrong, _, right = found.n_flows, *found.facts.values()
+        n, wrong = found.n_flows, found.facts["flows on the other side"]
+        right = found.facts["flows on this side beyond chance"]
         have, are = "has its" if wrong == 1 else "have their", "is" if right == 1 else "are"
         other = f"{wrong:,} of {n:,} flows {have} mean on the other side"
         return f"{other}; {right:,} of {n:,} {are} shown to be on this side"

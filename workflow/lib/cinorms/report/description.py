@@ -191,7 +191,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         units |= {"more": scale.spoken.more, "less": scale.spoken.less}
     return {
         "study": study.name,
-        "simulated": bool(rated) and all(study.survey(arm).simulated for arm in rated),
+        "simulated": study.simulated(rated),
         "standing": [
             {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
             for name in standing_of(stated)

@@ -106,6 +106,10 @@ class Study:
         """Return the survey that an arm of people takes its ratings from."""
         return _survey(self.root.names("ratings")[split_name(str(self.arms[arm].ratings))[0]])
 
+    def simulated(self, rated: Sequence[str]) -> bool:
+        """Tell whether a script made the ratings of these arms of people."""
+        return bool(rated) and all(self.survey(arm).simulated for arm in rated)
+
     def question(self, arm: str) -> Question:
         """Return the question whose ratings an arm of people takes."""
         return self.survey(arm).question(split_name(str(self.arms[arm].ratings))[1])
@@ -337,5 +341,5 @@ class Study:
             [name for name, kind in kinds.items() if kind.planted],
             list(kinds),
             [name for name, kind in kinds.items() if kind.people],
-            all(self.survey(arm).simulated for arm in self.arms_from("human")),
+            self.simulated(self.arms_from("human")),
         )
