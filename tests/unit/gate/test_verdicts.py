@@ -157,6 +157,12 @@ def test_flows_that_must_stay_unacceptable(run) -> None:  # type: ignore[no-unty
     gate = run(base, unclear, {"locks": claim})
     assert gate.verdict == "undecided"
     assert gate.claims[0].finding.need is not None
+    # On the other side with its mean, which shows nothing.
+    barely = base.copy()
+    barely[7] = np.where(np.arange(11) % 2, -1, 1)[:, None]
+    said = Page(render(run(base, barely, {"locks": claim}))).text
+    assert "1 of 30 flows has its mean on the other side; 29 of 30 are shown to be on this side" in said
+    assert "29 shown to be on this side, 1 undecided, 0 shown to be on the other" in said
     all_flows = {"kind": "side", "stays": "unacceptable", "held_by_base": True}
     assert run(base, base, {"locks": all_flows}).claims[0].finding.n_flows < 60
 
