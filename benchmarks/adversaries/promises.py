@@ -202,10 +202,9 @@ def stable(orders: int):
     """Return what yields how many norms called stable (95%) are the same in fresh wordings."""
 
     def cells(runs: int) -> Iterator[Tried]:
-        studies = max(runs // 20, 1)
         for templates, both in itertools.product((11, 30), (0.2, 0.5, 0.8)):
             rng, called, again = np.random.default_rng([templates, orders]), 0, 0.0
-            for _ in range(studies):
+            for _ in range(runs):
                 flow = rng.normal(0, 1.2, 300)
                 x = _asked(rng, flow, templates, orders, both)
                 mode = _modes(x)
@@ -219,7 +218,7 @@ def stable(orders: int):
                 again += np.mean([(modes == mode)[kept].sum() for modes in fresh])
             where = f"{templates} templates, effects of flow and template together {both}"
             if called:
-                yield Tried(where, float(again / called), studies)
+                yield Tried(where, float(again / called))
 
     return cells
 
@@ -237,13 +236,13 @@ def _modes(x: Floats) -> Floats:
 
 
 def decided(runs: int) -> Iterator[Tried]:
-    """Yield which share of the verdicts changes at a risk of 2% (one respondent for each 100 ``runs``)."""
+    """Yield which share of the verdicts changes at a risk of 2% (one respondent for each 20 ``runs``)."""
     from tests.unit.stats.deciding.test_rounds import LEVELS, design, respondent
 
     rule = DecidingRule(Thresholds(6, 0.5, "strict"), 0.02, 120)
     for share in (0.0, 0.45):
         changed = []
-        for seed in range(max(runs // 100, 1)):
+        for seed in range(max(runs // 20, 1)):
             made, rng = design(seed), np.random.default_rng(seed)
             orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
             places = places_of(orders, LEVELS)
