@@ -145,34 +145,38 @@ def kept(cell: Cell) -> bool:
     return low <= cell.rate <= high
 
 
-def excluded(group: list[Cell]) -> str:
-    """Return the cells in which a promise is not kept, those of one process together."""
+def named(group: list[Cell]) -> str:
+    """Return cells by name, those of one process together."""
     parts: dict[str, list[str]] = {}
     for cell in group:
-        if not kept(cell):
-            first, _, rest = cell.where.partition(", ")
-            parts.setdefault(rest, []).append(f"{first} {cell.rate:.1%}")
+        first, _, rest = cell.where.partition(", ")
+        parts.setdefault(rest, []).append(f"{first} {cell.rate:.1%}")
     return "; ".join((f"{rest}: " if rest else "") + ", ".join(cells) for rest, cells in parts.items())
 
 
 def summary(found: list[Cell]) -> str:
-    """Return the table of all promises, and the cells in which they do not hold."""
-    rows, names = [], []
+    """Return the table of all promises, and by name the cells that are excluded and those wider than promised."""
+    rows, excluded, wider = [], [], []
     for cell in worst(found):
         group = [other for other in found if other.promise == cell.promise]
-        n = sum(map(kept, group))
         low, high = promises.limits(cell.promise)
         promised = f"{low:.0%} to {high:.0%}" if low > 0 else f"at most {high:.0%}"
+        wide = [other for other in group if other.rate > high and low > 0]
+        broken = [other for other in group if not kept(other) and other not in wide]
         rows.append(
-            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {promised} | {n} of {len(group)} | "
+            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {promised} | "
+            f"{len(group) - len(wide) - len(broken)} of {len(group)} | {len(wide)} | {len(broken)} | "
             f"{cell.rate:.1%} ({cell.where}) | {cell.runs:,} |"
         )
-        if n < len(group):
-            names.append(f"- **{cell.promise}**: {excluded(group)}.")
+        for lines, cells in ((excluded, broken), (wider, wide)):
+            if cells:
+                lines.append(f"- **{cell.promise}**: {named(cells)}.")
     head = (
-        "| promise | of | promised | cells that keep it | worst cell | studies |\n|---|---|---|---|---|---|\n"
+        "| promise | of | promised | cells that keep it | wider | excluded | worst cell | studies |\n"
+        + "|---" * 8
     )
-    return head + "\n".join(rows) + "\n\n## Excluded by name\n\n" + "\n".join(names) + "\n"
+    parts = ["\n".join([head + "|", *rows]), "## Excluded by name", "\n".join(excluded)]
+    return "\n\n".join([*parts, "## Wider than promised", "\n".join(wider)]) + "\n"
 
 
 def with_cells(text: str, found: list[Cell]) -> str:

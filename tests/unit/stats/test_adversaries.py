@@ -62,7 +62,12 @@ def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench) -> None:
     cells = [
         bench.Cell("mean", f"{n} templates, rare wordings", rate, 400) for n, rate in ((5, 0.9), (11, 0.95))
     ]
-    assert bench.excluded(cells) == "rare wordings: 5 templates 90.0%"
+    assert bench.named(cells[:1]) == "rare wordings: 5 templates 90.0%"
+    narrow, _, wide = bench.summary([*cells, bench.Cell("mean", "3 templates, x", 0.99, 400)]).rpartition(
+        "## Wider"
+    )
+    assert "- **mean**: rare wordings: 5 templates 90.0%." in narrow
+    assert "- **mean**: x: 3 templates 99.0%." in wide
     assert not bench.kept(bench.Cell("shift", "", 0.07, 400))
     assert bench.kept(bench.Cell("stable norms", "", 0.99, 400))
 

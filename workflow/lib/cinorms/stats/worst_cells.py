@@ -20,33 +20,33 @@ class WorstCell(NamedTuple):
 
 WORST: dict[str, WorstCell] = {
     "shift": WorstCell(
-        rate=0.197,
+        rate=0.211,
         where="7 templates, reaction of wordings: a fifth moved",
-        studies=600,
+        studies=2000,
     ),
     "shift, a tenth of the wordings": WorstCell(
-        rate=0.453,
+        rate=0.478,
         where="7 templates, reaction of wordings: a tenth moved",
-        studies=600,
+        studies=2000,
     ),
     "status": WorstCell(
-        rate=0.215,
+        rate=0.203,
         where="7 templates, reaction of wordings: a fifth moved",
-        studies=600,
+        studies=2000,
     ),
     "status, a tenth of the wordings": WorstCell(
-        rate=0.482,
+        rate=0.478,
         where="7 templates, reaction of wordings: a tenth moved",
-        studies=600,
+        studies=2000,
     ),
     "side": WorstCell(
-        rate=0.06,
+        rate=0.047,
         where="11 templates, reaction of wordings: a fifth moved",
-        studies=100,
+        studies=2000,
     ),
     "side, a tenth of the wordings": WorstCell(
-        rate=0.215,
+        rate=0.218,
         where="15 templates, reaction of wordings: a tenth moved",
-        studies=600,
+        studies=2000,
     ),
 }
