@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
 import os
 import random
 import re
@@ -21,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -77,8 +77,11 @@ def edits_of(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.comprehension(node.target, node.iter, node.ifs[1:], node.is_async)
 
 
-def mutants(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line, module and statement of every wrong edit of a module; annotations and texts are left alone."""
+def mutants(text: str) -> Iterator[tuple[int, ast.Module, str]]:
+    """Yield line, module and statement of every wrong edit of a module; annotations and texts are left alone.
+
+    The module is the same object each time, and has an edit only until the next one is asked for.
+    """
     tree = ast.parse(text)
     for statement in ast.walk(tree):
         for name in ("annotation", "returns"):
@@ -90,11 +93,7 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
                 for edit in edits_of(node) if isinstance(node, ast.AST) else ():
                     put(parent, field, at, ast.copy_location(edit, node))
                     where = getattr(node, "lineno", getattr(parent, "lineno", 0))
-                    yield (
-                        where,
-                        ast.unparse(ast.fix_missing_locations(copy.deepcopy(tree))),
-                        ast.unparse(edit),
-                    )
+                    yield where, tree, ast.unparse(edit)
                     put(parent, field, at, node)
 
 
@@ -162,7 +161,8 @@ def tests_pass(package: str, seconds: float, *first: str) -> bool:
 def survives(edit: Edit, package: str, seconds: float) -> bool:
     """Tell whether no test of the package notices an edit."""
     text = edit.module.read_text(encoding="utf-8")
-    edit.module.write_text(list(mutants(text))[edit.number][1], encoding="utf-8")
+    edited = next(islice(mutants(text), edit.number, None))[1]
+    edit.module.write_text(ast.unparse(ast.fix_missing_locations(edited)), encoding="utf-8")
     try:
         folder = Path("tests/unit") / edit.module.relative_to(LIBRARY).parent
         own = folder / f"test_{edit.module.stem}.py"

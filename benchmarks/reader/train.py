@@ -87,6 +87,7 @@ def labelled_texts() -> list[Text]:
         )
 
     seen = [r for r in rows("replies_two_writers.csv") if r["part"] == "seen"]
+    fresh = rows("replies_fresh_writers.csv")
     found = [
         Text(
             r["text"],
@@ -95,7 +96,7 @@ def labelled_texts() -> list[Text]:
             finish=r.get("finish_reason", "stop"),
             cases=ACCEPTABILITY.options if r["expected"] == "conditional" else (),
         )
-        for r in rows("replies_by_family.csv") + seen + rows("replies_third_writer.csv")
+        for r in rows("replies_by_family.csv") + seen + rows("replies_third_writer.csv") + fresh
     ]
     scales = {
         name: of_scale(name) for name in {r["scale"] for r in rows("replies_by_scale.csv")} | set(PAPERS)
@@ -207,8 +208,8 @@ def as_table(learnt: list[Example]) -> Table:
     return Table(names, matrix, text, vote)
 
 
-def fit(table: Table, right: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the weights by which the features tell which of the ``kept`` examples are ``right``."""
+def fit(table: Table, right: np.ndarray, kept: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the weights by which the features tell which of the ``kept`` examples are ``right``, from ``start`` on."""
     part, answer, votes = table.cells[kept], right[kept], table.vote[kept]
 
     def loss(w):
@@ -217,7 +218,6 @@ def fit(table: Table, right: np.ndarray, kept: np.ndarray) -> np.ndarray:
         value = votes @ (np.logaddexp(0, sums) - answer * sums) + 0.5 * PENALTY * (w @ w)
         return value, part.T @ (votes * (chance - answer)) + PENALTY * w
 
-    start = np.zeros(len(table.names))
     return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
 
 
@@ -226,14 +226,15 @@ def learn(learnt: list[Example]) -> dict[str, list[int]]:
     table = as_table(learnt)
     verdict, case = (np.array([e[at] for e in learnt], dtype=float) for at in (1, 2))
     everything = kept = np.ones(len(learnt), dtype=bool)
+    weights = nothing = np.zeros(len(table.names))
     for _ in range(3):
-        weights = fit(table, verdict, kept)
+        weights = fit(table, verdict, kept, weights)
         sums = table.cells @ weights
         best: dict[int, float] = defaultdict(lambda: -np.inf)
         for number, is_verdict, total in zip(table.text, verdict, sums, strict=True):
             best[number] = max(best[number], total) if is_verdict else best[number]
         kept = np.array([not v or s >= best[n] for n, v, s in zip(table.text, verdict, sums, strict=True)])
-    both = np.stack([weights, fit(table, case, everything)], axis=1)
+    both = np.stack([weights, fit(table, case, everything, nothing)], axis=1)
     both = np.round(100 * np.where(np.abs(both) >= SMALLEST, both, 0)).astype(int).tolist()
     return {name: pair for name, pair in zip(table.names, both, strict=True) if any(pair)}
 
@@ -280,6 +281,8 @@ def main() -> None:
             ("model2",),
             ("two writers",),
             ("third writer",),
+            ("fresh natural",),
+            ("fresh misleading",),
         ):
             tested = {i for i, text in enumerate(texts) if text.writer in writers}
             weights = learn([example for example in known if example.text not in tested])

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinorms.answers.reading.asked_text import AskedText
 from cinorms.answers.reading.normalise import fixed_wording
-from cinorms.answers.reading.rules import RULES, Reading, read_text
+from cinorms.answers.reading.rules import RULES, Reading, read_text, second_reader
+from cinorms.answers.reading.second_reader import Second
 from cinorms.answers.reading.words import speller
-from cinorms.core.scales import papers_scale
+from cinorms.core.scale_files import load_scale
+from cinorms.core.scales import FOLDER, papers_scale
 from cinorms.core.tables import ANSWER_STATUSES, OVERRIDE_STATUSES
 
 ACCEPT, AGREE = papers_scale("acceptability"), papers_scale("agreement")
@@ -195,3 +198,32 @@ ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", 
 def test_decoration_keeps_the_level(scale, i, case, a, b, c):
     reading = read_text(a + b + case(scale.options[i]) + c, scale)
     assert (reading.status, reading.level) == ("ok", ACCEPT.levels[i])
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("it falls under strongly acceptable", 2),
+        ("my answer is neutral. one might land at strongly acceptable", None),
+        ("neutral. all in all, this falls under strongly acceptable", None),
+        ("it falls under neutral, it falls under strongly acceptable", 2),
+        ("my answer is neutral. no, my answer is strongly acceptable", 2),
+        ("but strongly acceptable would suggest no risk", None),
+        ("it is not strongly acceptable", None),
+        ("strongly unacceptable, somewhat unacceptable, strongly acceptable", None),
+    ],
+)
+def test_the_second_reader_overrules_no_firmer_answer_and_takes_none_that_is_set_aside(text, level) -> None:
+    asked = AskedText(text, ACCEPT, "stop", frozenset())
+    asked.__dict__["second"] = Second(4, sure=True)
+    assert second_reader(asked) == level
+    asked.__dict__["second"] = Second(4, sure=False)
+    assert second_reader(asked) is None
+
+
+def test_a_number_that_counts_something_is_no_answer_of_the_second_reader() -> None:
+    asked = AskedText(
+        "kept for 24 hours by them", load_scale(FOLDER / "appropriateness_0_100.yaml"), "stop", frozenset()
+    )
+    asked.__dict__["second"] = Second(asked.mentions[0].option, sure=True)
+    assert second_reader(asked) is None

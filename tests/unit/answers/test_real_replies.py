@@ -57,6 +57,8 @@ def test_two_coders_agree() -> None:
         ),
         ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
         ("You are not allowed to provide a rating.", "stop", "refusal"),
+        ("The committee had discussed somewhat unacc", "length", "truncated"),
+        ("This is somewhat unacc", "length", "somewhat unacceptable"),
         ("I'm ready to help. What's your question?", "stop", "needs_context"),
     ],
 )

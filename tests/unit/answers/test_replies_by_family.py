@@ -34,7 +34,7 @@ def test_nearly_all_levels_that_were_stated_are_read() -> None:
     stated = [row for row in coded(TABLE) if row["expected"] in ACCEPT.options]
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(stated) == 1254
-    assert missed.total() / len(stated) <= 0.046, missed
+    assert missed.total() / len(stated) <= 0.053, missed
 
 
 def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -> None:
@@ -45,9 +45,9 @@ def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(found) == 200
     assert wrong["natural"] == 0
-    assert wrong["misleading"] <= 1
+    assert wrong["misleading"] <= 2
     assert missed["natural"] <= 4
-    assert missed["misleading"] <= 12
+    assert missed["misleading"] <= 14
 
 
 def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None:
@@ -60,8 +60,8 @@ def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None
         missed[place] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
     assert len(found) == 640
     families = ("natural", "misleading", "two_cases", "disclaimers")
-    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 2), (1, 2), (0, 0), (0, 1)]
-    for family, (most_wrong, most_missed) in zip(families, ((0, 13), (3, 13), (0, 0), (0, 6)), strict=True):
+    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 4), (0, 3), (0, 0), (0, 1)]
+    for family, (most_wrong, most_missed) in zip(families, ((0, 11), (4, 12), (0, 0), (0, 5)), strict=True):
         assert wrong["held_out", family] <= most_wrong
         assert missed["held_out", family] <= most_missed
 
@@ -76,13 +76,27 @@ def test_what_was_learnt_from_a_third_writer_is_kept() -> None:
     assert sum(r["read"] not in ACCEPT.options for r in stated) <= 9
 
 
+def test_what_was_learnt_from_two_fresh_writers_is_kept() -> None:
+    """The page has what the version before made of these texts; now they are learnt from."""
+    found = coded(DATA / "replies_fresh_writers.csv")
+    assert [r["text"] for r in found if r["read"] in ACCEPT.options and r["read"] != r["expected"]] == []
+    stated = Counter(r["family"] for r in found if r["expected"] in ACCEPT.options)
+    missed = Counter(
+        r["family"] for r in found if r["expected"] in ACCEPT.options and r["read"] not in ACCEPT.options
+    )
+    assert stated == {"natural": 110, "misleading": 70}
+    assert missed["natural"] <= 2
+    assert missed["misleading"] <= 10
+
+
 #: Change it where a change of readings is meant, and state "Results change: yes" in CHANGELOG.md.
-READINGS = "81967ee2403723e3"
+READINGS = "c7e2b882089a949b"
 
 
 def test_no_reading_of_a_known_text_changes_unnoticed() -> None:
     """What a study read is read again, by the same rule, with the next version."""
-    tables = [TABLE, HELD_OUT, DATA / "replies_two_writers.csv", DATA / "replies_third_writer.csv"]
+    others = ("two_writers", "third_writer", "fresh_writers")
+    tables = [TABLE, HELD_OUT, *(DATA / f"replies_{name}.csv" for name in others)]
     found = [
         [row["text"], row["read"], row["rule"], row["cases"]] for table in tables for row in coded(table)
     ]

@@ -32,7 +32,7 @@ class Replies:
     def add(self, model: str, read: object, true: object, n: object, exact: dict[int, int]) -> None:
         read, true, n = np.asarray(read), np.asarray(true), np.asarray(n)
         item = [f"{model}{at}" for at in range(len(read))]
-        loose = {"model": model, "item": item, "level": levels(read), "rule": "verbose", "n": n}
+        loose = {"model": model, "item": item, "level": levels(read), "rule": "stated_answer", "n": n}
         plain = {
             "model": model,
             "item": "",

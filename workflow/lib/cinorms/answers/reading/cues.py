@@ -83,6 +83,8 @@ CALLED_AFTER = lazy(
         r"|to me\b|if you ask me",
     )
 )
+#: "X, I guess?" asks nothing.
+I_GUESS = lazy(r"\W{0,6}\bi(?:'d| would)? (?:guess|suppose|think|say)\W*\?")
 #: An option that is the subject of a sentence is its topic, and an answer only where the predicate calls it one.
 PREDICATE = lazy(
     r"[\"'*_)\]]{0,4} (?:\w+ly |also |just |at least |by now |never |once )?"
@@ -135,8 +137,6 @@ _THIS = lazy(
 #: "I estimate", before a number, and what may stand between.
 _I_ESTIMATE = lazy(r"\bi(?:'d| would|'ll| will)?(?: \w+ly)? (?:estimate|score|set|peg|grade)\b[^.;\n]{0,40}$")
 _NUMBER_OF = lazy(r"\b(?:option|number|level|score|rating|value|grade)(?: of)?\W*$")
-#: "It might be acceptable": a possibility, where the option is an everyday word.
-POSSIBLY = lazy(r"\b(?:might|could|may|can)(?: \w+)?(?: be)?(?: \w+)?\W*$")
 
 
 def cue_of_number(before: str, right_free: bool, n_options: int) -> str:

@@ -13,6 +13,8 @@ _TICK_AFTER = re.compile(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔�
 _YES = re.compile(
     r"[\s\"'*_)]*[|:=>-][\s\"'*_|>]*(?:yes|true|selected|chosen|x|y|1)\b(?=[^\w\n]*(?:\n|$|[,;|}]))"
 )
+#: Where options are ranked, "1" chooses none.
+_RANK = re.compile(r"[|:=>-][\s\"'*_|>]*[2-9]\b")
 #: A few words about one item of a list: "(selected)", "<- my choice", "- I pick this".
 _REMARK = re.compile(r"[ \t\"'*_]*(?:[(\[*|<>=-]|←|⇐|➜|→)[^,;\n]{0,40}")
 _CHOICE = word_set("selected chosen picked choose choice pick answer selection verdict mine this rating vote")
@@ -29,7 +31,7 @@ def marked_options(asked: AskedText) -> set[int]:
     """Return the options with a mark before or after them; all, where the text says that marks reject."""
     body, mentions = asked.body, asked.mentions
     listed = len({m.option for m in mentions}) > 2
-    whole = len({m.option for m in mentions}) == len(asked.scale.options)
+    whole = len({m.option for m in mentions}) == len(asked.scale.options) and not _RANK.search(body)
     chosen = set()
     for m, stop in zip(mentions, [*(m.start for m in mentions[1:]), len(body)], strict=False):
         if m.cut or m.elsewhere:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cinorms.answers.reading.cues import (
     CALLED_AFTER,
-    POSSIBLY,
+    I_GUESS,
     PREDICATE,
     cue_before,
     cue_of_number,
@@ -151,7 +151,7 @@ class _Passage:
         """Return ``m`` with what its context says of it; ``previous`` is where the mention before it ends."""
         text, k = self.text, len(self.scale.options)
         sentence = bisect.bisect_right(self.ends, m.start)
-        if m.listed or (m.elsewhere and not m.cue):  # never an answer, whatever is said of it
+        if m.listed or m.elsewhere:  # never an answer, whatever is said of it
             return m._replace(sentence=sentence)
         begin, stop = self.bounds(sentence)
         floor = max(m.start - WINDOW, previous)
@@ -165,12 +165,12 @@ class _Passage:
         wide = self.plain[max(0, m.start - WINDOW) : m.start]
         near = text[max(begin, m.start - WINDOW) : m.start]
         disapproves = self.only and named and self.scale.sides[m.option] < 0
-        asked = text[stop - 1 : stop] == "?"
+        asked = text[stop - 1 : stop] == "?" and I_GUESS.match(after) is None
         return m._replace(
             ruled_out=m.ruled_out
             or is_ruled_out(wide, after, self.scale, disapproves)
             or self.own.denies(wide, after),
-            elsewhere=m.elsewhere or ("aside" if self.own.sets_aside(near) else "question" if asked else ""),
+            elsewhere="aside" if self.own.sets_aside(near) else "question" if asked else "",
             counts=not one_word or not is_running_text(wide, text[m.end : m.end + 60], cue, everyday),
             standing=first_in_sentence
             and only_numbering(text[begin : m.start].rpartition(":")[2], k)
@@ -178,7 +178,7 @@ class _Passage:
             cue=cue,
             sentence=sentence,
             opens=first_in_sentence and only_numbering(_LINKS.sub(" ", text[begin : m.start]), k),
-            topic=not cue and PREDICATE.match(after) is not None,
+            topic=cue in ("", "weak") and PREDICATE.match(after) is not None,
         )
 
     def _cue(self, m: Mention, before: str, after: str, right_free: bool, everyday: bool) -> str:
@@ -186,9 +186,5 @@ class _Passage:
         if self.own.leads.search(before):
             return "strong"
         cue = (cue_of_number if m.one_word else cue_before)(before, right_free, len(self.scale.options))
-        if cue not in ("final", "strong") and CALLED_AFTER.match(after):
-            cue = "strong"
-        cue = m.cue or cue
-        if everyday and not cue and is_stated_verb(before, after):
-            return "strong"
-        return "" if everyday and cue == "maybe" and POSSIBLY.search(before[-40:]) else cue
+        stated = everyday and not cue and is_stated_verb(before, after)
+        return "strong" if stated or (cue != "final" and CALLED_AFTER.match(after)) else cue

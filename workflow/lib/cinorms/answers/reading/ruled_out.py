@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from cinorms.answers.reading.patterns import any_of, lazy
 from cinorms.answers.reading.scale_words import DENYING, vocabulary
 from cinorms.core.scales import Scale
@@ -14,8 +12,10 @@ _SCOPE_END = lazy(
     r"|therefore|thus|hence|instead(?! of)|which|merely|just|only|simply|rather(?! than)|sino|sondern|as[ií] que"
     r"|donc|quindi|portanto|dus|daher|deshalb)\b(?!\s*,)|,\s*and (?:that|this|it|what)\b"
 )
-#: A condition of the flow is no judgement: "if the information is not stored, it is .."
-_CONDITION = lazy(r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,")
+#: A condition of the flow is no judgement: "if the information is not stored, it is ..", nor is "without a doubt".
+_CONDITION = lazy(
+    r"\b(?:if|when|because|since|although|though|while|as|given)\b[^,]*,|\b(?:without|beyond|no)(?: an?y?)? doubt\b"
+)
 #: A new statement after a comma: ", it is X", ", I would rate this as X".
 _NEW_STATEMENT = lazy(
     r",\s*(?:(?:it is|it's|this is)\s*|(?:(?:and|then|so|but|therefore) )*i(?:'d|'ll|'m|'ve)?\b[^,]*|(?:and "
@@ -74,12 +74,6 @@ _RULED_AFTER = lazy(
     r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
     r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )
-#: The statement holds only under a condition, so it does not say what the flow is.
-_CONDITIONAL = lazy(
-    r"\b(?:only if|unless|had (?:the|they|it|he|she|consent)\b|if i (?:could|had(?! to (?:choose|pick|answer|say"
-    r"|decide|give|rate))|were)|said no ?one|sarcas\w+|(?:just )?(?:kidding|joking)|and i'm (?:the (?:queen|king"
-    r"|pope)|santa)|laughable|absurd)|(?<!\w)/s\b"
-)
 
 
 def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = False) -> bool:
@@ -95,8 +89,6 @@ def is_ruled_out(before: str, after: str, scale: Scale, disapproves: bool = Fals
         return True
     line = after.partition("\n")[0]
     if DENIAL_MARK.search(before.rpartition("\n")[2][-40:] + " " + line[:8]):
-        return True
-    if _CONDITIONAL.search(re.split(r"[.!?]\s|;", line)[0]):
         return True
     clause = _SCOPE_END.split(before)[-1]
     statement = _NEW_STATEMENT.search(clause)

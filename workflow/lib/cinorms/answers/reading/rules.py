@@ -180,7 +180,7 @@ def leading_answer(asked: AskedText) -> Verdict | None:
 def stated_answer(asked: AskedText) -> Verdict | None:
     """Take the option called the answer ("the answer is X", "I would rate this as X") or standing alone."""
     final = [m for m in asked.candidates if m.cue == "final"]
-    stated = final or [m for m in asked.candidates if m.cue == "strong" or m.standing]
+    stated = final or [m for m in asked.candidates if m.firm]
     if len({m.option for m in stated}) != 1 or any(m.cut for m in stated):
         return None
     earlier = [m for m in asked.candidates if m.start < stated[0].start and not m.opens]
@@ -198,12 +198,14 @@ def _agreed(asked: AskedText, answer: Mention) -> Verdict | None:
 
 
 def second_reader(asked: AskedText) -> Verdict | None:
-    """Take an option that the rules admit and the second reader is sure of."""
+    """Take an option that the second reader is sure of, where the rules admit it and call no other more firmly so."""
     option, sure, _ = asked.second
     if option is None or not sure:
         return None
-    admitted = any(m.option == option and not (m.cut or m.set_aside) for m in asked.mentions)
-    return asked.verdict(option) if admitted else None
+    named = [m for m in asked.mentions if m.option == option and (m.counts or not m.one_word)]
+    admitted = [m for m in named if not (m.cut or m.set_aside or m.topic)]
+    outdone = any(m.firm for m in asked.mentions) and not any(m.firm for m in admitted)
+    return asked.verdict(option) if admitted and not outdone else None
 
 
 def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
@@ -302,12 +304,6 @@ def truncated_prefix(asked: AskedText) -> Verdict | None:
     return asked.verdict(mention.option) if said else "truncated"
 
 
-def verbose(asked: AskedText) -> Verdict | None:
-    """Take the only option of a text that says the flow is or would be it."""
-    said = [m for m in asked.candidates if m.cue or m.standing]
-    return _agreed(asked, said[0]) if said else None
-
-
 def unstated(asked: AskedText) -> Verdict | None:
     """Call it ambiguous where an option is named but nothing says that it is the answer."""
     if not asked.candidates:
@@ -395,13 +391,13 @@ RULES: tuple[Callable[[AskedText], Verdict | None], ...] = (
     *(label, misspelt),
     *(ticked, conditional, leading_answer, stated_answer, second_reader),
     *(declines, asks_for_context, disclaims),
-    *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix, verbose),
+    *(begun_option, whole_scale, several_options, negated, unclear_spelling, truncated_prefix),
     *(unstated, cut_option, wrong_scale_word, half_option, cut_off, no_option),
 )
 #: Rules that take the text for what it literally is; what any other rule read is listed for review.
 EXACT_RULES = frozenset({"exact", "punctuation", "options", "engine_error", "call"})
 #: Rules that look inside running text: their levels are checked by a person or a coder, as is what no rule reads.
-LOOSE_RULES = frozenset({"leading_answer", "stated_answer", "second_reader", "verbose"})
+LOOSE_RULES = frozenset({"leading_answer", "stated_answer", "second_reader"})
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from cinorms.answers.reading.words import Mention
 
 WEIGHTS = Path(__file__).with_suffix(".json")
 #: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
-SHA256 = "6de3d12a051ee15372d08ed215bba0af82ca41fc248b36f5b993d6bfccbcfc50"
+SHA256 = "4858df9b147a20e8209c82a35671271c10dca95a9d0000312f8c154a019c577d"
 #: What the sum of the best option must exceed, and by how much it must be ahead of the next option.
 AGREES, AHEAD = 0.5, 0.5
-#: The same where the rules find no answer but admit the option.
-SURE, FAR_AHEAD = 1.0, 1.0
+#: The same where the rules find no answer but admit the option; less is enough where no other option is named.
+SURE, FAR_AHEAD, ALONE = 1.0, 1.0, 0.75
 #: What the sum of cases must exceed where an option is the verdict on one of them, and that of another option.
 OF_A_CASE, OF_ANOTHER = 0.0, -1.0
 
@@ -175,7 +175,8 @@ def read_again(text: str, mentions: Sequence[Mention]) -> Second:
         return Second(None, False)
     best = max(sums, key=sums.__getitem__)
     ahead = sums[best] - max((total for option, total in sums.items() if option != best), default=-9)
-    agrees, sure = sums[best] > AGREES and ahead > AHEAD, sums[best] > SURE and ahead > FAR_AHEAD
+    agrees = sums[best] > AGREES and ahead > AHEAD
+    sure = sums[best] > (SURE if several else ALONE) and ahead > FAR_AHEAD
     named = [number for total, number in cases if total > OF_ANOTHER]
     differ = len({mentions[number].option for number in named}) > 1 and max(cases)[0] > OF_A_CASE
     return Second(best if agrees else None, sure, tuple(named) if differ else ())

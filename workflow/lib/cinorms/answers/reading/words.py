@@ -69,6 +69,11 @@ class Mention(NamedTuple):
         """Whether this can be the answer."""
         return self.counts and not self.set_aside and not self.topic
 
+    @property
+    def firm(self) -> bool:
+        """Whether this can be the answer, and is called the answer or a sentence of its own."""
+        return (self.cue in ("final", "strong") or self.standing) and self.candidate
+
 
 @per_scale
 def speller(scale: Scale) -> Callable[[str], str | None]:
