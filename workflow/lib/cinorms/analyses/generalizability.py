@@ -1,7 +1,5 @@
 """Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Kind ``named_conditions``: on which conditions do the models make their verdicts depend."""
 
-from __future__ import annotations
-
 import json
 import re
 

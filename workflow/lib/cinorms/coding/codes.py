@@ -1,7 +1,5 @@
 """Which replies are checked, each once per flow; from a coder's replies to the codes that count, and to answers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

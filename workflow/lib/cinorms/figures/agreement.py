@@ -1,7 +1,5 @@
 """Kinds ``agreement`` and ``calibration``: matrices of equal norms, of two models, or recovered and planted."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

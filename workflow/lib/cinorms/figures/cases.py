@@ -1,7 +1,5 @@
 """Kind ``cases``: PETS Figure 1 from data, each flow by its bias and by the spread of its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

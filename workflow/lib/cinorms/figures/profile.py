@@ -1,7 +1,5 @@
 """Kind ``profile``: how a model responds (valid answers, first option, dependence on the flow)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Kind ``say_do``: how acceptable a model calls flows, against how often it shares in them as an agent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kind ``sensitivity``: share of flows that keep a norm as thresholds rise (PETS table 2 as a picture)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percentile, mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

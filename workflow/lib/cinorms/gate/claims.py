@@ -3,8 +3,6 @@
 A finding is an estimate with its p-values, what is missing for a decision, and the flows behind it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The files of a gate: JSON for programs, JUnit XML for a CI, a page for people; and its summary for a terminal."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -8,8 +8,6 @@
 - **undecided** is the rest: the answers are too few, or the truth is too near the limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

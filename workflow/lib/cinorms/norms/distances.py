@@ -1,7 +1,5 @@
 """Privacy bias, and delta: its distance from expected values, of a flow and of slices (PETS section 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

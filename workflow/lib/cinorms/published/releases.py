@@ -1,7 +1,5 @@
 """Releases: answers and numbers that a paper's authors published, as ``resources/published`` names them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

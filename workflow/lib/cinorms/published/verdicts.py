@@ -3,8 +3,6 @@
 Records are joined to flows by the number at the end of their name: main1 is flow 0.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The data of the norm explorer: packed so that a page of some megabytes holds a study's every answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

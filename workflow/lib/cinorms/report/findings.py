@@ -1,7 +1,5 @@
 """Findings: plain sentences computed from a study's tables, each with a number and a link to its evidence."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How the study was made: which models answered what and when, who read it, with which software, at what cost."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime

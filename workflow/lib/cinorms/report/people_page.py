@@ -1,7 +1,5 @@
 """The page on people and models: what both say, where they differ beyond noise, how close other people would come."""
 
-from __future__ import annotations
-
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """May I rely on it? A sentence per model: about the flow, in other wordings, as read, when asked again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Sections of the page: every figure and table of the study, under the question that its kind answers."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Mapping

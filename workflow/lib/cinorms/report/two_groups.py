@@ -1,7 +1,5 @@
 """The section of the people's page on how far two groups of people differ, and how alike two answers are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

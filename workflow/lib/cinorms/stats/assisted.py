@@ -11,8 +11,6 @@ variance. The intervals hold their 95% over flows, on average, and need the rate
 docs/method/stats/people.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ The ceiling is the root of both reliabilities; a reliability is the share of the
 noise of raters or wordings (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -12,8 +12,6 @@ least one template out, and the excess without a template is the mean over the d
 together in groups, which take the place of templates. More in docs/gate.md.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Literal, NamedTuple

@@ -6,8 +6,6 @@ remaining norms, are those that the model would show without reading the flow. W
 docs/method/stats/trust.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

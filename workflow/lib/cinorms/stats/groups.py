@@ -5,8 +5,6 @@ raters of a flow differ within each group; nothing of the difference between the
 test of the noise ceiling (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ no norm. Every test takes the flows for which all of its models hold one (comple
 many. Formulas, and why these tests find too much: docs/method/stats/tests.md; `cinorms.stats.permutation` does not.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple

@@ -5,8 +5,6 @@ standard errors are cluster-robust: they hold also where the model of the errors
 (raters and flows) the sums over each are added, and the sum over cells, which both include, is taken off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ are taken over draws of each person's value from its posterior, which spread as 
 of people, of their values, and of the model's value over its wordings and flows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The worst cell that was measured of each promise, as ``benchmarks/adversaries/run.py --write`` wrote it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@ A design of F factors has one 1 per factor and row, so it is kept as integer cod
 sums such as X'WX are counts over pairs of codes, which is what makes the regressions fast.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

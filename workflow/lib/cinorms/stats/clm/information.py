@@ -1,7 +1,5 @@
 """What rests on the expected (Fisher) information: penalised fits, and the score test of proportional odds."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple

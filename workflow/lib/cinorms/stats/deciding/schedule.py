@@ -4,8 +4,6 @@ A verdict on part of the variants asks for the same part of ``t_val``, on all of
 ``cinorms.norms.assessment``. Answers are positions on the scale; one further position is that of an invalid answer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
