@@ -1,17 +1,22 @@
 """Kinds on how people differ, and where a model would stand among them: strictness, weights, classes of people."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
-from cinorms.analyses.shared import Frames, add_factors, check_same_flows, named, stack, templates_of
+from cinorms.analyses.shared import (
+    EntryPlace,
+    Frames,
+    add_factors,
+    check_same_flows,
+    named,
+    stack,
+    templates_of,
+)
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -20,9 +25,6 @@ from cinorms.norms.assessment import valid_levels
 from cinorms.stats import standing
 from cinorms.stats.classes import CrowdClasses
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 
 class StructureOptions(OfFlows):

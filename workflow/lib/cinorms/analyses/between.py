@@ -1,9 +1,7 @@
 """Differences between models, or between one model's arms: tests, pairs, the checks that choose them, contrasts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +23,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
-from cinorms.analyses.shared import Frames, corrected, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, corrected, named, stack
 from cinorms.core import tails
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
@@ -33,9 +31,6 @@ from cinorms.entries.kind import Kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
 from cinorms.stats.wordings import template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: Level of the conclusions of contrasts.
 ALPHA = 0.05

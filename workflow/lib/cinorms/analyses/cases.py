@@ -3,10 +3,7 @@
 The paper sketches four cases and gives no limits. Those here are options of the entry, and this project's choice.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,15 +11,12 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.deltas import bias_and_points
-from cinorms.analyses.shared import for_each_model
+from cinorms.analyses.shared import EntryPlace, for_each_model
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows, TVal
 from cinorms.norms import distances
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: What a flow can be, in the order of the table.
 CASES = {

@@ -1,10 +1,8 @@
 """The kind on two groups of people who rated the same flows, with the same person on two days and models next to it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +11,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.people import group_of, in_units
-from cinorms.analyses.shared import Frames, check_same_flows, check_same_scale
+from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, check_same_scale
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -21,9 +19,6 @@ from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.groups import compare_groups, compare_pairs
 from cinorms.stats.wordings import look_up, template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 
 class GroupsOptions(OfFlows):

@@ -12,6 +12,7 @@ from pydantic import Field
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Baselines, Factors
 from cinorms.analyses.shared import (
+    EntryPlace,
     Frames,
     add_factors,
     corrected,
@@ -31,7 +32,6 @@ from cinorms.norms.assessment import valid_levels
 
 if TYPE_CHECKING:
     from cinorms.stats.linear_mixed import LinearFit
-    from cinorms.study.entry_place import EntryPlace
 
 #: A p-value below this shows something, after the correction for all rows of a table.
 SHOWN_BELOW = 0.05

@@ -1,9 +1,7 @@
 """Kinds on people and models: how far apart they are, what a few people say about all flows, the plan of a survey."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,15 @@ from pydantic import Field
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Sliced
-from cinorms.analyses.shared import Frames, check_same_flows, corrected, for_each_model, named, stack
+from cinorms.analyses.shared import (
+    EntryPlace,
+    Frames,
+    check_same_flows,
+    corrected,
+    for_each_model,
+    named,
+    stack,
+)
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -24,9 +30,6 @@ from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.correlation import correlation
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: The baseline that is no people: the expected values of the models' dataset.
 EXPECTED = "expected"

@@ -8,7 +8,7 @@ regression of several models or arms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
 from cinorms.analyses.shared import (
+    EntryPlace,
     Frames,
     add_attributes,
     add_factors,
@@ -36,9 +37,6 @@ from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import other_flows
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts, or clusters, that ``errors`` asks for.
 _INTERCEPTS = {

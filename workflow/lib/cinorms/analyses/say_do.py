@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
-from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, for_each_model, named, stack
 from cinorms.core.scales import DISCLOSURE
 from cinorms.core.schema import LeftOut
 from cinorms.core.tables import KNOWN_ACTS, SHARED
@@ -26,7 +26,6 @@ from cinorms.stats.wordings import template_means, template_numbers
 
 if TYPE_CHECKING:
     from cinorms.stats.arrays import Floats
-    from cinorms.study.entry_place import EntryPlace
 
 #: The level of an action that shares an item, on the scale of disclosure.
 SHARED_LEVEL = 1

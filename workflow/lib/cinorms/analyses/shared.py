@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,11 @@ from cinorms.norms import assessment
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace as EntryPlace
+else:  # for type checkers alone: what a module imports decides what is made again when it changes
+    EntryPlace = Any
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]

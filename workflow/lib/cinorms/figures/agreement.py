@@ -17,7 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of, share_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset, p9
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -46,8 +46,6 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: 
 
     ``key`` are the words for 0, 0.5 and 1.
     """
-    import plotnine as p9
-
     colours = list(palette_of(entry).shares)
     return [
         p9.scale_color_identity(),
@@ -66,8 +64,6 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: 
 
 def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Repeats) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
-    import plotnine as p9
-
     names = list(theme.by_label(selected))
     if len(names) < 2:
         alone = names[0] if names else "none"
@@ -154,8 +150,6 @@ def draw_calibration(
     selected: Sequence[Selected], entry: Entry[RecoveredOptions], planted: Mapping[Pair, pd.DataFrame]
 ) -> theme.Drawn:
     """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
-    import plotnine as p9
-
     frame = recovered(selected, entry, planted)
     if frame.empty:
         why = "nothing was planted here: no respondent that holds norms is among the models."

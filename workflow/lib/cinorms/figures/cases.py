@@ -15,7 +15,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import FigureOptions
+from cinorms.figures.theme import FigureOptions, p9
 
 #: Width and height of a model's panel in inches, and its least width.
 PANEL, LEAST_PANEL = (2.35, 1.9), 1.9
@@ -38,8 +38,6 @@ def draw(
     selected: Sequence[Selected], entry: Entry[CasesFigureOptions], vignettes: Frames, expected: Path | None
 ) -> theme.Drawn:
     """Return a panel per model: bias of each flow across, spread of its answers upwards."""
-    import plotnine as p9
-
     found = cases_of_flows(selected, entry, vignettes=vignettes, expected=expected)
     frame = found[found["case"].isin(CASES) & found["bias"].notna()]
     if frame.empty:

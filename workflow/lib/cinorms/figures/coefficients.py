@@ -1,9 +1,7 @@
 """Kind ``coefficients``: the terms of an ordinal regression with their intervals, models side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,13 +16,8 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-    from cinorms.study.entry_place import EntryPlace
 
 #: Kinds of analyses whose table has terms.
 TABLES = (
@@ -87,8 +80,6 @@ class CoefficientsOptions(FigureOptions, OfArms):
 
 def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> theme.Drawn:
     """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
-    import plotnine as p9
-
     table = selected[0].frame
     frame = terms(table, entry)
     if frame.empty or not frame["estimate"].notna().any():
@@ -151,10 +142,8 @@ def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[flo
     return width, min(wide, max(narrow, width - PANEL[0]))
 
 
-def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> ggplot:
+def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> p9.ggplot:
     """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
-    import plotnine as p9
-
     some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
     numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()
     low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))

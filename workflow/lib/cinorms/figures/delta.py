@@ -1,11 +1,9 @@
 """Kind ``delta``: a model's norms or means minus the expected values, per model and by factor (PETS figure 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,10 +20,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
 from cinorms.figures.colours import INK
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
+from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, check_factor, p9
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
@@ -59,8 +54,6 @@ def draw(
     selected: Sequence[Selected], entry: Entry[DeltaFigureOptions], vignettes: Frames, expected: Path | None
 ) -> theme.Drawn:
     """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
-    import plotnine as p9
-
     options, (held, held_value) = entry.options, _HELD[entry.options.of]
     frame = deltas(selected, entry, vignettes, expected)
     if frame.empty:
@@ -113,8 +106,6 @@ def draw(
 
 def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> list[Any]:
     """Return the flows as points, for the boxes with few of them."""
-    import plotnine as p9
-
     n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
     dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
     if dots.empty:

@@ -1,10 +1,8 @@
 """Kinds ``distribution`` and ``norm_distribution``: stacked shares of answers and of norms, and what has no level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +25,8 @@ from cinorms.figures.colours import (
     ink_on,
     level_colours,
 )
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
 
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
@@ -58,8 +53,6 @@ class NormDistributionOptions(FigureOptions, OfNorms):
 
 def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> theme.Drawn:
     """Return one stacked bar per model and arm: unacceptable left, acceptable right, invalid last."""
-    import plotnine as p9
-
     counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
     models = list(dict.fromkeys(one.model for one in selected))
@@ -143,10 +136,8 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> ggplot:
+def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> p9.ggplot:
     """Return a bar per model; ``inches`` is the width of a segment's panel, to tell whether its label fits."""
-    import plotnine as p9
-
     y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
     rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]
     frame = frame.assign(
@@ -182,8 +173,6 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
-    import plotnine as p9
-
     frame = bars(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow has the levels selected.")

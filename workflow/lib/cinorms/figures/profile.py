@@ -11,7 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
-from cinorms.figures.theme import FigureOptions
+from cinorms.figures.theme import FigureOptions, p9
 from cinorms.stats import reliability
 
 #: The panels: how each is called, and what its stroke is.
@@ -29,8 +29,6 @@ class ProfileOptions(FigureOptions, DependenceOptions):
 
 def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Frames) -> theme.Drawn:
     """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
-    import plotnine as p9
-
     table = flow_dependence(selected, entry, prompts=prompts)
     frame = measures(table, selected, entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})

@@ -19,7 +19,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks, mixed, palette_of
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 from cinorms.stats.wordings import look_up, template_numbers
@@ -146,8 +146,6 @@ def layers(
 
     With ``violins``, as `outlines` gives them, the boxes are slim and inside them.
     """
-    import plotnine as p9
-
     some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
     # A part of white, so that the median is seen.
     colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
@@ -202,8 +200,6 @@ def height(rows: int, groups: int) -> float:
 
 def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> theme.Drawn:
     """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
-    import plotnine as p9
-
     frame = deviations(selected, entry)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
@@ -251,8 +247,6 @@ def draw_variance(
     selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames
 ) -> theme.Drawn:
     """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
-    import plotnine as p9
-
     over = entry.options.over
     frame = spreads(selected, entry, prompts)
     if not len(frame) or not frame["n"].any():

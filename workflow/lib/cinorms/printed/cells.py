@@ -16,7 +16,9 @@ from cinorms.entries.options import Names, Options, TMaj
 from cinorms.stats.pvalues import stars
 
 if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
+    from cinorms.study.entry_place import EntryPlace as EntryPlace
+else:  # for type checkers alone: what a module imports decides what is made again when it changes
+    EntryPlace = Any
 
 #: Printed where there is no number.
 NONE = "--"
