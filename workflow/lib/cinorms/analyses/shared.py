@@ -19,7 +19,7 @@ from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, ot
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace as EntryPlace
-else:  # for type checkers alone: what a module imports decides what is made again when it changes
+else:  # no import at run time: an edited check would make every table again
     EntryPlace = Any
 
 #: The vignettes, or the prompts, of each arm.

@@ -142,7 +142,7 @@ def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[flo
     return width, min(wide, max(narrow, width - PANEL[0]))
 
 
-def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> p9.ggplot:
+def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.ggplot":
     """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
     some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
     numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()

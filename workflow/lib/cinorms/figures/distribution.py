@@ -136,7 +136,7 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> p9.ggplot:
+def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> "p9.ggplot":
     """Return a bar per model; ``inches`` is the width of a segment's panel, to tell whether its label fits."""
     y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
     rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]

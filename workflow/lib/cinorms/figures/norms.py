@@ -259,7 +259,7 @@ def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
 
 def _cells(
     frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], n: int, colours: Mapping[str, str]
-) -> p9.ggplot:
+) -> "p9.ggplot":
     """Return the parts of the cells, of ``n`` models, and the marks of ties; nothing in empty cells."""
     frame = frame[frame["shown"] != EMPTY]
 

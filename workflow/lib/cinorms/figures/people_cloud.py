@@ -80,7 +80,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     )
 
 
-def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> p9.ggplot:
+def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> "p9.ggplot":
     """Return the distribution of people's mean answers, with a line for each model."""
     # A draw can be a little beyond the ends of the line.
     people = people.assign(value=people["value"].clip(0, 1))
@@ -97,7 +97,7 @@ def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> p9.gg
     )
 
 
-def _cloud(people: pd.DataFrame, models: pd.DataFrame, levels: Sequence[str]) -> p9.ggplot:
+def _cloud(people: pd.DataFrame, models: pd.DataFrame, levels: Sequence[str]) -> "p9.ggplot":
     """Return people and models by the weights of two levels."""
     x, y = levels
     cloud = people.pivot_table("value", "person", "level").rename(columns={x: "x", y: "y"})

@@ -45,7 +45,7 @@ else:
             return getattr(plotnine, name)
 
     p9 = _Later()
-    # For type checkers alone: what a module imports decides what is made again when it changes.
+    # No import at run time: an edited check would make every figure again.
     EntryPlace = Any
 
 FONT = "DejaVu Sans"

@@ -17,7 +17,7 @@ from cinorms.stats.pvalues import stars
 
 if TYPE_CHECKING:
     from cinorms.study.entry_place import EntryPlace as EntryPlace
-else:  # for type checkers alone: what a module imports decides what is made again when it changes
+else:  # no import at run time: an edited check would make every table again
     EntryPlace = Any
 
 #: Printed where there is no number.
