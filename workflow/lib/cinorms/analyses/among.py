@@ -72,10 +72,8 @@ def _answers(
     used = level.remove_unused_categories()
     y = (rows["value"].to_numpy(dtype=np.float64) - scale.levels[0]) / (scale.levels[-1] - scale.levels[0])
     who = np.unique(rows["who"].cat.codes.to_numpy(), return_inverse=True)[1]
-    levels = [str(name) for name in used.categories]
-    return CrowdAnswers(
-        flows, flow.astype(np.int64), who.astype(np.int64), used.codes.astype(np.int64), y, levels
-    )
+    codes = (column.astype(np.int64) for column in (flow, who, used.codes))
+    return CrowdAnswers(flows, *codes, y, [str(name) for name in used.categories])
 
 
 def people_structure(
@@ -226,17 +224,8 @@ KINDS = (
         key=("arm", "model", "what", "level", "class"),
         columns=_STRUCTURE,
         shown=(
-            "arm",
-            "what",
-            "level",
-            "class",
-            "estimate",
-            "sd",
-            "low",
-            "high",
-            "reliability",
-            "halves",
-            "share",
+            *("arm", "what", "level", "class", "estimate", "sd", "low", "high"),
+            *("reliability", "halves", "share"),
         ),
     ),
     Kind(
@@ -248,16 +237,8 @@ KINDS = (
         key=("arm", "model", "people", "what", "level"),
         columns=_AMONG,
         shown=(
-            "model",
-            "what",
-            "level",
-            "class",
-            "value",
-            "average",
-            "share",
-            "conf_low",
-            "conf_high",
-            "n_people",
+            *("model", "what", "level", "class", "value", "average", "share"),
+            *("conf_low", "conf_high", "n_people"),
         ),
     ),
     Kind(

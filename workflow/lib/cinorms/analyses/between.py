@@ -162,13 +162,11 @@ def model_contrasts(
         return table.drop(columns=[*_EQUIVALENCE, "log10_p_equivalent"], errors="ignore")
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
     alike, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
-    words = np.select(
-        [alike & differ, alike, differ], ["small_difference", "equivalent", "different"], "undecided"
-    )
+    kinds = ["small_difference", "equivalent", "different"]
+    words = np.select([alike & differ, alike, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))
-    return table.assign(
-        margin=entry.options.margin, p_equivalent_holm=tails.to_p(equivalent), conclusion=judged
-    )
+    margin, p = entry.options.margin, tails.to_p(equivalent)
+    return table.assign(margin=margin, p_equivalent_holm=p, conclusion=judged)
 
 
 def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:

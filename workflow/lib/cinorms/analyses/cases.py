@@ -73,17 +73,9 @@ def cases_of_flows(
     variance = one.frame.set_index("flow")["variance"].reindex(table["flow"])
     spread = np.sqrt(np.maximum(variance.to_numpy(dtype=np.float64, na_value=np.nan), 0))
     spread[(table["status"] != "kept").to_numpy()] = np.nan
-    case = np.select(
-        [
-            np.isnan(spread),
-            spread > options.little,
-            np.isnan(bias),
-            np.abs(bias) <= options.near,
-            spread <= NONE,
-        ],
-        ["no_answers", "D", "consistent", "A", "B"],
-        "C",
-    )
+    unknown, near = np.isnan(bias), np.abs(bias) <= options.near
+    tests = [np.isnan(spread), spread > options.little, unknown, near, spread <= NONE]
+    case = np.select(tests, ["no_answers", "D", "consistent", "A", "B"], "C")
     return pd.DataFrame({"flow": table["flow"].to_numpy(), "bias": bias, "spread": spread, "case": case})
 
 

@@ -208,12 +208,8 @@ def floor(between: Share, a: Share | None, b: Share | None) -> dict[str, Any]:
     """Return the columns of `FLOOR`."""
     known = [each for each in (a, b) if each is not None and each.n]
     most = highest(known) if known else Share(np.nan, np.nan, np.nan, 0)
-    return {
-        "differ": between.share,
-        "engine_differ": most.share,
-        "engine_high": most.high,
-        "engine_status": status_above(between, (a, b)),
-    }
+    engine = {"engine_differ": most.share, "engine_high": most.high}
+    return {"differ": between.share, **engine, "engine_status": status_above(between, (a, b))}
 
 
 def answers_again(one: Selected, repeats: pd.DataFrame) -> list[pd.DataFrame]:

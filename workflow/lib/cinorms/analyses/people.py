@@ -168,11 +168,8 @@ def _with_baselines(
         expected = stated["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
         if entry.options.with_expected and not np.isnan(expected).all():
             flows = stated["flow"].to_numpy(dtype=np.int64)
-            yield (
-                who | {"baseline": EXPECTED},
-                model,
-                RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected)),
-            )
+            given = RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected))
+            yield who | {"baseline": EXPECTED}, model, given
         for people in (group for group in groups if group.arm in rated):
             check_same_flows(entry, vignettes, model.arm, people.arm)
             yield who | {"baseline": people.arm}, model, people
@@ -251,9 +248,7 @@ def people_estimates(
         predictors = of_factors if seen and factors else np.hstack([of_model, of_factors])
         table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         if seen and not factors:
-            known = ("flow", "direct", "n_raters", "status")
-            numbers = [str(name) for name in table if name not in known]
-            table[numbers] = np.nan
+            table.loc[:, ~table.columns.isin(("flow", "direct", "n_raters", "status"))] = np.nan
             table["status"] = MAY_HAVE_SEEN
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
@@ -347,17 +342,8 @@ KINDS = (
             **usual("status"),
         },
         shown=(
-            *(
-                "model",
-                "baseline",
-                "metric",
-                "observed",
-                "estimate",
-                "conf_low",
-                "conf_high",
-                "ceiling",
-                "verdict",
-            ),
+            *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high"),
+            *("ceiling", "verdict"),
         ),
     ),
     Kind(

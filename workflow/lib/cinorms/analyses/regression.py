@@ -353,10 +353,7 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
             )
         terms = terms.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
-        n, table = (
-            fit.n,
-            pd.concat([part for part in (terms, cuts) if len(part)] or [terms], ignore_index=True),
-        )
+        n, table = fit.n, stack([terms, cuts])
         facts |= {
             **{f"n_{_CALLED[name]}s": number for name, number in fit.n_clusters.items()},
             "log_likelihood": fit.log_likelihood,

@@ -114,10 +114,8 @@ def say_do(
         for factor in entry.options.by or ():
             of_flows = levels[factor].astype(str).to_numpy()
             rows += [(factor, level, of_flows == level) for level in pd.unique(of_flows)]
-        table = pd.DataFrame(
-            [_row(factor, level, pair.sides(mask), entry.seed) for factor, level, mask in rows]
-        )
-        parts.append(named(table, pair.names))
+        found = [_row(factor, level, pair.sides(mask), entry.seed) for factor, level, mask in rows]
+        parts.append(named(pd.DataFrame(found), pair.names))
     return stack(parts, _SAY_DO)
 
 
@@ -169,9 +167,8 @@ def say_do_flows(
         parts.append(named(table.reset_index(drop=True), pair.names))
     table = stack(parts, _FLOWS)
     # The largest gap of each model, then the second largest of each, as a page shows the first rows only.
-    return table.iloc[
-        np.argsort(table.groupby(list(SIDES)).cumcount().to_numpy(), kind="stable")
-    ].reset_index(drop=True)
+    place = table.groupby(list(SIDES)).cumcount().to_numpy()
+    return table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
 
 
 @for_each_model

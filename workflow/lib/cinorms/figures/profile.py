@@ -44,11 +44,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
         + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
         + p9.geom_errorbar(
-            p9.aes(x="who", ymin="reference", ymax="reference"),
-            data=strokes,
-            width=0.9,
-            size=0.9,
-            color=INK,
+            p9.aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=INK
         )
         + p9.geom_text(
             p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8

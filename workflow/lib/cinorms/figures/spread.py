@@ -356,12 +356,7 @@ KINDS = (
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
-        columns={
-            **WHO,
-            "measure": "Which of the two numbers.",
-            "kept": "Flows with a norm.",
-            **BOX,
-        },
+        columns={**WHO, "measure": "Which of the two numbers.", "kept": "Flows with a norm.", **BOX},
     ),
     Kind(
         name="variance",
@@ -371,10 +366,6 @@ KINDS = (
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
-        columns={
-            **WHO,
-            "group": "Label of the box in the legend: the arm, or its condition.",
-            **BOX,
-        },
+        columns={**WHO, "group": "Label of the box in the legend: the arm, or its condition.", **BOX},
     ),
 )

@@ -185,7 +185,7 @@ WIDTH, FREE = 280.0, 12.0
 
 def render(gate: Gate) -> str:
     """Return the page as one HTML text. Everything that comes from data is escaped."""
-    matched, policy = gate.matched, gate.policy
+    matched, policy, made = gate.matched, gate.policy, {claim.finding.kind for claim in gate.claims}
     return render_page(
         "gate",
         "gate",
@@ -205,13 +205,10 @@ def render(gate: Gate) -> str:
         alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
         confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
         version=__version__,
-        worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in _measured(gate)],
+        worst=[
+            (k, WORST[k], WORST[f"{k}, a tenth of the wordings"]) for k in KINDS if k in made and k in WORST
+        ],
     )
-
-
-def _measured(gate: Gate) -> list[str]:
-    """Return the kinds of claims of a gate whose worst case was measured."""
-    return [kind for kind in KINDS if kind in WORST and any(c.finding.kind == kind for c in gate.claims)]
 
 
 def _paired(gate: Gate) -> str:

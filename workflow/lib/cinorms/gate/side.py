@@ -90,11 +90,6 @@ class Side:
         """What the units are called."""
         return "raters" if self.are_people else "templates"
 
-    @property
-    def factors(self) -> list[str]:
-        """The factors of the flows."""
-        return list(self.told.factors)
-
 
 def find(given: str, key: str, results: Path = RESULTS) -> Address:
     """Return the address that ``STUDY[/ARM[/MODEL]]`` names; STUDY is a name or the folder of its results.
@@ -260,11 +255,6 @@ class Matched:
         new = np.where((self.of_new.status >= 0) & np.isnan(self.of_new.level), missing, self.of_new.level)
         return self.difference(self.of_base.level[rows], new[rows], fixed_flows)
 
-    def rise(self, rows: Bools, statuses: Sequence[str], fixed_flows: bool) -> Estimate:
-        """Return how much larger the share of answers with one of ``statuses`` is in new."""
-        base, new = (has_status(each, statuses)[rows] for each in (self.of_base, self.of_new))
-        return self.difference(base, new, fixed_flows)
-
     def difference(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
         """Return the mean over flows of new less base, numbers of answers as arrays (`Answers`)."""
         if self.same_orders:
@@ -292,7 +282,11 @@ def match(base: Side, new: Side) -> Matched:
     )
     differ = both[both["vignette_base"] != both["vignette_new"]]
     if base.dataset == new.dataset and len(differ):
-        raise DataError(_other_texts(base, new, differ))
+        first = differ.iloc[0]
+        raise DataError(
+            f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"
+            f"and {first['vignette_new']!r} in {new.address.name}; run both with the same dataset {base.dataset!r}"
+        )
     if both.empty:
         raise DataError(f"gate: {base.address.name} and {new.address.name} have no flow in common")
     rows = [side.vignettes["flow"].isin(both["flow"]).to_numpy() for side in (base, new)]
@@ -357,14 +351,6 @@ def level_counts(answers: Answers, levels: Sequence[int]) -> Floats:
 def mean_over(x: Floats, axis: int | tuple[int, ...]) -> Floats:
     """Return the mean of what is there, NaN where nothing is."""
     return divide(np.nansum(x, axis=axis), (~np.isnan(x)).sum(axis=axis))
-
-
-def _other_texts(base: Side, new: Side, differ: pd.DataFrame) -> str:
-    first = differ.iloc[0]
-    return (
-        f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"
-        f"and {first['vignette_new']!r} in {new.address.name}; run both with the same dataset {base.dataset!r}"
-    )
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:

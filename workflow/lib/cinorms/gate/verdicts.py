@@ -128,7 +128,7 @@ def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str
 
 
 def _check_names(matched: Matched, policy: Policy, claim: Claim) -> None:
-    options, factors = claim.options, matched.new.factors
+    options, factors = claim.options, list(matched.new.told.factors)
     named = list(options.select or {})
     for key, given in [("select", name) for name in named] + [("by", getattr(options, "by", None))]:
         if given is not None and given not in factors:

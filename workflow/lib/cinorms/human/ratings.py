@@ -78,7 +78,7 @@ def read_ratings(
     ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status, "said": said})
     ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
     ratings = ratings[keep].sort_values(["flow", "rater", "again"])
-    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.left_out), *notes])
+    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.all.left_out), *notes])
 
 
 def _checked(
@@ -186,11 +186,6 @@ class _Rows:
     path: Path
     cells: pd.DataFrame
     all: Rows
-
-    @property
-    def left_out(self) -> int:
-        """People of a wide file who answered nothing."""
-        return self.all.left_out
 
     def refuse(self, wrong: Any, what: str) -> None:
         """Raise ``DataError`` with the line of the first row that is wrong."""

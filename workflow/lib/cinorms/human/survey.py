@@ -153,9 +153,7 @@ class SurveyFile(Value):
         description="The column with the number of the flow in the dataset, from 0; or else give factors.",
     )
     factors: Mapping[str, FactorColumn] = Field(
-        {},
-        min_length=1,
-        description="Where the levels of each factor of the dataset are; or else give flow.",
+        {}, min_length=1, description="Where the levels of each factor of the dataset are; or else give flow."
     )
     where: Mapping[str, Annotated[SomeText, Field(description="The value as text.")]] = Field(
         {},

@@ -342,10 +342,7 @@ def _delta(results: StudyResults) -> Finding | None:
             f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
             "too low on others cancel out."
         )
-        title, shown = (
-            "Distance from expected values",
-            link(str(far["arm"]), [str(far["model"])]),
-        )
+        title, shown = ("Distance from expected values", link(str(far["arm"]), [str(far["model"])]))
         see, unit = (
             "the flows with an expected value",
             f"from what is expected, {far['who']} (scale {low:g} to {high:g})",

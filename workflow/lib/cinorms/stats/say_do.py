@@ -7,9 +7,7 @@ is below the middle of the scale (docs/method/stats/say_do.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,10 +97,6 @@ def _noise(cells: Floats) -> Floats:
     return own
 
 
-def _wordings(cells: Floats) -> int:
-    return int((~np.isnan(cells)).any(axis=0).sum())
-
-
 def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
     """Return a row per statistic: name, estimate, std_err, low, high (95%), for other flows and other wordings."""
     n = len(sides.said)
@@ -151,9 +145,10 @@ def _variance(sides: SayDo, seed: int) -> tuple[Floats, Floats]:
     parts, freedoms = [of_flows], [len(left_out) - 1]
     halves: Floats = np.stack([rng.permutation(n) < n // 2 for _ in range(HALVES)]).astype(np.float64)
     for side in ("said", "done"):
-        n_wordings = _wordings(getattr(sides, side))
+        cells = getattr(sides, side)
+        n_wordings = int((~np.isnan(cells)).any(axis=0).sum())
         if n_wordings > 1:
-            wordings = range(getattr(sides, side).shape[1])
+            wordings = range(cells.shape[1])
             both = [
                 np.stack([sides.without(side, wording).statistics(weights) for wording in wordings])
                 for weights in (halves, 1 - halves)
@@ -189,13 +184,8 @@ def no_link(sides: SayDo, seed: int, draws: int = 1999) -> float:
         return float("nan")
     level = level - level.mean()
     observed = abs(level @ share)
-    rng = np.random.default_rng(seed)
-    drawn = np.concatenate(list(_exchanged(level, share, rng, draws)))
-    extreme = int((np.abs(drawn) >= observed * (1 - 1e-9)).sum())
-    return (1 + extreme) / (1 + draws)
-
-
-def _exchanged(level: Floats, share: Floats, rng: Any, draws: int) -> Iterator[Floats]:
+    rng, extreme = np.random.default_rng(seed), 0
     for start in range(0, draws, 500):
         shuffled = rng.permuted(np.tile(share, (min(500, draws - start), 1)), axis=1)
-        yield shuffled @ level
+        extreme += int((np.abs(shuffled @ level) >= observed * (1 - 1e-9)).sum())
+    return (1 + extreme) / (1 + draws)
