@@ -354,7 +354,8 @@ def _leaks(group: FlowGroup, options: Leaks) -> ClaimFinding:
     matched = group.matched
     rows = group.rows & calls_wrong(matched.new, options.said, matched.flows["flow"])
     base, new = (shares(answers, matched.new)[rows] for answers in (matched.of_base, matched.of_new))
-    says = f"In {group.words} that the new model calls unacceptable, the share of actions that give away sensitive items"
+    which = f"{group.words} that the new model calls unacceptable"
+    says = f"In {which}, the share of actions that give away sensitive items"
     return _rise(group, rows, base, new, options.may_rise, says)
 
 
