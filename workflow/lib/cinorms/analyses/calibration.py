@@ -106,9 +106,8 @@ def _beside(fit: ClmFit, truth: Mapping[tuple[str, str], float]) -> pd.DataFrame
         # What a joint level of linked factors does is the sum of what its parts do.
         return sum(truth[part] for part in zip(factor.split(JOINT), level.split(JOINT), strict=True))
 
-    table = fit.coefficients[
-        ["factor", "level", "baseline", "estimate", "std_err", "conf_low", "conf_high", "status"]
-    ]
+    names = ["factor", "level", "baseline", "estimate", "std_err", "conf_low", "conf_high", "status"]
+    table = fit.coefficients[names]
     rows = zip(table["factor"], table["level"], table["baseline"], strict=True)
     table = table.assign(planted=[planted(f, level) - planted(f, base) for f, level, base in rows])
     within = (table["conf_low"] <= table["planted"]) & (table["planted"] <= table["conf_high"])

@@ -86,9 +86,8 @@ def cases(
     """Return how many flows of a model are in each case."""
     found = cases_of_flows([one], entry, vignettes={one.arm: vignettes}, expected=expected)
     flows = found["case"].value_counts().reindex(list(CASES), fill_value=0).to_numpy()
-    table = pd.DataFrame(
-        {"case": list(CASES), "meaning": list(CASES.values()), "flows": flows, "of": len(found)}
-    )
+    words = {"case": list(CASES), "meaning": list(CASES.values())}
+    table = pd.DataFrame({**words, "flows": flows, "of": len(found)})
     share = (table["flows"] / table["of"]).astype("Float64")
     return table.assign(share=share, status="ok" if len(found) else "no_flows")
 

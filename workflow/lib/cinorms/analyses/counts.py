@@ -73,9 +73,8 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 
 def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return the share of answers without a level over all models: a row per arm, and one for all arms together."""
-    answers = pd.concat(
-        [one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected]
-    )
+    own = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
+    answers = pd.concat(own)
     asked = answers[answers["status"] != tables.NOT_ASKED]
     rows = []
     for arm in dict.fromkeys([*entry.arms, ALL]):

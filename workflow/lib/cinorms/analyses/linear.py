@@ -291,9 +291,8 @@ _TYPES: dict[str, Any] = (
     | dict.fromkeys([*_NUMBERS, "p", "sd_template", "sd_residual"], "float64")
     | dict.fromkeys(["n_flows", "n_templates"], "Int64")
 )
-_DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(
-    [*_NUMBERS, "people_estimate", "model_estimate"], "float64"
-)
+_OF_SIDES = [*_NUMBERS, "people_estimate", "model_estimate"]
+_DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(_OF_SIDES, "float64")
 
 KINDS = (
     Kind(

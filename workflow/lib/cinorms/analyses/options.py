@@ -182,9 +182,8 @@ class Sliced(OfArms):
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
         for arm in self.arms:
-            place.check_names(
-                "by", self.by or (), place.study.factors_of(arm).factors, f"factor of arm {arm!r}"
-            )
+            known = place.study.factors_of(arm).factors
+            place.check_names("by", self.by or (), known, f"factor of arm {arm!r}")
         super().check(place)
 
 

@@ -74,9 +74,8 @@ class ScaledRegressionOptions(RegressionOptions):
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the scale."""
         super().check(place)
-        place.check_names(
-            "scale", self.scale or (), self.factors or (), "factor under factors of this analysis"
-        )
+        what = "factor under factors of this analysis"
+        place.check_names("scale", self.scale or (), self.factors or (), what)
         if self.scale and self.estimation not in ("newton", *_CLUSTERS):
             raise place.error(
                 "scale",
@@ -196,9 +195,8 @@ def proportional_odds(
             table = pd.DataFrame([blank])
         n = int(task.frame["value"].notna().sum())
         if clusters:
-            table["n_flows"] = pd.array(
-                [fit.n_clusters.get("flow") if fitted else None] * len(table), "Int64"
-            )
+            flows = fit.n_clusters.get("flow") if fitted else None
+            table["n_flows"] = pd.array([flows] * len(table), "Int64")
         parts.append(named(table, {"arm": task.arm, "model": task.model, "n": n}))
     return stack(parts)
 
@@ -348,9 +346,8 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
     else:
         terms = fit.coefficients
         if getattr(fit, "scale", None) is not None:
-            terms = terms.merge(
-                fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE), "left", ["factor", "level"]
-            )
+            spread = fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE)
+            terms = terms.merge(spread, "left", ["factor", "level"])
         terms = terms.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
         n, table = fit.n, stack([terms, cuts])

@@ -148,9 +148,8 @@ def _of_norms(a: OnScale, b: OnScale) -> list[dict[str, Any]]:
         for after in BECOMES if total else ():
             measure = f"{before} to {after}"
             share = float(moves.get(measure, 0)) / total
-            rows.append(
-                engine | {"measure": f"norm {measure}", "value_b": share, "of": total, "status": "ok"}
-            )
+            row = {"measure": f"norm {measure}", "value_b": share, "of": total, "status": "ok"}
+            rows.append(engine | row)
     return rows
 
 

@@ -137,9 +137,8 @@ def merge_readings(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
     """Return each model's items: what the rules read (``read``), and the coder's level and status."""
-    items = (
-        readings[readings["item"] != ""].drop_duplicates(["model", "item"]).rename(columns={"level": "read"})
-    )
+    items = readings[readings["item"] != ""].drop_duplicates(["model", "item"])
+    items = items.rename(columns={"level": "read"})
     found = items[["model", "item", "read"]].merge(coded, on="item", how="left")
     return found.astype({"level": "Int8", "status": object})
 

@@ -96,9 +96,8 @@ class _Replies:
 
     def precision(self) -> tuple[float, float, float]:
         """Return the share of levels out of running text that a person confirms, with Wilson's interval."""
-        return _wilson(
-            (s.n_items, len(s.shares), float(s.right().mean())) for s in self.strata if s.has_level
-        )
+        loose = [s for s in self.strata if s.has_level]
+        return _wilson((s.n_items, len(s.shares), float(s.right().mean())) for s in loose)
 
     def recall(self) -> tuple[float, float, float]:
         """Return the share of replies with a level that are read rightly; its limits are Wilson's of what is lost."""
@@ -107,9 +106,8 @@ class _Replies:
         if not stated > 0:
             return (np.nan,) * 3
         looked_at = [(s.n_replies, len(s.shares), share) for s, share in zip(self.strata, lost, strict=True)]
-        share, low, high = (
-            np.nan_to_num(np.array(_wilson(looked_at))) * sum(s.n_replies for s in self.strata) / stated
-        )
+        size = sum(s.n_replies for s in self.strata)
+        share, low, high = np.nan_to_num(np.array(_wilson(looked_at))) * size / stated
         return 1 - share, max(1 - high, 0.0), 1 - low
 
 
@@ -141,9 +139,8 @@ def own_error(
     """
     items = coded.assign(stratum=strata_of(coded))
     items = items.merge(sample[["model", "item"]].assign(drawn=True), on=["model", "item"], how="left")
-    items = items.merge(
-        by_hand[["item", "level"]].assign(done=True), on="item", how="left", suffixes=("", "_true")
-    )
+    true = by_hand[["item", "level"]].assign(done=True)
+    items = items.merge(true, on="item", how="left", suffixes=("", "_true"))
     items["used"] = items["read"].mask(is_good(items, agreement), items["level"])
     items = items.merge(readings.groupby(["model", "item"])["n"].sum().reset_index(), on=["model", "item"])
     models = {
@@ -157,9 +154,7 @@ def own_error(
         for measure in MEASURES:
             read, value, error = model.estimate(measure)
             found[measure] = (read, *_around(value, error))
-        rows += [
-            _row(name, "", measure, model.n_coded, model.complete, row) for measure, row in found.items()
-        ]
+        rows += [_row(name, "", key, model.n_coded, model.complete, row) for key, row in found.items()]
     for (name, model), (against, other) in combinations(models.items(), 2):
         complete, n_coded = model.complete and other.complete, model.n_coded + other.n_coded
         for measure in MEASURES:

@@ -170,9 +170,8 @@ def compare(
     from scipy.special import ndtri
 
     given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
-    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand")).assign(
-        kind=kinds_of(sample)
-    )
+    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
+    pairs["kind"] = kinds_of(sample)
     rows = []
     for model, kind, n_given in given[given["kind"] != ""].itertuples(index=False):
         part = pairs[(pairs["model"] == model) & (pairs["kind"] == kind)]

@@ -207,16 +207,13 @@ def recovered(
         options = [*scale.binned.options]
         norms = held(frame, entry, model)
         levels = scale.in_bins(truth.set_index("flow")["level"]).reindex(norms["flow"])
-        level, value = (
-            numbers.to_numpy(dtype=np.float64, na_value=np.nan) for numbers in (levels, norms["value"])
-        )
+        level, value = (x.to_numpy(dtype=np.float64, na_value=np.nan) for x in (levels, norms["value"]))
         known = ~np.isnan(level)
         row = scale.binned.places(value[known]) + 1  # 0 where there is no norm
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
         np.add.at(counts, (row, scale.binned.places(level[known])), 1)
-        cells = pd.DataFrame(
-            itertools.product([NO_NORM, *options], options), columns=["recovered", "planted"]
-        )
+        names = ["recovered", "planted"]
+        cells = pd.DataFrame(itertools.product([NO_NORM, *options], options), columns=names)
         cells = cells.assign(flows=counts.ravel(), of=np.tile(counts.sum(axis=0), len(counts)))
         parts.append(cells.assign(panel=name, arm=arm, model=model))
     if not parts:

@@ -50,9 +50,8 @@ def draw(
         a, b, c, d = (f"{case} {shares.get((*pair, case), 0):.0%}" for case in CASES)
         titles[pair] = f"{labels[pair]}\n{a}  {b}\n{c}  {d}"
     ordered = theme.in_order([titles[pair] for pair in pairs], titles.values())
-    width, panel, across, down = theme.panels(
-        pd.Series(ordered, index=frame.index), entry, PANEL[0], LEAST_PANEL
-    )
+    names = pd.Series(ordered, index=frame.index)
+    width, panel, across, down = theme.panels(names, entry, PANEL[0], LEAST_PANEL)
     options, legend = entry.options, list(CASES.values())
     colours, shapes = group_looks(legend, entry)
     keys = theme.key_columns(legend, width - 0.6, 2)

@@ -71,9 +71,8 @@ class CoefficientsOptions(FigureOptions, OfArms):
             raise place.unknown("table", self.table, fitting, "analysis with terms")
         stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
         place.check_names("arms", self.arms, stated["arms"], f"arm {analysis}")
-        place.check_names(
-            "models", self.models or (), stated.get("models", study.all_models()), f"model {analysis}"
-        )
+        fitted = stated.get("models", study.all_models())
+        place.check_names("models", self.models or (), fitted, f"model {analysis}")
         usual = [name for arm in stated["arms"] for name in nameable_factors(study.factors_of(arm))]
         place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
 
@@ -153,12 +152,11 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
     free = min(0.6, theme.widest(words["label"], TEXT_SIZE - 2.5) / inches)
     left, right = low - 0.04 * span, high + 0.04 * span + 1.1 * span * free / (1 - free)
     heads, text = headings.assign(x=left), {"size": TEXT_SIZE, "ha": "left"}
+    known = some[some["conf_low"].notna()]
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
-        + p9.geom_segment(
-            p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()]
-        )
+        + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), known)
         + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
         + p9.geom_label(p9.aes("x", "y", label="title"), heads, **text, **HEADING)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))

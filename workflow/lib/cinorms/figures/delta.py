@@ -65,16 +65,13 @@ def draw(
     values = frame.groupby(["panel", "row", "group"], observed=True)["value"]
     of_box = {key: part.to_numpy() for key, part in values}
     boxes = pd.DataFrame(product(panels, rows, groups), columns=["panel", "row", "group"])
-    numbers = [
-        spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
-    ]
+    keys = boxes.itertuples(index=False, name=None)
+    numbers = [spread.summary(of_box.get(key, np.array([]))) for key in keys]
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
     width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, theme.ONE_COLUMN)
     across = 2 if len(panels) > 1 and width >= 8.5 else 1
     titles = [theme.wrap(str(panel), (width - 1.5) / across, TEXT_SIZE, bold=True) for panel in panels]
-    frame, titled = (
-        part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
-    )
+    frame, titled = (x.assign(panel=x["panel"].cat.rename_categories(titles)) for x in (frame, boxes))
     placed = spread.place(titled, rows, groups)
     violins = spread.outlines(frame, placed, ["row", "group", "panel"]) if options.shape == "violin" else None
     # What the deltas of the first arm are counted in.

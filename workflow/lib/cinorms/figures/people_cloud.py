@@ -53,9 +53,8 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     shown = table.loc[what, ["arm", "model", "person", "what", "level", "value", "conf_low", "conf_high"]]
     people = shown[shown["person"].notna()]
     if levels and set(levels) - set(people["level"]):
-        return theme.empty(
-            entry, f"the table '{entry.options.table}' has no weight of {' or '.join(levels)}."
-        )
+        why = f"the table '{entry.options.table}' has no weight of {' or '.join(levels)}."
+        return theme.empty(entry, why)
     if people.empty:
         return theme.empty(entry, f"the table '{entry.options.table}' has no people.")
     models = shown[shown["person"].isna()]

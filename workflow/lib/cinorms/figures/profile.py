@@ -72,9 +72,8 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
 def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[ProfileOptions]) -> pd.DataFrame:
     """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
     rows, selected_by = [], theme.by_label(selected)
-    for (who, (arm, model, answers)), depends in zip(
-        selected_by.items(), table.to_dict("records"), strict=True
-    ):
+    pairs = zip(selected_by.items(), table.to_dict("records"), strict=True)
+    for (who, (arm, model, answers)), depends in pairs:
         positions = reliability.position_effects(answers, entry.scales[arm])
         flows, first = depends["flows"], positions.iloc[0] if len(positions) else None
         values = {

@@ -150,9 +150,8 @@ def layers(
     # A part of white, so that the median is seen.
     colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
     if len(groups) > 1:
-        colours = {
-            name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in group_looks(groups, entry)[0].items()
-        }
+        looks = group_looks(groups, entry)[0]
+        colours = {name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in looks.items()}
     built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
     if violins is not None:
         if len(violins):

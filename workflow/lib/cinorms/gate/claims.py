@@ -247,12 +247,8 @@ def _whatever_is_missing(
     """Return the finding on a shift that must be within the limits whatever level the missing answers had."""
     matched, levels = group.matched, group.matched.new.levels
     low, high = (matched.shift(group.rows, group.fixed_flows, level) for level in (levels[0], levels[-1]))
-    found = [
-        _difference(
-            group, filled, limits, f"{says[:-1]}, whatever level the missing answers have.", "levels", flows
-        )
-        for filled in (low, high)
-    ]
+    says = f"{says[:-1]}, whatever level the missing answers have."
+    found = [_difference(group, filled, limits, says, "levels", flows) for filled in (low, high)]
     # Outside for certain: above even if all that is missing were the lowest level, or below if it were the highest.
     above = equivalence.decide(low, DifferenceLimits(-math.inf, limits.upper))[1]
     below = equivalence.decide(high._replace(value=-high.value), DifferenceLimits(-math.inf, limits.upper))[1]
@@ -433,13 +429,8 @@ def _frame(matched: Matched, rows: Bools) -> pd.DataFrame:
     frame = matched.flows.loc[rows, ["flow", "vignette"]].reset_index(drop=True)
     base, new = (mean_over(each.level[rows], axis=(1, 2)) for each in (matched.of_base, matched.of_new))
     frame = frame.assign(base_mean=base, new_mean=new, shift=new - base)
-    for name, side, counts, rule in zip(
-        ("base", "new"),
-        (matched.base, matched.new),
-        counts_of(matched),
-        rules_of(matched, "level"),
-        strict=True,
-    ):
+    sides, rules = (matched.base, matched.new), rules_of(matched, "level")
+    for name, side, counts, rule in zip(("base", "new"), sides, counts_of(matched), rules, strict=True):
         level, held = norms(counts[:, rows].sum(axis=2), rule, counts.shape[2])
         frame[f"{name}_norm"] = np.where(held, np.array(side.options)[level], "")
     return frame

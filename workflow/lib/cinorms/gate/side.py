@@ -291,9 +291,8 @@ def match(base: Side, new: Side) -> Matched:
         raise DataError(f"gate: {base.address.name} and {new.address.name} have no flow in common")
     rows = [side.vignettes["flow"].isin(both["flow"]).to_numpy() for side in (base, new)]
     of_base, of_new = base.answers.part(rows[0]), new.answers.part(rows[1])
-    left_out = {
-        f"flows only in {name}": int((~each).sum()) for name, each in zip(("base", "new"), rows, strict=True)
-    }
+    sides = zip(("base", "new"), rows, strict=True)
+    left_out = {f"flows only in {name}": int((~each).sum()) for name, each in sides}
     shared = sorted(set(of_base.units) & set(of_new.units))
     distinct = all(len(set(each.units)) == len(each.units) for each in (of_base, of_new))
     same = len(shared) >= FEWEST_SHARED and distinct and base.are_people == new.are_people

@@ -99,9 +99,8 @@ def _checked(
         elif check.then == "leave_out_rater":
             hit = np.isin(rater, np.unique(rater[hit]))
             keep = keep & ~hit
-        notes.append(
-            f"{check.column} {' or '.join(map(str, check.values))}: {hit.sum():,} ratings, {check.then}"
-        )
+        values = " or ".join(map(str, check.values))
+        notes.append(f"{check.column} {values}: {hit.sum():,} ratings, {check.then}")
     return status, keep, notes
 
 

@@ -191,7 +191,6 @@ def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) 
 
 def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
     """Return ``numerator / n`` elementwise, NaN where n is 0."""
-    top, bottom = np.broadcast_arrays(
-        np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    )
+    arrays = (np.asarray(x, dtype=np.float64) for x in (numerator, n))
+    top, bottom = np.broadcast_arrays(*arrays)
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))

@@ -180,9 +180,8 @@ def blank_again(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     """Return the rows, the first cell of each marked where it repeats the one above."""
     texts = [row[0].text for row in rows]
     again = [at > 0 and text == texts[at - 1] for at, text in enumerate(texts)]
-    return tuple(
-        (Cell(text, again=same), *row[1:]) for text, same, row in zip(texts, again, rows, strict=True)
-    )
+    parts = zip(texts, again, rows, strict=True)
+    return tuple((Cell(text, again=same), *row[1:]) for text, same, row in parts)
 
 
 def marked(entry: Entry[Any]) -> tuple[str, ...]:

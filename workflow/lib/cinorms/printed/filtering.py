@@ -108,9 +108,8 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
             at = part[part["t_val"] == t_val].set_index("t_maj")
             first = at.iloc[0]
             parts = [share(at.loc[t, "discarded"], at.loc[t, "of"]) for t in t_majs]
-            rows.append(
-                [Cell(str(model)), Cell(str(t_val)), share(first["below_t_val"], first["flows"]), *parts]
-            )
+            below = share(first["below_t_val"], first["flows"])
+            rows.append([Cell(str(model)), Cell(str(t_val)), below, *parts])
     return rows
 
 

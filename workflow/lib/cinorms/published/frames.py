@@ -296,11 +296,9 @@ def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
     if "paraphrasing" not in frame:
         return frame["model"].astype(str)
     by, paraphrasers = pd.factorize(frame["paraphrasing"])
-    which, prefixed = pd.factorize(frame["model"])
+    which, given = pd.factorize(frame["model"])
     # "gpt-4o-mini-8B" of the paraphraser gpt carries no prefix, although it begins like one.
-    names = [
-        [m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in prefixed] for p in paraphrasers
-    ]
+    names = [[m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in given] for p in paraphrasers]
     return pd.Series(np.array(names, dtype=object)[by, which], index=frame.index, dtype="str")
 
 

@@ -178,9 +178,8 @@ def _value(row: Mapping[Any, Any], computed: Mapping[str, pd.DataFrame], place: 
     name = row["analysis"]
     if name not in computed:
         raise DataError(f"{place}: analysis {name!r} is not known; {listing(name, computed)}")
-    first, *others = (
-        _quotient(computed[name], where, row["column"], place) for where in row["where"].split(_MINUS)
-    )
+    places = row["where"].split(_MINUS)
+    first, *others = (_quotient(computed[name], where, row["column"], place) for where in places)
     return first - sum(others)
 
 

@@ -86,9 +86,8 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
     n_kept = {}
     asked = int(norms["n_asked"].max())
-    for under in (
-        under for under in grid(*results.study.grid, results.study.consensus) if under.t_val <= asked
-    ):
+    grids = grid(*results.study.grid, results.study.consensus)
+    for under in (under for under in grids if under.t_val <= asked):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         n_kept[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     return {
@@ -223,7 +222,5 @@ def card_markdown(card: dict[str, Any]) -> str:
     made.globals.update(vars(words))
     needs = words.thresholds(card["norm_needs"]["t_val"], card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
-    people_mark = SIMULATED_MARK if simulated else PEOPLE_MARK
-    return made.get_template("card.md").render(
-        card=card, needs=needs, mark=PLANTED_MARK, people_mark=people_mark
-    )
+    marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
+    return made.get_template("card.md").render(card=card, needs=needs, **marks)

@@ -144,9 +144,7 @@ def _replies(results: StudyResults, pair: Pair, take: Take) -> dict[str, Any] | 
     inside = results.study.settings["report"]["replies"] == "page"
     scripts = [folder / f"{number}.js" for number in range(len(about["last"]))] if inside else []
     return about | {
-        "inside": [
-            take(script.read_text(encoding="ascii")[len(CALL[0]) : -len(CALL[1])]) for script in scripts
-        ]
+        "inside": [take(file.read_text(encoding="ascii")[len(CALL[0]) : -len(CALL[1])]) for file in scripts]
     }
 
 

@@ -166,14 +166,10 @@ def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[Le
     }
     prompts = results.prompts[arm]
     templates = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
-    tallies = [
-        [counts @ templates for counts in tally(results.codes[arm, model], groups)] for model in models
-    ]
+    tallies = [[n @ templates for n in tally(results.codes[arm, model], groups)] for model in models]
     levels = []
     for i, (factor, level) in enumerate(groups):
-        of_models = [
-            share_of(accepts[i], answers[i]) for accepts, answers in tallies if answers[i].sum() >= ENOUGH
-        ]
+        of_models = [share_of(yes[i], n[i]) for yes, n in tallies if n[i].sum() >= ENOUGH]
         if of_models:
             shares, units = zip(*of_models, strict=True)
             levels.append(LevelShare(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))

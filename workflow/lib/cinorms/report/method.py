@@ -74,9 +74,8 @@ def _received(record: Mapping[str, Any]) -> str:
         text += f". {unmatched} of {count(record['received'])} responses match no prompt or are doubled"
     stated = [f"{name} {listed(list(map(str, values)))}" for name, values in record["stated"].items()]
     text += f". The files state {'; '.join(stated) or 'no settings'}"
-    return text + (
-        f". Unlike the arm: {listed(record['unlike_the_arm'])}" if record["unlike_the_arm"] else ""
-    )
+    unlike = record["unlike_the_arm"]
+    return text + (f". Unlike the arm: {listed(unlike)}" if unlike else "")
 
 
 def _arm(results: StudyResults, arm: str) -> str:

@@ -235,9 +235,8 @@ def standing_section(
 
     ``facts`` name its people and factor, ``scale`` says what higher and lower answers are.
     """
-    table = table.assign(
-        label=model_labels(zip(table["arm"], table["model"], strict=True), "{model} ({arm})")
-    )
+    pairs = zip(table["arm"], table["model"], strict=True)
+    table = table.assign(label=model_labels(pairs, "{model} ({arm})"))
     known = table[table["status"] == "ok"]
     levels = list(known.loc[known["what"] == "weight", "level"].drop_duplicates())
     models = [_model(str(label), rows, scale) for label, rows in known.groupby("label", sort=False)]
@@ -247,9 +246,7 @@ def standing_section(
         "models": models,
         "n_people": int(known["n_people"].max()) if len(known) else 0,
         "left_out": list(table.loc[table["status"] != "ok", "label"].drop_duplicates()),
-        "rows": [
-            {"level": level, "cells": [model["weights"][level] for model in models]} for level in levels
-        ],
+        "rows": [{"level": level, "cells": [m["weights"][level] for m in models]} for level in levels],
     }
 
 
@@ -273,9 +270,8 @@ def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str
 def _of_people(row: pd.Series[Any]) -> str:
     """Return the share of people on the side where there are more of them."""
     if row["share"] < 0.5:
-        row = pd.Series(
-            {"share": 1 - row["share"], "conf_low": 1 - row["conf_high"], "conf_high": 1 - row["conf_low"]}
-        )
+        share, low, high = (1 - row[name] for name in ("share", "conf_high", "conf_low"))
+        row = pd.Series({"share": share, "conf_low": low, "conf_high": high})
     return f"{_shown(row)} of people"
 
 
@@ -305,9 +301,8 @@ def _likeness(row: pd.Series[Any]) -> str:
 def group_sections(titles: Mapping[str, str], table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return what the page says of each two groups in a table of kind ``people_groups``; ``titles`` by arm."""
     models = table[table["who"] == "two_wordings"]
-    named = models.assign(
-        label=model_labels(zip(models["arm"], models["model"], strict=True), "{model} ({arm})")
-    )
+    pairs = zip(models["arm"], models["model"], strict=True)
+    named = models.assign(label=model_labels(pairs, "{model} ({arm})"))
     of_models = [
         {"who": f"{label}, in two wordings", **_alike(_by_measure(rows))}
         for label, rows in named.groupby("label", sort=False)

@@ -114,9 +114,8 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
     freedom = divide(variance**2, of_model**2 / model_freedom + of_people**2 / people_freedom)
     std_err = np.sqrt(variance)
     t = divide(d, std_err)
-    status = np.select(
-        [people.sizes == 0, model.sizes == 0, np.isnan(t)], ["no_people", "no_model", "no_spread"], "ok"
-    )
+    none = ["no_people", "no_model", "no_spread"]
+    status = np.select([people.sizes == 0, model.sizes == 0, np.isnan(t)], none, "ok")
     tested = status == "ok"
     reach, log10_p = np.full(len(d), np.nan), np.full(len(d), np.nan)
     reach[tested] = quantile(freedom[tested]) * std_err[tested]

@@ -51,9 +51,8 @@ def _limits(r: float, influence: Floats) -> tuple[float, float]:
     n = len(influence)
     if 1 - abs(r) < 1e-12:
         return math.nan, math.nan
-    reach = (
-        float(quantile(float(n - 1))) * math.sqrt(float((influence**2).sum()) / (n * (n - 1))) / (1 - r**2)
-    )
+    error = math.sqrt(float((influence**2).sum()) / (n * (n - 1)))
+    reach = float(quantile(float(n - 1))) * error / (1 - r**2)
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 

@@ -68,9 +68,8 @@ class _Variances(NamedTuple):
         again = min(np.nan_to_num(repeated), answer)
         single = (answer - again + again / design.repeats) / design.orders
         flow = self.flow if self.flow > 0 else np.nan
-        return (max(self.both, 0.0) + single) / design.templates / flow, max(
-            self.template, 0.0
-        ) / design.templates / flow
+        error, own = max(self.both, 0.0) + single, max(self.template, 0.0)
+        return error / design.templates / flow, own / design.templates / flow
 
 
 def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> float:

@@ -112,9 +112,8 @@ def _parts(d: Floats) -> tuple[Floats, Floats]:
     mean = float(np.nanmean(d))
     templates, flows = np.nansum(d, axis=0), np.nansum(d, axis=1)
     of_templates, of_flows = mean * there.sum(axis=0), mean * there.sum(axis=1)
-    template_variance, flow_variance = (
-        float((x**2).sum()) for x in (templates - of_templates, flows - of_flows)
-    )
+    apart = (templates - of_templates, flows - of_flows)
+    template_variance, flow_variance = (float((x**2).sum()) for x in apart)
     whole = template_variance + flow_variance
     share = flow_variance / whole if whole > 0 else 0.0
     return templates - share * of_templates, flows - (1 - share) * of_flows

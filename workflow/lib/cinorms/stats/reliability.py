@@ -118,9 +118,8 @@ def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
 
 def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate, FlowEstimate]:
     """Return `intraclass` with intervals over raters; ``of_rater`` has the group of each column."""
-    without = [
-        intraclass(levels.loc[:, of_rater != number]) for number in range(of_rater.max(initial=-1) + 1)
-    ]
+    n_groups = of_rater.max(initial=-1) + 1
+    without = [intraclass(levels.loc[:, of_rater != number]) for number in range(n_groups)]
     one, of_mean = intraclass(levels)
     return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
 
@@ -258,9 +257,8 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: 
         flip += int(((x > middle).any(axis=1) & (x < middle).any(axis=1)).sum())
     status = "one_order" if orders < 2 else ("ok" if n_cells else "no_cells")
     share = [differ / n_cells, flip / n_cells] if n_cells else [np.nan, np.nan]
-    return pd.DataFrame(
-        {"measure": ["differ", "sign_flip"], "share": share, "n_cells": n_cells, "status": status}
-    )
+    measures = ["differ", "sign_flip"]
+    return pd.DataFrame({"measure": measures, "share": share, "n_cells": n_cells, "status": status})
 
 
 class Choices(NamedTuple):
@@ -290,9 +288,8 @@ def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
     wrong = [name for name in order.categories if sorted(name) != list(DIGITS[:k])]
     if wrong:
         raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:k]}'")
-    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])[
-        order.codes[rows]
-    ]
+    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])
+    shown = shown[order.codes[rows]]
     flow = np.unique(answers["flow"].to_numpy()[rows], return_inverse=True)[1]
     option = scale.places(level[rows])
     counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
@@ -346,9 +343,8 @@ def trace_bias(
     used = ~unknown & (n > 1)
     if status == "ok" and not used.any():
         status = "no_trace_lengths" if unknown.all() else "one_answer_per_flow"
-    rows, flow, option, shown, n = (
-        column[used] for column in (found.rows, found.flow, found.option, found.shown, n)
-    )
+    columns = (found.rows, found.flow, found.option, found.shown, n)
+    rows, flow, option, shown, n = (column[used] for column in columns)
     chosen = (shown == option[:, None]).astype(np.float64)
     scores = chosen - (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
     x = lengths[rows]
@@ -397,9 +393,8 @@ def _rows(
         if (spread_of_x := float(centred @ centred)) == 0:
             return table.assign(status="one_length")
         estimate, weight = centred @ scores / spread_of_x, centred**2 / spread_of_x
-        influence = (
-            centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread_of_x
-        )
+        left = scores - scores.mean(axis=0) - centred[:, None] * estimate
+        influence = centred[:, None] * left / spread_of_x
     ways = [pd.factorize(way)[0].astype(np.int64) for way in units]
     n_units = min(int(codes.max()) + 1 for codes in ways)
     table = table.assign(estimate=estimate, n_units=n_units)

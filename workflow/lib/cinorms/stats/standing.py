@@ -133,9 +133,8 @@ def among(
     """Return the rows of kind ``model_among_people`` of one model; ``classes`` are those of `choose_classes`."""
     value, drawn_value, shared = _model_values(fit, people, model, seed)
     rng = np.random.default_rng(seed)
-    level_flow = np.array(
-        [fit.flow[shared.flow[shared.level == k]].mean() for k in range(len(people.levels))]
-    )
+    n = len(people.levels)
+    level_flow = np.array([fit.flow[shared.flow[shared.level == k]].mean() for k in range(n)])
     crowd = fit.draw(DRAWS, rng) + level_flow
     average = fit.mean + level_flow
     weigh = contrasts(len(people.levels))
@@ -148,7 +147,6 @@ def among(
     again = rng.integers(0, crowd.shape[1], crowd.shape[:2])
     shares = np.stack([_share(of_people, d, again[d], drawn[d]) for d in range(DRAWS)])
     low, high = np.quantile(shares, INTERVAL, axis=0)
-    n = len(people.levels)
     table = pd.DataFrame(
         {
             "what": ["mean", *["weight"] * n, "distance"],
@@ -171,9 +169,8 @@ def positions(fit: Crowd, people: CrowdAnswers, model: CrowdAnswers | None, seed
     Columns: what, level, person, value, conf_low, conf_high.
     """
     weigh = contrasts(len(people.levels))
-    names = pd.DataFrame(
-        {"what": ["mean", *["weight"] * len(people.levels)], "level": [None, *people.levels]}
-    )
+    what, levels = ["mean", *["weight"] * len(people.levels)], [None, *people.levels]
+    names = pd.DataFrame({"what": what, "level": levels})
     if model is None:
         drawn = fit.draw(1, np.random.default_rng(seed))[0] @ weigh.T
         parts = [names.assign(person=number, value=values) for number, values in enumerate(drawn)]

@@ -155,9 +155,8 @@ def _with_factors(
 ) -> pd.DataFrame:
     """Return the factors of each flow with whether it was kept; insist that all flows are known."""
     frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
-    frame = frame.merge(
-        vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True
-    )
+    known = vignettes[["flow", *factors]]
+    frame = frame.merge(known, on="flow", how="left", validate="one_to_one", indicator=True)
     if (frame["_merge"] != "both").any():
         raise DataError("norms: some flows are not in the vignettes table; both must come from one dataset")
     return frame.drop(columns="_merge")
@@ -209,9 +208,8 @@ def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd
     """
     counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()
-    sums = pd.DataFrame(
-        {"group": keys, "n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
-    )
+    numbers = {"n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
+    sums = pd.DataFrame({"group": keys, **numbers})
     sums = sums.assign(n_asked=norms["n_asked"].to_numpy(dtype=np.float64)).groupby("group").sum()
     if groups is None and sums.empty:
         sums.loc["all"] = 0

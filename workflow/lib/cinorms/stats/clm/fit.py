@@ -151,9 +151,8 @@ class _Request(NamedTuple):
         if clusters:
             # The sandwich: what the scores of a cluster add to each parameter.
             of_groups = scores(problem, best.point.parameters)
-            variance, freedom = clustered(
-                [*clusters.values()], lambda codes: of_groups(codes) @ best.covariance
-            )
+            ways = [*clusters.values()]
+            variance, freedom = clustered(ways, lambda codes: of_groups(codes) @ best.covariance)
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"

@@ -110,9 +110,8 @@ def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, 
     failed = np.full_like(usual, np.nan)
     for sigma in STARTS:
         # Given the intercepts, all coefficients are larger than without them.
-        reached = np.append(
-            start.parameters * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups
-        )
+        wider = np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE)
+        reached = np.append(start.parameters * wider, [sigma] * n_groups)
         units = usual
         for _ in range(CLIMBS):
             value, reached, gradient, hessian = _climb(mixed, reached, units)
@@ -133,9 +132,8 @@ def _climb(mixed: Intercepts, origin: Floats, units: Floats) -> tuple[float, Flo
         value, gradient = mixed.evaluate(origin + units @ x)
         return -value, -gradient @ units
 
-    found = optimize.minimize(
-        downhill, np.zeros(len(origin)), jac=True, method="BFGS", options={"gtol": 1e-4}
-    )
+    x = np.zeros(len(origin))
+    found = optimize.minimize(downhill, x, jac=True, method="BFGS", options={"gtol": 1e-4})
     gradient, step = downhill(found.x)[1], 1e-3
     # One-sided: in these units the curvature changes by a thousandth of its change over a standard error.
     columns = np.array([(downhill(found.x + e)[1] - gradient) / step for e in step * np.eye(len(origin))])

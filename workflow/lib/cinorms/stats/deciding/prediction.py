@@ -253,9 +253,8 @@ def of_places(seen: Floats, tendency: Floats, places: Ints) -> Floats:
     ``places`` has the place of each level (flow, variant, level). One expects what the variant's ``tendency`` brings.
     """
     expected = seen.sum(axis=2, keepdims=True) * tendency
-    given, usual = (
-        np.bincount(places.ravel(), answers[:, :, :-1].ravel()) + AT_PLACES for answers in (seen, expected)
-    )
+    counted = (answers[:, :, :-1].ravel() for answers in (seen, expected))
+    given, usual = (np.bincount(places.ravel(), x) + AT_PLACES for x in counted)
     found = np.zeros_like(seen)
     found[:, :, :-1] = np.log(given / usual)[places]
     return found

@@ -248,9 +248,8 @@ class _Rehearsals:
             self._predicted.append(predicted)
             now, full = (design.verdict(x, rule.thresholds) for x in (part, seen[self._flow[at]]))
             self._wrong.append(now != full)
-        calibration = Calibration.fit(
-            np.concatenate(self._predicted), np.concatenate(self._wrong), 1 / REHEARSED
-        )
+        looked_at = np.concatenate(self._predicted), np.concatenate(self._wrong)
+        calibration = Calibration.fit(*looked_at, 1 / REHEARSED)
         for half, predicted in enumerate(self._predicted[-2:]):
             at = np.flatnonzero(self._going & (self._half == half))
             self._going[at[calibration.risk(predicted) <= rule.risk]] = False
