@@ -120,14 +120,13 @@ def _of_norms(
 
 
 def _row(measure: str, design: DesignSize, asked: DesignSize, found: Found) -> dict[str, Any]:
-    numbers = dict(zip(_NUMBERS, (*found.g, *found.phi), strict=True))
-    return {
+    row: dict[str, Any] = {
         "measure": measure,
         **design._asdict(),
         "asked": design == asked,
-        **numbers,
         "status": found.status,
     }
+    return row | dict(zip(_NUMBERS, (*found.g, *found.phi), strict=True))
 
 
 KINDS = (

@@ -95,10 +95,8 @@ def compared(
             check_same_flows(entry, vignettes, acting.arm, saying.arm)
             said, done = level_matrix(saying.frame), done_matrix(acting.frame)
             flows = said.index.intersection(done.index)
-            of_flows = [
-                template_means(cells.loc[flows], template_numbers(prompts[one.arm]))
-                for cells, one in ((said, saying), (done, acting))
-            ]
+            sides = ((said, saying), (done, acting))
+            of_flows = [template_means(x.loc[flows], template_numbers(prompts[one.arm])) for x, one in sides]
             names = {"arm": acting.arm, "model": acting.model, "said_in": saying.arm, "said_by": saying.model}
             yield Compared(names, flows, of_flows[0], of_flows[1], entry.scales[saying.arm].middle)
 
@@ -183,10 +181,8 @@ def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
         row[name] = int(rule.isin(rules).sum())
     acts = answers[answers["status"].isin(KNOWN_ACTS)]
     row["not_read"] = len(answers) - len(acts)
-    for column, kind, within, wrong in (
-        ("sensitive", "leaked", "leaking", True),
-        ("needed", "needless", "incomplete", False),
-    ):
+    kinds = ("sensitive", "leaked", "leaking", True), ("needed", "needless", "incomplete", False)
+    for column, kind, within, wrong in kinds:
         shared = _shared(acts, column)
         items = np.array([is_shared for of in shared for is_shared in of or ()], dtype=bool)
         flows = acts["flow"][[bool(of) for of in shared]].nunique()

@@ -110,13 +110,8 @@ def read_replies(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale
     codes = [read_code(None if pd.isna(text) else str(text), scale) for text in texts]
     read = [code or (None, None) for code in codes]
     frame = pd.DataFrame(read, columns=["level", "status"], index=items.index)
-    return pd.DataFrame(
-        {
-            "item": items["item"],
-            "level": frame["level"].astype("Int8"),
-            "status": frame["status"].astype(object),
-        }
-    )
+    frame.insert(0, "item", items["item"])
+    return frame.astype({"level": "Int8", "status": object})
 
 
 def list_readings(model: str, answers: pd.DataFrame, unread: Unread) -> pd.DataFrame:

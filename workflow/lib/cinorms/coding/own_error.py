@@ -158,10 +158,7 @@ def own_error(
     for (name, model), (against, other) in combinations(models.items(), 2):
         complete, n_coded = model.complete and other.complete, model.n_coded + other.n_coded
         for measure in MEASURES:
-            (read, value, error), (read_b, value_b, error_b) = (
-                model.estimate(measure),
-                other.estimate(measure),
-            )
+            (read, value, error), (read_b, value_b, error_b) = (x.estimate(measure) for x in (model, other))
             row = (read - read_b, *_around(value - value_b, float(np.hypot(error, error_b))))
             rows.append(_row(name, against, measure, n_coded, complete, row))
     return pd.DataFrame(rows).assign(scale=scale.name)[list(OWN_ERROR.about)]

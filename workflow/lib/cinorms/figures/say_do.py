@@ -78,15 +78,8 @@ def groups(pair: Compared, entry: Entry[Any]) -> pd.DataFrame:
     for number in np.unique(group):
         share, n = float(shares[group == number].mean()), int((group == number).sum())
         low, high = wilson(share, n)
-        rows.append(
-            {
-                "flows": n,
-                "accepted": accepted[group == number].mean(),
-                "shares": share,
-                "low": low,
-                "high": high,
-            }
-        )
+        mean = accepted[group == number].mean()
+        rows.append({"flows": n, "accepted": mean, "shares": share, "low": low, "high": high})
     return pd.DataFrame(rows, columns=_COLUMNS[len(SIDES) :])
 
 

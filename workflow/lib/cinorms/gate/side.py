@@ -155,11 +155,8 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
         )
     place = of_variant.reindex(variant)
     numbers_of_flows = pd.Index(flows)
-    at = (
-        numbers_of_flows.get_indexer(pd.Index(answers["flow"])),
-        place["unit"].to_numpy(),
-        place["order_no"].to_numpy(),
-    )
+    columns = place["unit"].to_numpy(), place["order_no"].to_numpy()
+    at = numbers_of_flows.get_indexer(pd.Index(answers["flow"])), *columns
     shape = (len(numbers_of_flows), len(units), int(of_variant["order_no"].max()) + 1)
     level, status, order = np.full(shape, np.nan), np.full(shape, -1), np.full(shape, -1)
     ok = (answers["status"] == "ok").to_numpy()

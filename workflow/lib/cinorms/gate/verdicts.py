@@ -102,11 +102,8 @@ def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
 def find(matched: Matched, policy: Policy, seed: int) -> list[ClaimFinding]:
     """Return what each claim finds, one finding per level for claims by a factor."""
     parts = [(claim, *part) for claim in policy.claims for part in _parts(matched, policy, claim)]
-    fixed = policy.settings.flows == "fixed"
-    groups = [
-        FlowGroup(claim, level, matched, rows, len(parts), policy.alpha, fixed, seed)
-        for claim, level, rows in parts
-    ]
+    whole = len(parts), policy.alpha, policy.settings.flows == "fixed", seed
+    groups = [FlowGroup(claim, level, matched, rows, *whole) for claim, level, rows in parts]
     return [KINDS[group.claim.kind].find(group, group.claim.options) for group in groups]
 
 

@@ -59,8 +59,7 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "people": people,
         "identity": dict(study.models[model].identity),
         "rely": next(
-            ({"answer": one.answer, "text": one.text} for one in reliance(results) if one.model == model),
-            None,
+            ({"answer": r.answer, "text": r.text} for r in reliance(results) if r.model == model), None
         ),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],

@@ -381,13 +381,8 @@ def _acts(results: StudyResults) -> Finding | None:
     if said:
         worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
         unit = f"of the actions of {worst['model']} could not be read"
-        return Finding(
-            "acts",
-            "Says no, and shares",
-            share(worst["not_read"], worst["actions"]),
-            " ".join(said),
-            unit=unit,
-        )
+        number = share(worst["not_read"], worst["actions"])
+        return Finding("acts", "Says no, and shares", number, " ".join(said), unit=unit)
     return None
 
 

@@ -51,14 +51,8 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     stated = study.settings.get("publish", {})
     by = ", ".join(filter(None, [stated.get("creator"), stated.get("url")]))
     whose = [("Published by", by)] if by else []
-    return [
-        *rows,
-        ("Answers", answers),
-        ("A norm needs", needed),
-        *received,
-        ("When", _when(results)),
-        *whose,
-    ]
+    when = ("When", _when(results))
+    return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when, *whose]
 
 
 def _received(record: Mapping[str, Any]) -> str:

@@ -92,11 +92,8 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
     rows = [{"metric": name, **x._asdict(), "verdict": x.verdict} for name, x in measures.items()]
     # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
     rows[list(METRICS).index("mean_absolute")]["verdict"] = "no_verdict"
-    counts = {
-        "n_flows": int(both.sum()),
-        "n_raters": 0 if people.exact else people.cells.shape[1],
-        "n_templates": model.cells.shape[1],
-    }
+    n_raters = 0 if people.exact else people.cells.shape[1]
+    counts = {"n_flows": int(both.sum()), "n_raters": n_raters, "n_templates": model.cells.shape[1]}
     return pd.DataFrame(rows).assign(**counts, status=status)
 
 

@@ -38,12 +38,8 @@ def correlation(model: Sample, people: Sample) -> dict[str, Any]:
     a, b = ((side - side.mean()) / side.std() for side in (x, y))
     r = float((a * b).mean())
     low, high = _limits(r, a * b - r * (a**2 + b**2) / 2)
-    return found | {
-        "estimate": r,
-        "conf_low": low,
-        "conf_high": high,
-        "ceiling": math.sqrt(math.prod(sides.values())),
-    }
+    ceiling = math.sqrt(math.prod(sides.values()))
+    return found | {"estimate": r, "conf_low": low, "conf_high": high, "ceiling": ceiling}
 
 
 def _limits(r: float, influence: Floats) -> tuple[float, float]:

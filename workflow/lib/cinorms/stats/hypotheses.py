@@ -128,10 +128,8 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
     Rank tests are also chosen if normality cannot be judged. ``checks`` has model_a, model_b, n, test, statistic, p,
     log10_p, p_text, the corrections, status (``ok``, ``few_flows``, ``no_variance``) and reason.
     """
-    rows = [
-        {"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]]))
-        for a, b in itertools.combinations(paired.columns, 2)
-    ]
+    pairs = itertools.combinations(paired.columns, 2)
+    rows = [{"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]])) for a, b in pairs]
     columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
     checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
     not_judged = checks[checks["status"] != "ok"]

@@ -372,15 +372,8 @@ def _rows(
     those of a mean over one or two kinds of units.
     """
     low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
-    numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
-    known = {
-        "tokens_low": low,
-        "tokens_high": high,
-        "tokens_mean": mean,
-        **numbers,
-        "n": len(x),
-        "n_units": 0,
-    }
+    known: dict[str, float] = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
+    known |= {"tokens_low": low, "tokens_high": high, "tokens_mean": mean, "n": len(x), "n_units": 0}
     table = pd.DataFrame({"position": np.arange(1, k + 1)})
     table = table.assign(measure="excess" if part else "slope", part=part, **known, status=status)
     if not len(x):

@@ -53,10 +53,8 @@ class SayDo:
             var_share = weights @ share**2 / total - mean_share**2
             together = weights @ (level * share) / total - mean_level * mean_share
             spread = np.sqrt(_positive(var_level) * _positive(var_share))
-            real = [
-                1 - weights @ _noise(x) / total / _positive(v)
-                for x, v in ((self.said, var_level), (self.done, var_share))
-            ]
+            both = ((self.said, var_level), (self.done, var_share))
+            real = [1 - weights @ _noise(x) / total / _positive(v) for x, v in both]
             kept = np.where(np.minimum(*real) > LEAST_RELIABILITY, np.maximum(real[0] * real[1], 0), np.nan)
             columns = [
                 weights @ no / total,

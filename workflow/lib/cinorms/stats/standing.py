@@ -71,13 +71,8 @@ def structure(fit: Crowd, people: CrowdAnswers, most_classes: int, seed: int) ->
         }
     )
     parts = [table, *_classes(people, both, halves, most_classes, seed)]
-    size: dict[str, Any] = {
-        "n_people": len(both[0]),
-        "n_flows": len(people.flows),
-        "status": "ok",
-        "reason": "",
-    }
-    return pd.concat(parts, ignore_index=True).assign(**size)
+    size = {"n_people": len(both[0]), "n_flows": len(people.flows)}
+    return pd.concat(parts, ignore_index=True).assign(**size, status="ok", reason="")
 
 
 def _correlation(x: Floats, y: Floats) -> float:
@@ -97,10 +92,8 @@ def _classes(people: CrowdAnswers, both: Any, halves: Any, most: int, seed: int)
         here = one == number
         kept = float((other[here] == number).mean()) if here.any() else np.nan
         about = {"what": "class", "class": number + 1, "share": classes.share[number], "reliability": kept}
-        rows += [
-            about | {"level": level, "estimate": mean}
-            for level, mean in zip(people.levels, classes.profile[number], strict=True)
-        ]
+        means = zip(people.levels, classes.profile[number], strict=True)
+        rows += [about | {"level": level, "estimate": mean} for level, mean in means]
     scores = [
         {"what": "classes", "class": n, "estimate": score, "sd": error, "share": float(n == chosen)}
         for n, (score, error) in enumerate(tried, start=1)

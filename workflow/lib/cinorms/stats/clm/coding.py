@@ -45,11 +45,8 @@ class Coding:
 
     def slot_names(self) -> list[tuple[str, str, str]]:
         """Return (factor, level, baseline) of every slot."""
-        return [
-            (factor, level, levels[0])
-            for factor, levels in zip(self.factors, self.levels, strict=True)
-            for level in levels
-        ]
+        of_factors = zip(self.factors, self.levels, strict=True)
+        return [(factor, level, levels[0]) for factor, levels in of_factors for level in levels]
 
 
 def code_factors(

@@ -243,11 +243,9 @@ class Intercepts:
         blocks = self._blocks(bend, sigmas)
         value = float(log_p.sum() - (v @ v + w @ w) / 2 - blocks.log_det / 2)
         # e1, e2: E z of each row in its two groups; variance: z'E z, the row's uncertainty of its shift.
-        e1 = sigmas[0] * blocks.first[self.first] + sigmas[1] * blocks.between[self.first, self.second]
-        e2 = (
-            sigmas[0] * blocks.between[self.first, self.second]
-            + sigmas[1] * np.diag(blocks.second)[self.second]
-        )
+        between = blocks.between[self.first, self.second]
+        e1 = sigmas[0] * blocks.first[self.first] + sigmas[1] * between
+        e2 = sigmas[0] * between + sigmas[1] * np.diag(blocks.second)[self.second]
         variance = sigmas[0] * e1 + sigmas[1] * e2
         # The modes move with the parameters: c = E times what moving them does to the determinant.
         tilt = self._sums(variance * (bend_a + bend_b) / 2)
