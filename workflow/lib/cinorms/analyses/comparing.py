@@ -5,8 +5,6 @@ been asked again (``repeat`` of its arm). Where the two sides differ in no large
 askings of one of them, the engine alone may be the reason: that is the floor of the contrast.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -152,7 +150,7 @@ def or_one_model(table: pd.DataFrame, entry: Entry[Any]) -> pd.DataFrame:
 def of_answers(
     one: Selected,
     repeats: Repeats,
-    templates: pd.Series[Any],
+    templates: pd.Series,
     fixed_flows: bool,
     view: View = lambda levels: levels,
 ) -> Share | None:

@@ -3,8 +3,6 @@
 Tables 2 and 3 of the PETS paper, who is discarded, and the minority.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -97,7 +95,7 @@ def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     return table.assign(share=_shares(table["flows"], len(one.frame)))
 
 
-def _shares(counts: pd.Series[int], total: int) -> pd.Series[float]:
+def _shares(counts: "pd.Series[int]", total: int) -> "pd.Series[float]":
     """Return the counts as shares; all missing where there is nothing to share."""
     return (counts / total if total else counts.mask(counts >= 0)).astype("Float64")
 

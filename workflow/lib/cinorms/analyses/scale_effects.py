@@ -5,8 +5,6 @@ upper side, on the lower side, or at the midpoint. Means are compared as a share
 highest.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import partial
@@ -52,7 +50,7 @@ class OnScale(NamedTuple):
     levels: pd.DataFrame
     asked: npt.NDArray[np.bool_]
     norms: pd.DataFrame
-    templates: pd.Series[Any]
+    templates: pd.Series
     scale: Scale
     engine: dict[str, Share | None]
 

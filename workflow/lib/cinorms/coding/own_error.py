@@ -5,8 +5,6 @@ are taken to be those of the stratum: a difference estimator of survey sampling,
 an exact rule read are taken as right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -204,7 +202,7 @@ def _replies_of(readings: pd.DataFrame, items: pd.DataFrame, scale: Scale) -> _R
     return _Replies(int(n.sum()), n_exact, int(done.sum()), sums, tuple(strata), complete, steps)
 
 
-def _columns(level: pd.Series[Any], scale: Scale) -> Floats:
+def _columns(level: pd.Series, scale: Scale) -> Floats:
     """Return whether there is a level, whether it is above the middle of the scale, and the level; 0 without one."""
     value = level.to_numpy(dtype=np.float64, na_value=np.nan)
     found = np.column_stack([np.ones(len(value)), value > scale.middle, value])

@@ -5,8 +5,6 @@ of the rows never matters. The norms table keeps the counts. Whether a flow has 
 is computed from them when needed, so other thresholds never need another assessment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -134,7 +132,7 @@ def kept(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
     return norms.loc[status(norms, thresholds) == "kept", ["flow", "value"]].reset_index(drop=True)
 
 
-def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
+def status(norms: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":
     """Return why each flow holds a norm or not: the first reason that applies, of `tables.NORM_STATUSES`.
 
     ``below_t_val``: fewer than ``t_val`` valid answers, or none. ``tie`` (``strict`` only): several levels are the

@@ -1,7 +1,5 @@
 """Norm cards: a model's norms as a section of its model card, for its developer to publish."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict
@@ -142,7 +140,7 @@ def _dependence(results: StudyResults, arm: str, model: str) -> dict[str, Any] |
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 
-def _by_factor(results: StudyResults, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
+def _by_factor(results: StudyResults, arm: str, held: pd.Series) -> list[dict[str, Any]]:
     """Return for every level of every factor how many norms there are, and how many accept or reject."""
     flows, middle = results.flows(arm), results.scale(arm).middle
     asked = flows[flows["flow"].isin(pd.concat([results.norms[p]["flow"] for p in results.pairs(arm)]))]
@@ -169,7 +167,7 @@ def _extremes(results: StudyResults, arm: str, kept: pd.DataFrame, best: bool) -
     ]
 
 
-def _delta(row: pd.Series[str]) -> dict[str, Any]:
+def _delta(row: "pd.Series[str]") -> dict[str, Any]:
     numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
     return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 

@@ -1,7 +1,5 @@
 """The page on people and models: what both say, where they differ beyond noise, how close other people would come."""
 
-from __future__ import annotations
-
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -267,7 +265,7 @@ def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str
     return {"model": label, "sentences": sentences, "weights": shares}
 
 
-def _of_people(row: pd.Series[Any]) -> str:
+def _of_people(row: pd.Series) -> str:
     """Return the share of people on the side where there are more of them."""
     if row["share"] < 0.5:
         share, low, high = (1 - row[name] for name in ("share", "conf_high", "conf_low"))
@@ -275,20 +273,20 @@ def _of_people(row: pd.Series[Any]) -> str:
     return f"{_shown(row)} of people"
 
 
-def _shown(row: pd.Series[Any]) -> str:
+def _shown(row: pd.Series) -> str:
     """Return a share with its interval, in per cent."""
     share, low, high = (100 * float(row[name]) for name in ("share", "conf_low", "conf_high"))
     return f"{share:.0f}% [{low:.0f}, {high:.0f}]"
 
 
-def _unusual(row: pd.Series[Any]) -> str:
+def _unusual(row: pd.Series) -> str:
     """Return what the level weighs whose share is farthest from a half, if its interval is on one side of a half."""
     if row["conf_low"] <= 0.5 <= row["conf_high"]:
         return "gives no level a weight that clearly differs from that of the person in the middle"
     return f"gives \u2018{row.name}\u2019 {'more' if row['share'] >= 0.5 else 'less'} weight than {_of_people(row)}"
 
 
-def _likeness(row: pd.Series[Any]) -> str:
+def _likeness(row: pd.Series) -> str:
     """Return whether a model is like a class of people or like the average person."""
     if row["share"] > SURE:
         return f"is more like a class of people than like the average person: {row['level']}"

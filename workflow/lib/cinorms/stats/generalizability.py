@@ -5,10 +5,8 @@ differs when it is asked again). G compares the variance of the flows with the e
 of a flow's own value, which holds the templates' own effects too. Formulas: docs/method/stats/generalizability.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -81,7 +79,7 @@ def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> flo
 
 
 def coefficients(
-    levels: pd.DataFrame, templates: pd.Series[Any], designs: Sequence[DesignSize], repeated: float = np.nan
+    levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize], repeated: float = np.nan
 ) -> list[Found]:
     """Return G and Phi of a flow's mean in each design; ``levels`` is flows x variants (or a difference of two).
 

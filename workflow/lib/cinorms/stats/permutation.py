@@ -5,8 +5,6 @@ flows x variants, NaN where there is no valid answer. Only cells that both model
 variant) is the template of each variant; variants of a template (its answer orders) are averaged within a flow.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ _ROUNDING = 1e-9
 def compare(
     a: pd.DataFrame,
     b: pd.DataFrame,
-    templates: pd.Series[Any],
+    templates: pd.Series,
     seed: int,
     fixed_flows: bool = False,
     draws: int = 9999,

@@ -3,10 +3,7 @@
 For both: how much is missing where, and how much it could change what remains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -197,7 +194,7 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     return table[["by", "level", "n_asked", "n_valid", "share_valid"]]
 
 
-def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
+def mean_bounds(norms: pd.DataFrame, groups: pd.Series | None = None) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
     All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of ``norms``.
