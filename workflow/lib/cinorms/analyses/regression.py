@@ -5,8 +5,6 @@ these; a response also has ``template`` and ``position``. Naming the model, the 
 regression of several models or arms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -93,7 +91,7 @@ class NormRegressionOptions(RegressionOptions, OfNorms):
         "models or arms, else independent.",
     )
 
-    def clusters(self, task: Task) -> tuple[str, ...]:
+    def clusters(self, task: "Task") -> tuple[str, ...]:
         """Return the clusters of a regression."""
         pools = task.between and self.estimation == "newton"
         return ("flow",) if (self.errors or ("clustered" if pools else "")) == "clustered" else ()
@@ -218,7 +216,7 @@ def response_regression(
 
 def _norm_tasks(
     selected: Sequence[Selected], entry: Entry[RegressionOptions], vignettes: Frames
-) -> list[Task]:
+) -> list["Task"]:
     return _tasks(selected, entry, vignettes, (), lambda one: held(one.frame, entry, one.model))
 
 

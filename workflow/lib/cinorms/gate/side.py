@@ -3,8 +3,6 @@
 Two sides are put next to each other on the same flows, and where they share wordings on the same templates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class Answers:
     order: Ints
     units: tuple[str, ...]
 
-    def part(self, rows: Any = slice(None), units: Any = slice(None)) -> Answers:
+    def part(self, rows: Any = slice(None), units: Any = slice(None)) -> "Answers":
         """Return the answers to some of the flows, in some of the units."""
         names = np.array(self.units, dtype=object)[units]
         level, status, order = (x[rows][:, units] for x in (self.level, self.status, self.order))
@@ -207,7 +205,7 @@ def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     return DatasetFactors(name, factors, flows_of=study.datasets[name].flows_of), flows
 
 
-def _order_numbers(orders: pd.Series[Any]) -> Ints:
+def _order_numbers(orders: pd.Series) -> Ints:
     """Return a number for each order of the options, the same for the same order; -1 where it is not known."""
     kinds = pd.Categorical(orders)
     numbers = [crc32(str(text).encode()) for text in kinds.categories]
@@ -328,7 +326,7 @@ def shares(answers: Answers, side: Side) -> Floats:
     return np.where(known == 1, (answers.level == side.levels[-1]) * 1.0, np.nan)
 
 
-def calls_wrong(side: Side, arm: str, flows: pd.Series[Any]) -> Bools:
+def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
     """Tell which flows the model of ``side`` calls unacceptable in another arm of its study."""
     folder, _, model = side.address
     arms = StudyFacts.read(folder).arms

@@ -1,7 +1,5 @@
 """Surveys: what a file of ``resources/ratings`` declares about people's ratings of the flows of a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -190,7 +188,7 @@ class Survey(SurveyFile):
         named = {"ratings": self.file, "questions": self.questions_file, "people": self.numbered_as}
         return {name: file for name, file in named.items() if file}
 
-    def same_numbers(self, other: Survey) -> bool:
+    def same_numbers(self, other: "Survey") -> bool:
         """Tell whether a person who is in both surveys has the same number in both, and no two people have one."""
         if self.name == other.name:
             return True

@@ -1,7 +1,5 @@
 """The replies of a model in an arm, for the report: scripts beside the page, each with the replies to some flows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -152,7 +150,7 @@ class _Shown(NamedTuple):
     sha256: str = ""
 
     @classmethod
-    def of(cls, text: str) -> _Shown:
+    def of(cls, text: str) -> "_Shown":
         left_out = len(text) - 2 * KEPT
         return cls(text) if left_out <= 0 else cls(text[:KEPT] + text[-KEPT:], left_out, text_hash(text))
 

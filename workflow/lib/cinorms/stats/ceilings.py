@@ -5,8 +5,6 @@ all such wordings, with the noise taken out. ``ceiling`` is how close another, i
 come to these people, ``ceiling_all`` to all such people (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -165,7 +163,7 @@ class _Square(NamedTuple):
     low: float
     high: float
 
-    def plus(self, other: _Square) -> _Square:
+    def plus(self, other: "_Square") -> "_Square":
         """Return the sum of two squares; its interval recovers their variances from their limits (MOVER)."""
         estimate = self.estimate + other.estimate
         low = math.hypot(self.estimate - self.low, other.estimate - other.low)

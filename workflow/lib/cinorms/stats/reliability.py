@@ -5,8 +5,6 @@ valid answer. ``templates`` is the template of each variant (index: variant), `w
 Formulas: docs/method/stats/trust.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,7 +54,7 @@ class FlowEstimate(NamedTuple):
     low: float = np.nan
     high: float = np.nan
 
-    def over(self, without: Sequence[FlowEstimate]) -> FlowEstimate:
+    def over(self, without: Sequence["FlowEstimate"]) -> "FlowEstimate":
         """Return the estimate with its interval, from those ``without`` each group of templates (jackknife)."""
         values = [other.estimate for other in without if other.estimate is not None]
         if self.estimate is None or len(values) < len(without):
@@ -124,7 +122,7 @@ def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate,
     return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
 
 
-def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> FlowEstimate:
+def split_half(levels: pd.DataFrame, templates: pd.Series, seed: int, splits: int = 100) -> FlowEstimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
     Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
@@ -174,7 +172,7 @@ def spearman_brown(half: FlowEstimate) -> FlowEstimate:
     return FlowEstimate(stepped[0], half.n_flows, "ok", *stepped[1:])
 
 
-def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
+def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     """Return variance components and shares of flow, template, flow x template, and order within these.
 
     By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
@@ -201,12 +199,12 @@ class Cells(NamedTuple):
     squares: Floats
 
     @classmethod
-    def of(cls, levels: pd.DataFrame, templates: pd.Series[Any]) -> Cells:
+    def of(cls, levels: pd.DataFrame, templates: pd.Series) -> "Cells":
         """Return those of flows x variants."""
         centred = levels - np.nanmean(levels.to_numpy()) if levels.notna().any(axis=None) else levels
         return cls(*template_sums(centred, templates), template_sums(centred**2, templates)[0])
 
-    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> Cells:
+    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> "Cells":
         """Return the cells of some flows and templates."""
         return Cells(*(part[flows][:, templates] for part in self))
 
@@ -238,7 +236,7 @@ def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
     return value, reason
 
 
-def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: float) -> pd.DataFrame:
+def order_disagreement(levels: pd.DataFrame, templates: pd.Series, middle: float) -> pd.DataFrame:
     """Return how often the orders of one flow and template give different levels, and different sides.
 
     Over cells (flow, template) with a valid answer in every order. Rows: ``differ`` (not all the same

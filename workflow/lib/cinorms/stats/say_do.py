@@ -5,8 +5,6 @@ flows x wordings of the instruction; NaN where there is no answer. A flow is cal
 is below the middle of the scale (docs/method/stats/say_do.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +35,7 @@ class SayDo:
     middle: float
 
     @classmethod
-    def of(cls, said: Floats, done: Floats, middle: float) -> SayDo:
+    def of(cls, said: Floats, done: Floats, middle: float) -> "SayDo":
         """Return the flows that have an answer and an action."""
         both = (~np.isnan(said)).any(axis=1) & (~np.isnan(done)).any(axis=1)
         return cls(said[both], done[both], middle)
@@ -66,7 +64,7 @@ class SayDo:
             ]
         return np.column_stack(columns)
 
-    def without(self, side: str, wording: int) -> SayDo:
+    def without(self, side: str, wording: int) -> "SayDo":
         """Return the same without one wording of ``said`` or ``done``; a flow that has no other keeps its mean."""
         cells = getattr(self, side)
         rest = np.delete(cells, wording, axis=1)

@@ -3,8 +3,6 @@
 P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -98,7 +96,7 @@ def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
     return {name: float(value) for name, value in zip(groups, values[-len(groups) :], strict=True)}
 
 
-def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:
+def _maximise(mixed: "Intercepts", start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
 
     Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
@@ -125,7 +123,7 @@ def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, 
     return reached, failed, float("nan"), False
 
 
-def _climb(mixed: Intercepts, origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
+def _climb(mixed: "Intercepts", origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
     """Return the value reached and where, and there gradient and curvature of minus the log-likelihood in ``units``."""
 
     def downhill(x: Floats) -> tuple[float, Floats]:

@@ -5,8 +5,6 @@ each variant is answered independently. What has been asked of a flow depends on
 missing can be ignored (docs/method/inference/until_decided.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -125,8 +123,8 @@ class Predictor:
         factors: Ints,
         places: Ints | None,
         rng: np.random.Generator,
-        last: Predictor | None = None,
-    ) -> Predictor:
+        last: "Predictor | None" = None,
+    ) -> "Predictor":
         """Return the predictor fitted to all answers seen so far; ``last`` is where the search begins.
 
         ``codes`` is flow by variant: positions on the scale, ``n_levels`` for an invalid answer, ``NOT_ASKED``.
