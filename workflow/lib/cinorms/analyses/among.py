@@ -72,8 +72,8 @@ def _answers(
     used = level.remove_unused_categories()
     y = (rows["value"].to_numpy(dtype=np.float64) - scale.levels[0]) / (scale.levels[-1] - scale.levels[0])
     who = np.unique(rows["who"].cat.codes.to_numpy(), return_inverse=True)[1]
-    codes = (column.astype(np.int64) for column in (flow, who, used.codes))
-    return CrowdAnswers(flows, *codes, y, [str(name) for name in used.categories])
+    flow, who, code = (column.astype(np.int64) for column in (flow, who, used.codes))
+    return CrowdAnswers(flows, flow, who, code, y, [str(name) for name in used.categories])
 
 
 def people_structure(

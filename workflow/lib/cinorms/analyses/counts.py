@@ -71,8 +71,8 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 
 def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return the share of answers without a level over all models: a row per arm, and one for all arms together."""
-    own = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
-    answers = pd.concat(own)
+    parts = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
+    answers = pd.concat(parts)
     asked = answers[answers["status"] != tables.NOT_ASKED]
     rows = []
     for arm in dict.fromkeys([*entry.arms, ALL]):

@@ -299,31 +299,29 @@ def _likeness(row: pd.Series) -> str:
 def group_sections(titles: Mapping[str, str], table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return what the page says of each two groups in a table of kind ``people_groups``; ``titles`` by arm."""
     models = table[table["who"] == "two_wordings"]
-    pairs = zip(models["arm"], models["model"], strict=True)
-    named = models.assign(label=model_labels(pairs, "{model} ({arm})"))
+    named = zip(models["arm"], models["model"], strict=True)
+    models = models.assign(label=model_labels(named, "{model} ({arm})"))
     of_models = [
         {"who": f"{label}, in two wordings", **_alike(_by_measure(rows))}
-        for label, rows in named.groupby("label", sort=False)
+        for label, rows in models.groupby("label", sort=False)
     ]
     found = []
     for (arm, other), rows in table[table["who"] != "two_wordings"].groupby(["arm", "other"], sort=False):
         parts = {str(who): _by_measure(part) for who, part in rows.groupby("who")}
         apart = parts.get("in_one_only", parts["everyone"])
         pairs = [{"who": words, **_alike(parts[who])} for who, words in _PAIRS.items() if who in parts]
-        rms, shift = apart["rms"], apart["mean_signed"]
+        rms, same = apart["rms"], parts.get("same_person")
         found.append(
             {
                 "titles": [titles[str(arm)], titles[str(other)]],
                 "n": [int(rms["n_people"]), int(rms["n_other"])],
                 "n_flows": int(rms["n"]),
                 "apart": "in_one_only" in parts,
-                "in_both": int(parts["same_person"]["same_answer"]["n_people"])
-                if "same_person" in parts
-                else 0,
+                "in_both": int(same["same_answer"]["n_people"]) if same else 0,
                 "known": rms["verdict"] != "no_verdict",
                 "rms": rms,
                 "digits": ".0f" if rms["expected"] > 10 else ".2f",
-                "shift": shift,
+                "shift": apart["mean_signed"],
                 "pairs": [row for row in (*pairs, *of_models) if row["same"]],
             }
         )
