@@ -1,7 +1,5 @@
 """Linear models of people's ratings and of models' answers, and where models weigh what people do not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -83,7 +81,7 @@ class DifferenceOptions(LinearOptions):
 class Fitted(NamedTuple):
     """The fit of one arm and model, or why there is none."""
 
-    fit: LinearFit | None
+    fit: "LinearFit | None"
     reason: str
     n: int
     n_missing: int
@@ -261,7 +259,7 @@ def _smallest(terms: pd.DataFrame) -> dict[str, float]:
     return {str(f): float(tails.to_p(_smallest_log(part))) for f, part in known.groupby("factor", sort=False)}
 
 
-def _finding(row: pd.Series[Any]) -> str:
+def _finding(row: pd.Series) -> str:
     """Return in words what the difference of one term shows."""
     if not row["p_holm"] < SHOWN_BELOW:
         return "no difference shown" if row["status"] == "ok" else ""
@@ -271,7 +269,7 @@ def _finding(row: pd.Series[Any]) -> str:
     return "more by the model" if abs(model) > abs(people) else "more by people"
 
 
-def _finding_of_factor(row: pd.Series[Any]) -> str:
+def _finding_of_factor(row: pd.Series) -> str:
     """Return in words who weighs a factor."""
     if row["status"] != "ok":
         return ""

@@ -1,9 +1,7 @@
 """Kinds ``say_do``, ``say_do_flows`` and ``needless``: what models call acceptable, and what they do as agents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,12 +18,10 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
+from cinorms.stats.arrays import Floats
 from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import template_means, template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.stats.arrays import Floats
 
 #: The level of an action that shares an item, on the scale of disclosure.
 SHARED_LEVEL = 1
@@ -67,7 +63,7 @@ class Compared(NamedTuple):
     """A model that acts, beside what it or people say: names, flows, and both sides of each flow."""
 
     names: dict[str, str]
-    flows: pd.Index[Any]
+    flows: pd.Index
     said: Floats
     done: Floats
     middle: float

@@ -1,7 +1,5 @@
 """What printed tables share: their options, what they are made of, and how their numbers are written."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
