@@ -147,7 +147,7 @@ def add_attributes(
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
-def position_of_highest(order: pd.Series) -> pd.Categorical:
+def position_of_highest(order: pd.Series) -> "pd.Categorical[str]":
     """Return at which position (1 first) the highest option was shown.
 
     "not recorded" for a missing order, and on a number line.
@@ -162,7 +162,7 @@ def position_of_highest(order: pd.Series) -> pd.Categorical:
     return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
 
 
-def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical:
+def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Categorical[str]":
     """Return the template number of each answer, in the order of the numbers."""
     variant = pd.Categorical(answers["variant"].astype("category"))
     order, codes = np.unique(look_up(variant.categories, template_numbers(prompts)), return_inverse=True)
