@@ -9,7 +9,7 @@ import pytest
 from cinorms.analyses.people import EXPECTED
 from cinorms.report import people_page
 from cinorms.report.description import tables_of
-from cinorms.report.standing import standing_section
+from cinorms.report.people_page import standing_section
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
 

@@ -1,10 +1,8 @@
 """Agreement: how far models, or one model's arms, hold the same norms."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import pandas as pd
 from pydantic import Field
@@ -12,15 +10,12 @@ from pydantic import Field
 from cinorms.analyses.columns import PAIR, PAIR_NAMES, usual
 from cinorms.analyses.comparing import FLOOR, Repeats, contrasts_of_norms, or_one_model, side_by_side
 from cinorms.analyses.options import ComparesNorms
-from cinorms.analyses.shared import Frames, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.stats import agreement
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 Members = Annotated[Names, Field(description="Models of this set.")]
 

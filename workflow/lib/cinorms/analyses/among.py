@@ -1,17 +1,22 @@
 """Kinds on how people differ, and where a model would stand among them: strictness, weights, classes of people."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
-from cinorms.analyses.shared import Frames, add_factors, check_same_flows, named, stack, templates_of
+from cinorms.analyses.shared import (
+    EntryPlace,
+    Frames,
+    add_factors,
+    check_same_flows,
+    named,
+    stack,
+    templates_of,
+)
 from cinorms.core.errors import DataError
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -20,9 +25,6 @@ from cinorms.norms.assessment import valid_levels
 from cinorms.stats import standing
 from cinorms.stats.classes import CrowdClasses
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 
 class StructureOptions(OfFlows):
@@ -70,10 +72,8 @@ def _answers(
     used = level.remove_unused_categories()
     y = (rows["value"].to_numpy(dtype=np.float64) - scale.levels[0]) / (scale.levels[-1] - scale.levels[0])
     who = np.unique(rows["who"].cat.codes.to_numpy(), return_inverse=True)[1]
-    levels = [str(name) for name in used.categories]
-    return CrowdAnswers(
-        flows, flow.astype(np.int64), who.astype(np.int64), used.codes.astype(np.int64), y, levels
-    )
+    flow, who, code = (column.astype(np.int64) for column in (flow, who, used.codes))
+    return CrowdAnswers(flows, flow, who, code, y, [str(name) for name in used.categories])
 
 
 def people_structure(
@@ -224,17 +224,8 @@ KINDS = (
         key=("arm", "model", "what", "level", "class"),
         columns=_STRUCTURE,
         shown=(
-            "arm",
-            "what",
-            "level",
-            "class",
-            "estimate",
-            "sd",
-            "low",
-            "high",
-            "reliability",
-            "halves",
-            "share",
+            *("arm", "what", "level", "class", "estimate", "sd", "low", "high"),
+            *("reliability", "halves", "share"),
         ),
     ),
     Kind(
@@ -246,16 +237,8 @@ KINDS = (
         key=("arm", "model", "people", "what", "level"),
         columns=_AMONG,
         shown=(
-            "model",
-            "what",
-            "level",
-            "class",
-            "value",
-            "average",
-            "share",
-            "conf_low",
-            "conf_high",
-            "n_people",
+            *("model", "what", "level", "class", "value", "average", "share"),
+            *("conf_low", "conf_high", "n_people"),
         ),
     ),
     Kind(

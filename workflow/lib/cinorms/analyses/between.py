@@ -1,9 +1,7 @@
 """Differences between models, or between one model's arms: tests, pairs, the checks that choose them, contrasts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,7 +23,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
-from cinorms.analyses.shared import Frames, corrected, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, corrected, named, stack
 from cinorms.core import tails
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
@@ -33,9 +31,6 @@ from cinorms.entries.kind import Kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
 from cinorms.stats.wordings import template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: Level of the conclusions of contrasts.
 ALPHA = 0.05
@@ -167,13 +162,11 @@ def model_contrasts(
         return table.drop(columns=[*_EQUIVALENCE, "log10_p_equivalent"], errors="ignore")
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
     alike, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
-    words = np.select(
-        [alike & differ, alike, differ], ["small_difference", "equivalent", "different"], "undecided"
-    )
+    kinds = ["small_difference", "equivalent", "different"]
+    words = np.select([alike & differ, alike, differ], kinds, "undecided")
     judged = pd.Series(words, dtype="str").where(~np.isnan(equivalent))
-    return table.assign(
-        margin=entry.options.margin, p_equivalent_holm=tails.to_p(equivalent), conclusion=judged
-    )
+    margin, p = entry.options.margin, tails.to_p(equivalent)
+    return table.assign(margin=margin, p_equivalent_holm=p, conclusion=judged)
 
 
 def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: int) -> tuple[str, str]:

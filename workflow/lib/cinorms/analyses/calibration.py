@@ -1,7 +1,5 @@
 """Calibration: what was planted in respondents, compared with what is recovered from their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -101,14 +99,13 @@ def _recovered(
     return both, terms.reindex(columns=list(_COEFFICIENTS)), status
 
 
-def _beside(fit: ClmFit, truth: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+def _beside(fit: "ClmFit", truth: Mapping[tuple[str, str], float]) -> pd.DataFrame:
     def planted(factor: str, level: str) -> float:
         # What a joint level of linked factors does is the sum of what its parts do.
         return sum(truth[part] for part in zip(factor.split(JOINT), level.split(JOINT), strict=True))
 
-    table = fit.coefficients[
-        ["factor", "level", "baseline", "estimate", "std_err", "conf_low", "conf_high", "status"]
-    ]
+    names = ["factor", "level", "baseline", "estimate", "std_err", "conf_low", "conf_high", "status"]
+    table = fit.coefficients[names]
     rows = zip(table["factor"], table["level"], table["baseline"], strict=True)
     table = table.assign(planted=[planted(f, level) - planted(f, base) for f, level, base in rows])
     within = (table["conf_low"] <= table["planted"]) & (table["planted"] <= table["conf_high"])

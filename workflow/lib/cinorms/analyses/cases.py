@@ -3,10 +3,7 @@
 The paper sketches four cases and gives no limits. Those here are options of the entry, and this project's choice.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,15 +11,12 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.deltas import bias_and_points
-from cinorms.analyses.shared import for_each_model
+from cinorms.analyses.shared import EntryPlace, for_each_model
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows, TVal
 from cinorms.norms import distances
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: What a flow can be, in the order of the table.
 CASES = {
@@ -79,17 +73,9 @@ def cases_of_flows(
     variance = one.frame.set_index("flow")["variance"].reindex(table["flow"])
     spread = np.sqrt(np.maximum(variance.to_numpy(dtype=np.float64, na_value=np.nan), 0))
     spread[(table["status"] != "kept").to_numpy()] = np.nan
-    case = np.select(
-        [
-            np.isnan(spread),
-            spread > options.little,
-            np.isnan(bias),
-            np.abs(bias) <= options.near,
-            spread <= NONE,
-        ],
-        ["no_answers", "D", "consistent", "A", "B"],
-        "C",
-    )
+    unknown, near = np.isnan(bias), np.abs(bias) <= options.near
+    tests = [np.isnan(spread), spread > options.little, unknown, near, spread <= NONE]
+    case = np.select(tests, ["no_answers", "D", "consistent", "A", "B"], "C")
     return pd.DataFrame({"flow": table["flow"].to_numpy(), "bias": bias, "spread": spread, "case": case})
 
 
@@ -100,9 +86,8 @@ def cases(
     """Return how many flows of a model are in each case."""
     found = cases_of_flows([one], entry, vignettes={one.arm: vignettes}, expected=expected)
     flows = found["case"].value_counts().reindex(list(CASES), fill_value=0).to_numpy()
-    table = pd.DataFrame(
-        {"case": list(CASES), "meaning": list(CASES.values()), "flows": flows, "of": len(found)}
-    )
+    words = {"case": list(CASES), "meaning": list(CASES.values())}
+    table = pd.DataFrame({**words, "flows": flows, "of": len(found)})
     share = (table["flows"] / table["of"]).astype("Float64")
     return table.assign(share=share, status="ok" if len(found) else "no_flows")
 

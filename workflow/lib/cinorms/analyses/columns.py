@@ -1,7 +1,5 @@
 """Columns that the tables of several kinds share, each described once."""
 
-from __future__ import annotations
-
 _USUAL = {
     "arm": "Name of the arm.",
     "model": "Name of the model.",

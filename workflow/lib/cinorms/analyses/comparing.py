@@ -5,8 +5,6 @@ been asked again (``repeat`` of its arm). Where the two sides differ in no large
 askings of one of them, the engine alone may be the reason: that is the floor of the contrast.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -152,7 +150,7 @@ def or_one_model(table: pd.DataFrame, entry: Entry[Any]) -> pd.DataFrame:
 def of_answers(
     one: Selected,
     repeats: Repeats,
-    templates: pd.Series[Any],
+    templates: pd.Series,
     fixed_flows: bool,
     view: View = lambda levels: levels,
 ) -> Share | None:
@@ -208,12 +206,8 @@ def floor(between: Share, a: Share | None, b: Share | None) -> dict[str, Any]:
     """Return the columns of `FLOOR`."""
     known = [each for each in (a, b) if each is not None and each.n]
     most = highest(known) if known else Share(np.nan, np.nan, np.nan, 0)
-    return {
-        "differ": between.share,
-        "engine_differ": most.share,
-        "engine_high": most.high,
-        "engine_status": status_above(between, (a, b)),
-    }
+    engine = {"engine_differ": most.share, "engine_high": most.high}
+    return {"differ": between.share, **engine, "engine_status": status_above(between, (a, b))}
 
 
 def answers_again(one: Selected, repeats: pd.DataFrame) -> list[pd.DataFrame]:

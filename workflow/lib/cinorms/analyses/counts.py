@@ -3,8 +3,6 @@
 Tables 2 and 3 of the PETS paper, who is discarded, and the minority.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -73,9 +71,8 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 
 def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
     """Return the share of answers without a level over all models: a row per arm, and one for all arms together."""
-    answers = pd.concat(
-        [one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected]
-    )
+    parts = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
+    answers = pd.concat(parts)
     asked = answers[answers["status"] != tables.NOT_ASKED]
     rows = []
     for arm in dict.fromkeys([*entry.arms, ALL]):
@@ -98,7 +95,7 @@ def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     return table.assign(share=_shares(table["flows"], len(one.frame)))
 
 
-def _shares(counts: pd.Series[int], total: int) -> pd.Series[float]:
+def _shares(counts: "pd.Series[int]", total: int) -> "pd.Series[float]":
     """Return the counts as shares; all missing where there is nothing to share."""
     return (counts / total if total else counts.mask(counts >= 0)).astype("Float64")
 

@@ -1,7 +1,5 @@
 """Kinds ``privacy_bias``, ``delta`` and ``mean_delta``: models' norms and expected values (PETS 3.1, 5.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Kinds ``marginal_means`` and ``amce``: what each level of a factor does, by the design alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -3,8 +3,6 @@
 Every study has this table of all its arms and models as `results/{study}/norms.csv`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

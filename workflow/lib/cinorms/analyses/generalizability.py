@@ -1,7 +1,5 @@
 """Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,6 +28,7 @@ from cinorms.stats.generalizability import (
 from cinorms.stats.wordings import level_counts, template_numbers, template_sums
 
 _BLANK = Found(Coefficient(), Coefficient(), "few_templates")
+_NUMBERS = ("g", "g_low", "g_high", "phi", "phi_low", "phi_high")
 
 
 class GeneralizabilityOptions(OfNorms):
@@ -99,11 +98,8 @@ def _means(
     asked: DesignSize,
 ) -> Iterator[dict[str, Any]]:
     options = entry.options
-    tried = (options.templates, options.orders, options.repeats)
-    designs = [
-        DesignSize(*at)
-        for at in itertools.product(*(sorted({*a, b}) for a, b in zip(tried, asked, strict=True)))
-    ]
+    tried = zip((options.templates, options.orders, options.repeats), asked, strict=True)
+    designs = [DesignSize(*at) for at in itertools.product(*(sorted({*a, b}) for a, b in tried))]
     found = coefficients(levels, template_numbers(prompts), designs, repeated)
     for design, one in zip(designs, found, strict=True):
         yield _row(measure, design, asked, one)
@@ -124,16 +120,13 @@ def _of_norms(
 
 
 def _row(measure: str, design: DesignSize, asked: DesignSize, found: Found) -> dict[str, Any]:
-    (g, g_low, g_high), (phi, phi_low, phi_high), status = found
-    limits = {"g_low": g_low, "g_high": g_high, "phi": phi, "phi_low": phi_low, "phi_high": phi_high}
-    return {
+    row: dict[str, Any] = {
         "measure": measure,
         **design._asdict(),
         "asked": design == asked,
-        "g": g,
-        **limits,
-        "status": status,
+        "status": found.status,
     }
+    return row | dict(zip(_NUMBERS, (*found.g, *found.phi), strict=True))
 
 
 KINDS = (

@@ -1,10 +1,8 @@
 """The kind on two groups of people who rated the same flows, with the same person on two days and models next to it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +11,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.people import group_of, in_units
-from cinorms.analyses.shared import Frames, check_same_flows, check_same_scale
+from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, check_same_scale
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -21,9 +19,6 @@ from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.groups import compare_groups, compare_pairs
 from cinorms.stats.wordings import look_up, template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 
 class GroupsOptions(OfFlows):
@@ -66,13 +61,10 @@ def people_groups(
         found = _of_two(one, other, entry, prompts)
         rows += [{"arm": one.arm, "model": one.model, "other": other.arm, **row} for row in found]
     for one in (one for one in selected if one.arm not in entry.options.people):
-        pairs = _two_wordings(one, entry, prompts[one.arm])
-        rows += [
-            {"arm": one.arm, "model": one.model, "other": "", "who": "two_wordings", **row} for row in pairs
-        ]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
-        dict.fromkeys(("n", "n_people", "n_other"), "Int64")
-    )
+        who = {"arm": one.arm, "model": one.model, "other": "", "who": "two_wordings"}
+        rows += [who | row for row in _two_wordings(one, entry, prompts)]
+    counts = dict.fromkeys(("n", "n_people", "n_other"), "Int64")
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(counts)
 
 
 def _of_two(
@@ -91,9 +83,8 @@ def _of_two(
         small = int(len(numbers[1]) < len(numbers[0]))
         sides[1 - small] = sides[1 - small].of_units(~np.isin(numbers[1 - small], numbers[small]))
         rows += [{"who": "in_one_only", **row} for row in compare_groups(*sides)]
-        rows += [
-            {"who": "same_person", **row} for row in _pairs(pairs[same], pairs.loc[same, "who"].to_numpy())
-        ]
+        alike = _pairs(pairs[same], pairs.loc[same, "who"].to_numpy())
+        rows += [{"who": "same_person", **row} for row in alike]
     return rows + [{"who": "two_people", **row} for row in _pairs(pairs[~same])]
 
 
@@ -127,14 +118,12 @@ def _pairs(pairs: pd.DataFrame, who: npt.NDArray[Any] | None = None) -> list[dic
     return compare_pairs(first, second, steps, who)
 
 
-def _two_wordings(one: Selected, entry: Entry[GroupsOptions], prompts: pd.DataFrame) -> list[dict[str, Any]]:
+def _two_wordings(one: Selected, entry: Entry[GroupsOptions], prompts: Frames) -> list[dict[str, Any]]:
     """Return how alike a model's answers in two wordings of the same flow are, over all pairs of wordings."""
-    answers = _single(one, entry, {one.arm: prompts})
+    answers = _single(one, entry, prompts)
     pairs = answers.merge(answers, on="flow", suffixes=("", "_2"))
-    rows = _pairs(pairs[pairs["who"] != pairs["who_2"]])
-    return [
-        {**row, "n": row["n"] // 2} for row in rows
-    ]  # each pair in both directions, so that r has no first side
+    # Each pair is there in both directions, so that r has no first side.
+    return [{**row, "n": row["n"] // 2} for row in _pairs(pairs[pairs["who"] != pairs["who_2"]])]
 
 
 _COLUMNS = {

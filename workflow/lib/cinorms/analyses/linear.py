@@ -1,7 +1,5 @@
 """Linear models of people's ratings and of models' answers, and where models weigh what people do not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -12,6 +10,7 @@ from pydantic import Field
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Baselines, Factors
 from cinorms.analyses.shared import (
+    EntryPlace,
     Frames,
     add_factors,
     corrected,
@@ -31,7 +30,6 @@ from cinorms.norms.assessment import valid_levels
 
 if TYPE_CHECKING:
     from cinorms.stats.linear_mixed import LinearFit
-    from cinorms.study.entry_place import EntryPlace
 
 #: A p-value below this shows something, after the correction for all rows of a table.
 SHOWN_BELOW = 0.05
@@ -83,7 +81,7 @@ class DifferenceOptions(LinearOptions):
 class Fitted(NamedTuple):
     """The fit of one arm and model, or why there is none."""
 
-    fit: LinearFit | None
+    fit: "LinearFit | None"
     reason: str
     n: int
     n_missing: int
@@ -261,7 +259,7 @@ def _smallest(terms: pd.DataFrame) -> dict[str, float]:
     return {str(f): float(tails.to_p(_smallest_log(part))) for f, part in known.groupby("factor", sort=False)}
 
 
-def _finding(row: pd.Series[Any]) -> str:
+def _finding(row: pd.Series) -> str:
     """Return in words what the difference of one term shows."""
     if not row["p_holm"] < SHOWN_BELOW:
         return "no difference shown" if row["status"] == "ok" else ""
@@ -271,7 +269,7 @@ def _finding(row: pd.Series[Any]) -> str:
     return "more by the model" if abs(model) > abs(people) else "more by people"
 
 
-def _finding_of_factor(row: pd.Series[Any]) -> str:
+def _finding_of_factor(row: pd.Series) -> str:
     """Return in words who weighs a factor."""
     if row["status"] != "ok":
         return ""
@@ -291,9 +289,8 @@ _TYPES: dict[str, Any] = (
     | dict.fromkeys([*_NUMBERS, "p", "sd_template", "sd_residual"], "float64")
     | dict.fromkeys(["n_flows", "n_templates"], "Int64")
 )
-_DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(
-    [*_NUMBERS, "people_estimate", "model_estimate"], "float64"
-)
+_OF_SIDES = [*_NUMBERS, "people_estimate", "model_estimate"]
+_DIFFERENCE_TYPES: dict[str, Any] = _TEXTS | dict.fromkeys(_OF_SIDES, "float64")
 
 KINDS = (
     Kind(

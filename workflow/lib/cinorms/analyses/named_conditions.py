@@ -1,7 +1,5 @@
 """Kind ``named_conditions``: on which conditions do the models make their verdicts depend."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -63,9 +61,8 @@ def named_conditions(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
         distance = told.map(distance_of).mean() if len(told) else np.nan
         example = told.value_counts().sort_index().idxmax() if len(told) else None
         flows = chosen.loc[names.index, "flow"].nunique()
-        rows.append(
-            (name, len(names), len(names) / len(asked) if len(asked) else np.nan, flows, distance, example)
-        )
+        share = len(names) / len(asked) if len(asked) else np.nan
+        rows.append((name, len(names), share, flows, distance, example))
     table = pd.DataFrame(rows, columns=["condition", "answers", "share", "flows", "distance", "example"])
     return table.astype({"share": "Float64", "distance": "Float64", "example": object})
 

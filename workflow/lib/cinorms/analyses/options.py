@@ -1,19 +1,15 @@
 """Options that several kinds of analyses share, with the checks that need the study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: Factors that a regression can have besides those of the dataset; a regression of responses has all four.
 OTHER_FACTORS = ("model", "arm")
@@ -186,9 +182,8 @@ class Sliced(OfArms):
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
         for arm in self.arms:
-            place.check_names(
-                "by", self.by or (), place.study.factors_of(arm).factors, f"factor of arm {arm!r}"
-            )
+            known = place.study.factors_of(arm).factors
+            place.check_names("by", self.by or (), known, f"factor of arm {arm!r}")
         super().check(place)
 
 

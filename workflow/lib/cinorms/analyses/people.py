@@ -1,9 +1,7 @@
 """Kinds on people and models: how far apart they are, what a few people say about all flows, the plan of a survey."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,15 @@ from pydantic import Field
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Sliced
-from cinorms.analyses.shared import Frames, check_same_flows, corrected, for_each_model, named, stack
+from cinorms.analyses.shared import (
+    EntryPlace,
+    Frames,
+    check_same_flows,
+    corrected,
+    for_each_model,
+    named,
+    stack,
+)
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -24,9 +30,6 @@ from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.correlation import correlation
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: The baseline that is no people: the expected values of the models' dataset.
 EXPECTED = "expected"
@@ -165,11 +168,8 @@ def _with_baselines(
         expected = stated["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
         if entry.options.with_expected and not np.isnan(expected).all():
             flows = stated["flow"].to_numpy(dtype=np.int64)
-            yield (
-                who | {"baseline": EXPECTED},
-                model,
-                RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected)),
-            )
+            given = RatingGroup(model.arm, EXPECTED, flows, Sample.given(expected))
+            yield who | {"baseline": EXPECTED}, model, given
         for people in (group for group in groups if group.arm in rated):
             check_same_flows(entry, vignettes, model.arm, people.arm)
             yield who | {"baseline": people.arm}, model, people
@@ -248,9 +248,7 @@ def people_estimates(
         predictors = of_factors if seen and factors else np.hstack([of_model, of_factors])
         table = estimate_flows(people.at(model.flows), predictors).assign(flow=model.flows)
         if seen and not factors:
-            known = ("flow", "direct", "n_raters", "status")
-            numbers = [str(name) for name in table if name not in known]
-            table[numbers] = np.nan
+            table.loc[:, ~table.columns.isin(("flow", "direct", "n_raters", "status"))] = np.nan
             table["status"] = MAY_HAVE_SEEN
         parts.append(named(_or_no_flows(table), who))
     return stack(parts, entry.declared.columns)
@@ -344,17 +342,8 @@ KINDS = (
             **usual("status"),
         },
         shown=(
-            *(
-                "model",
-                "baseline",
-                "metric",
-                "observed",
-                "estimate",
-                "conf_low",
-                "conf_high",
-                "ceiling",
-                "verdict",
-            ),
+            *("model", "baseline", "metric", "observed", "estimate", "conf_low", "conf_high"),
+            *("ceiling", "verdict"),
         ),
     ),
     Kind(

@@ -1,7 +1,5 @@
 """Kinds on how good the answers are: reliability, dependence on the flow, position effects, missing answers."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -5,10 +5,8 @@ these; a response also has ``template`` and ``position``. Naming the model, the 
 regression of several models or arms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import OTHER_FACTORS, RESPONSE_FACTORS, RegressionOptions
 from cinorms.analyses.shared import (
+    EntryPlace,
     Frames,
     add_attributes,
     add_factors,
@@ -36,9 +35,6 @@ from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
 from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import other_flows
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 #: Random intercepts, or clusters, that ``errors`` asks for.
 _INTERCEPTS = {
@@ -76,9 +72,8 @@ class ScaledRegressionOptions(RegressionOptions):
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the scale."""
         super().check(place)
-        place.check_names(
-            "scale", self.scale or (), self.factors or (), "factor under factors of this analysis"
-        )
+        what = "factor under factors of this analysis"
+        place.check_names("scale", self.scale or (), self.factors or (), what)
         if self.scale and self.estimation not in ("newton", *_CLUSTERS):
             raise place.error(
                 "scale",
@@ -96,7 +91,7 @@ class NormRegressionOptions(RegressionOptions, OfNorms):
         "models or arms, else independent.",
     )
 
-    def clusters(self, task: Task) -> tuple[str, ...]:
+    def clusters(self, task: "Task") -> tuple[str, ...]:
         """Return the clusters of a regression."""
         pools = task.between and self.estimation == "newton"
         return ("flow",) if (self.errors or ("clustered" if pools else "")) == "clustered" else ()
@@ -198,9 +193,8 @@ def proportional_odds(
             table = pd.DataFrame([blank])
         n = int(task.frame["value"].notna().sum())
         if clusters:
-            table["n_flows"] = pd.array(
-                [fit.n_clusters.get("flow") if fitted else None] * len(table), "Int64"
-            )
+            flows = fit.n_clusters.get("flow") if fitted else None
+            table["n_flows"] = pd.array([flows] * len(table), "Int64")
         parts.append(named(table, {"arm": task.arm, "model": task.model, "n": n}))
     return stack(parts)
 
@@ -222,7 +216,7 @@ def response_regression(
 
 def _norm_tasks(
     selected: Sequence[Selected], entry: Entry[RegressionOptions], vignettes: Frames
-) -> list[Task]:
+) -> list["Task"]:
     return _tasks(selected, entry, vignettes, (), lambda one: held(one.frame, entry, one.model))
 
 
@@ -350,15 +344,11 @@ def _table(task: Task, fit: Any, entry: Entry[RegressionOptions]) -> pd.DataFram
     else:
         terms = fit.coefficients
         if getattr(fit, "scale", None) is not None:
-            terms = terms.merge(
-                fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE), "left", ["factor", "level"]
-            )
+            spread = fit.scale[list(_OF_SCALE)].rename(columns=_OF_SCALE)
+            terms = terms.merge(spread, "left", ["factor", "level"])
         terms = terms.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
-        n, table = (
-            fit.n,
-            pd.concat([part for part in (terms, cuts) if len(part)] or [terms], ignore_index=True),
-        )
+        n, table = fit.n, stack([terms, cuts])
         facts |= {
             **{f"n_{_CALLED[name]}s": number for name, number in fit.n_clusters.items()},
             "log_likelihood": fit.log_likelihood,

@@ -1,9 +1,7 @@
 """Kinds ``say_do``, ``say_do_flows`` and ``needless``: what models call acceptable, and what they do as agents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
-from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, for_each_model, named, stack
 from cinorms.core.scales import DISCLOSURE
 from cinorms.core.schema import LeftOut
 from cinorms.core.tables import KNOWN_ACTS, SHARED
@@ -20,13 +18,10 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
+from cinorms.stats.arrays import Floats
 from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import template_means, template_numbers
-
-if TYPE_CHECKING:
-    from cinorms.stats.arrays import Floats
-    from cinorms.study.entry_place import EntryPlace
 
 #: The level of an action that shares an item, on the scale of disclosure.
 SHARED_LEVEL = 1
@@ -68,7 +63,7 @@ class Compared(NamedTuple):
     """A model that acts, beside what it or people say: names, flows, and both sides of each flow."""
 
     names: dict[str, str]
-    flows: pd.Index[Any]
+    flows: pd.Index
     said: Floats
     done: Floats
     middle: float
@@ -96,10 +91,8 @@ def compared(
             check_same_flows(entry, vignettes, acting.arm, saying.arm)
             said, done = level_matrix(saying.frame), done_matrix(acting.frame)
             flows = said.index.intersection(done.index)
-            of_flows = [
-                template_means(cells.loc[flows], template_numbers(prompts[one.arm]))
-                for cells, one in ((said, saying), (done, acting))
-            ]
+            sides = ((said, saying), (done, acting))
+            of_flows = [template_means(x.loc[flows], template_numbers(prompts[one.arm])) for x, one in sides]
             names = {"arm": acting.arm, "model": acting.model, "said_in": saying.arm, "said_by": saying.model}
             yield Compared(names, flows, of_flows[0], of_flows[1], entry.scales[saying.arm].middle)
 
@@ -115,10 +108,8 @@ def say_do(
         for factor in entry.options.by or ():
             of_flows = levels[factor].astype(str).to_numpy()
             rows += [(factor, level, of_flows == level) for level in pd.unique(of_flows)]
-        table = pd.DataFrame(
-            [_row(factor, level, pair.sides(mask), entry.seed) for factor, level, mask in rows]
-        )
-        parts.append(named(table, pair.names))
+        found = [_row(factor, level, pair.sides(mask), entry.seed) for factor, level, mask in rows]
+        parts.append(named(pd.DataFrame(found), pair.names))
     return stack(parts, _SAY_DO)
 
 
@@ -170,9 +161,8 @@ def say_do_flows(
         parts.append(named(table.reset_index(drop=True), pair.names))
     table = stack(parts, _FLOWS)
     # The largest gap of each model, then the second largest of each, as a page shows the first rows only.
-    return table.iloc[
-        np.argsort(table.groupby(list(SIDES)).cumcount().to_numpy(), kind="stable")
-    ].reset_index(drop=True)
+    place = table.groupby(list(SIDES)).cumcount().to_numpy()
+    return table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
 
 
 @for_each_model
@@ -187,10 +177,8 @@ def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
         row[name] = int(rule.isin(rules).sum())
     acts = answers[answers["status"].isin(KNOWN_ACTS)]
     row["not_read"] = len(answers) - len(acts)
-    for column, kind, within, wrong in (
-        ("sensitive", "leaked", "leaking", True),
-        ("needed", "needless", "incomplete", False),
-    ):
+    kinds = ("sensitive", "leaked", "leaking", True), ("needed", "needless", "incomplete", False)
+    for column, kind, within, wrong in kinds:
         shared = _shared(acts, column)
         items = np.array([is_shared for of in shared for is_shared in of or ()], dtype=bool)
         flows = acts["flow"][[bool(of) for of in shared]].nunique()

@@ -5,8 +5,6 @@ upper side, on the lower side, or at the midpoint. Means are compared as a share
 highest.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import partial
@@ -52,7 +50,7 @@ class OnScale(NamedTuple):
     levels: pd.DataFrame
     asked: npt.NDArray[np.bool_]
     norms: pd.DataFrame
-    templates: pd.Series[Any]
+    templates: pd.Series
     scale: Scale
     engine: dict[str, Share | None]
 
@@ -148,9 +146,8 @@ def _of_norms(a: OnScale, b: OnScale) -> list[dict[str, Any]]:
         for after in BECOMES if total else ():
             measure = f"{before} to {after}"
             share = float(moves.get(measure, 0)) / total
-            rows.append(
-                engine | {"measure": f"norm {measure}", "value_b": share, "of": total, "status": "ok"}
-            )
+            row = {"measure": f"norm {measure}", "value_b": share, "of": total, "status": "ok"}
+            rows.append(engine | row)
     return rows
 
 

@@ -1,10 +1,8 @@
 """What the kinds of analyses share: the flows selected, the norms held, factors as columns, one table out of many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +14,11 @@ from cinorms.norms import assessment
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
+
+if TYPE_CHECKING:
+    from cinorms.study.entry_place import EntryPlace as EntryPlace
+else:  # no import at run time: an edited check would make every table again
+    EntryPlace = Any
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]
@@ -144,7 +147,7 @@ def add_attributes(
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
-def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
+def position_of_highest(order: pd.Series) -> "pd.Categorical[str]":
     """Return at which position (1 first) the highest option was shown.
 
     "not recorded" for a missing order, and on a number line.
@@ -159,7 +162,7 @@ def position_of_highest(order: pd.Series[Any]) -> pd.Categorical[Any]:
     return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
 
 
-def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.Categorical[Any]:
+def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Categorical[str]":
     """Return the template number of each answer, in the order of the numbers."""
     variant = pd.Categorical(answers["variant"].astype("category"))
     order, codes = np.unique(look_up(variant.categories, template_numbers(prompts)), return_inverse=True)

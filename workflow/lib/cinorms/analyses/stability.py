@@ -1,7 +1,5 @@
 """Kinds on how many wordings are enough: the stability of norms, and the templates needed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which replies are checked, each once per flow; from a coder's replies to the codes that count, and to answers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -112,13 +110,8 @@ def read_replies(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale
     codes = [read_code(None if pd.isna(text) else str(text), scale) for text in texts]
     read = [code or (None, None) for code in codes]
     frame = pd.DataFrame(read, columns=["level", "status"], index=items.index)
-    return pd.DataFrame(
-        {
-            "item": items["item"],
-            "level": frame["level"].astype("Int8"),
-            "status": frame["status"].astype(object),
-        }
-    )
+    frame.insert(0, "item", items["item"])
+    return frame.astype({"level": "Int8", "status": object})
 
 
 def list_readings(model: str, answers: pd.DataFrame, unread: Unread) -> pd.DataFrame:
@@ -139,9 +132,8 @@ def merge_readings(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
     """Return each model's items: what the rules read (``read``), and the coder's level and status."""
-    items = (
-        readings[readings["item"] != ""].drop_duplicates(["model", "item"]).rename(columns={"level": "read"})
-    )
+    items = readings[readings["item"] != ""].drop_duplicates(["model", "item"])
+    items = items.rename(columns={"level": "read"})
     found = items[["model", "item", "read"]].merge(coded, on="item", how="left")
     return found.astype({"level": "Int8", "status": object})
 

@@ -5,8 +5,6 @@ are taken to be those of the stratum: a difference estimator of survey sampling,
 an exact rule read are taken as right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
@@ -96,9 +94,8 @@ class _Replies:
 
     def precision(self) -> tuple[float, float, float]:
         """Return the share of levels out of running text that a person confirms, with Wilson's interval."""
-        return _wilson(
-            (s.n_items, len(s.shares), float(s.right().mean())) for s in self.strata if s.has_level
-        )
+        loose = [s for s in self.strata if s.has_level]
+        return _wilson((s.n_items, len(s.shares), float(s.right().mean())) for s in loose)
 
     def recall(self) -> tuple[float, float, float]:
         """Return the share of replies with a level that are read rightly; its limits are Wilson's of what is lost."""
@@ -107,9 +104,8 @@ class _Replies:
         if not stated > 0:
             return (np.nan,) * 3
         looked_at = [(s.n_replies, len(s.shares), share) for s, share in zip(self.strata, lost, strict=True)]
-        share, low, high = (
-            np.nan_to_num(np.array(_wilson(looked_at))) * sum(s.n_replies for s in self.strata) / stated
-        )
+        size = sum(s.n_replies for s in self.strata)
+        share, low, high = np.nan_to_num(np.array(_wilson(looked_at))) * size / stated
         return 1 - share, max(1 - high, 0.0), 1 - low
 
 
@@ -141,9 +137,8 @@ def own_error(
     """
     items = coded.assign(stratum=strata_of(coded))
     items = items.merge(sample[["model", "item"]].assign(drawn=True), on=["model", "item"], how="left")
-    items = items.merge(
-        by_hand[["item", "level"]].assign(done=True), on="item", how="left", suffixes=("", "_true")
-    )
+    true = by_hand[["item", "level"]].assign(done=True)
+    items = items.merge(true, on="item", how="left", suffixes=("", "_true"))
     items["used"] = items["read"].mask(is_good(items, agreement), items["level"])
     items = items.merge(readings.groupby(["model", "item"])["n"].sum().reset_index(), on=["model", "item"])
     models = {
@@ -157,16 +152,11 @@ def own_error(
         for measure in MEASURES:
             read, value, error = model.estimate(measure)
             found[measure] = (read, *_around(value, error))
-        rows += [
-            _row(name, "", measure, model.n_coded, model.complete, row) for measure, row in found.items()
-        ]
+        rows += [_row(name, "", key, model.n_coded, model.complete, row) for key, row in found.items()]
     for (name, model), (against, other) in combinations(models.items(), 2):
         complete, n_coded = model.complete and other.complete, model.n_coded + other.n_coded
         for measure in MEASURES:
-            (read, value, error), (read_b, value_b, error_b) = (
-                model.estimate(measure),
-                other.estimate(measure),
-            )
+            (read, value, error), (read_b, value_b, error_b) = (x.estimate(measure) for x in (model, other))
             row = (read - read_b, *_around(value - value_b, float(np.hypot(error, error_b))))
             rows.append(_row(name, against, measure, n_coded, complete, row))
     return pd.DataFrame(rows).assign(scale=scale.name)[list(OWN_ERROR.about)]
@@ -212,7 +202,7 @@ def _replies_of(readings: pd.DataFrame, items: pd.DataFrame, scale: Scale) -> _R
     return _Replies(int(n.sum()), n_exact, int(done.sum()), sums, tuple(strata), complete, steps)
 
 
-def _columns(level: pd.Series[Any], scale: Scale) -> Floats:
+def _columns(level: pd.Series, scale: Scale) -> Floats:
     """Return whether there is a level, whether it is above the middle of the scale, and the level; 0 without one."""
     value = level.to_numpy(dtype=np.float64, na_value=np.nan)
     found = np.column_stack([np.ones(len(value)), value > scale.middle, value])

@@ -1,7 +1,5 @@
 """What a coder, model or person, is asked about an item, and what the code that it writes stands for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The sample of each model's replies that a person codes too: drawn, shown, read back, compared with the coder."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -38,7 +36,7 @@ def kinds_of(coded: pd.DataFrame) -> npt.NDArray[np.object_]:
     return found
 
 
-def strata_of(coded: pd.DataFrame) -> pd.Series[str]:
+def strata_of(coded: pd.DataFrame) -> "pd.Series[str]":
     """Return the stratum of each item: what a loose rule found, and what the coder says: a level, none, the same."""
     kinds, by_rule = kinds_of(coded), coded["read"].notna()
     other = np.where(coded["level"].notna(), "other level", "no level")
@@ -170,9 +168,8 @@ def compare(
     from scipy.special import ndtri
 
     given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
-    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand")).assign(
-        kind=kinds_of(sample)
-    )
+    pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
+    pairs["kind"] = kinds_of(sample)
     rows = []
     for model, kind, n_given in given[given["kind"] != ""].itertuples(index=False):
         part = pairs[(pairs["model"] == model) & (pairs["kind"] == kind)]

@@ -1,7 +1,5 @@
 """The responses of a model in an arm read into answers, by ranges of flows: memory does not grow with the arm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +37,7 @@ class ArmReader:
     reviews: list[pd.DataFrame] = field(default_factory=list)
     settled: list[npt.NDArray[np.int64]] = field(default_factory=list)
     #: How often each status was given.
-    statuses: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype="int64", name="count"))
+    statuses: "pd.Series[int]" = field(default_factory=lambda: pd.Series(dtype="int64", name="count"))
 
     def read(self, paths: Sequence[str], most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
         """Yield the answers of each range of flows of the files of responses."""

@@ -1,7 +1,5 @@
 """Kinds ``agreement`` and ``calibration``: matrices of equal norms, of two models, or recovered and planted."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of, share_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset, p9
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -48,8 +46,6 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: 
 
     ``key`` are the words for 0, 0.5 and 1.
     """
-    import plotnine as p9
-
     colours = list(palette_of(entry).shares)
     return [
         p9.scale_color_identity(),
@@ -68,8 +64,6 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: 
 
 def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Repeats) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
-    import plotnine as p9
-
     names = list(theme.by_label(selected))
     if len(names) < 2:
         alone = names[0] if names else "none"
@@ -156,8 +150,6 @@ def draw_calibration(
     selected: Sequence[Selected], entry: Entry[RecoveredOptions], planted: Mapping[Pair, pd.DataFrame]
 ) -> theme.Drawn:
     """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
-    import plotnine as p9
-
     frame = recovered(selected, entry, planted)
     if frame.empty:
         why = "nothing was planted here: no respondent that holds norms is among the models."
@@ -215,16 +207,13 @@ def recovered(
         options = [*scale.binned.options]
         norms = held(frame, entry, model)
         levels = scale.in_bins(truth.set_index("flow")["level"]).reindex(norms["flow"])
-        level, value = (
-            numbers.to_numpy(dtype=np.float64, na_value=np.nan) for numbers in (levels, norms["value"])
-        )
+        level, value = (x.to_numpy(dtype=np.float64, na_value=np.nan) for x in (levels, norms["value"]))
         known = ~np.isnan(level)
         row = scale.binned.places(value[known]) + 1  # 0 where there is no norm
         counts = np.zeros((len(options) + 1, len(options)), dtype=int)
         np.add.at(counts, (row, scale.binned.places(level[known])), 1)
-        cells = pd.DataFrame(
-            itertools.product([NO_NORM, *options], options), columns=["recovered", "planted"]
-        )
+        names = ["recovered", "planted"]
+        cells = pd.DataFrame(itertools.product([NO_NORM, *options], options), columns=names)
         cells = cells.assign(flows=counts.ravel(), of=np.tile(counts.sum(axis=0), len(counts)))
         parts.append(cells.assign(panel=name, arm=arm, model=model))
     if not parts:

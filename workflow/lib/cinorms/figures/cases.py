@@ -1,7 +1,5 @@
 """Kind ``cases``: PETS Figure 1 from data, each flow by its bias and by the spread of its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import FigureOptions
+from cinorms.figures.theme import FigureOptions, p9
 
 #: Width and height of a model's panel in inches, and its least width.
 PANEL, LEAST_PANEL = (2.35, 1.9), 1.9
@@ -40,8 +38,6 @@ def draw(
     selected: Sequence[Selected], entry: Entry[CasesFigureOptions], vignettes: Frames, expected: Path | None
 ) -> theme.Drawn:
     """Return a panel per model: bias of each flow across, spread of its answers upwards."""
-    import plotnine as p9
-
     found = cases_of_flows(selected, entry, vignettes=vignettes, expected=expected)
     frame = found[found["case"].isin(CASES) & found["bias"].notna()]
     if frame.empty:
@@ -54,9 +50,8 @@ def draw(
         a, b, c, d = (f"{case} {shares.get((*pair, case), 0):.0%}" for case in CASES)
         titles[pair] = f"{labels[pair]}\n{a}  {b}\n{c}  {d}"
     ordered = theme.in_order([titles[pair] for pair in pairs], titles.values())
-    width, panel, across, down = theme.panels(
-        pd.Series(ordered, index=frame.index), entry, PANEL[0], LEAST_PANEL
-    )
+    names = pd.Series(ordered, index=frame.index)
+    width, panel, across, down = theme.panels(names, entry, PANEL[0], LEAST_PANEL)
     options, legend = entry.options, list(CASES.values())
     colours, shapes = group_looks(legend, entry)
     keys = theme.key_columns(legend, width - 0.6, 2)

@@ -1,9 +1,7 @@
 """Kind ``coefficients``: the terms of an ordinal regression with their intervals, models side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,21 +16,13 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-    from cinorms.study.entry_place import EntryPlace
 
 #: Kinds of analyses whose table has terms.
 TABLES = (
-    "ordinal_regression",
-    "response_regression",
-    "calibration_coefficients",
-    "linear_regression",
-    "people_differences",
+    *("ordinal_regression", "response_regression", "calibration_coefficients"),
+    *("linear_regression", "people_differences"),
 )
 #: What an estimate is in a table with this column, which is not of a cumulative link model. Such a table can have a
 #: status as its outcome.
@@ -78,17 +68,14 @@ class CoefficientsOptions(FigureOptions, OfArms):
             raise place.unknown("table", self.table, fitting, "analysis with terms")
         stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
         place.check_names("arms", self.arms, stated["arms"], f"arm {analysis}")
-        place.check_names(
-            "models", self.models or (), stated.get("models", study.all_models()), f"model {analysis}"
-        )
+        fitted = stated.get("models", study.all_models())
+        place.check_names("models", self.models or (), fitted, f"model {analysis}")
         usual = [name for arm in stated["arms"] for name in nameable_factors(study.factors_of(arm))]
         place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
 
 
 def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> theme.Drawn:
     """Return a forest plot of the table: a block per factor, a line per level, a mark per model."""
-    import plotnine as p9
-
     table = selected[0].frame
     frame = terms(table, entry)
     if frame.empty or not frame["estimate"].notna().any():
@@ -151,10 +138,8 @@ def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[flo
     return width, min(wide, max(narrow, width - PANEL[0]))
 
 
-def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> ggplot:
+def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.ggplot":
     """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
-    import plotnine as p9
-
     some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
     numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()
     low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))
@@ -164,12 +149,11 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> ggplot
     free = min(0.6, theme.widest(words["label"], TEXT_SIZE - 2.5) / inches)
     left, right = low - 0.04 * span, high + 0.04 * span + 1.1 * span * free / (1 - free)
     heads, text = headings.assign(x=left), {"size": TEXT_SIZE, "ha": "left"}
+    known = some[some["conf_low"].notna()]
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
-        + p9.geom_segment(
-            p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), some[some["conf_low"].notna()]
-        )
+        + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), known)
         + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
         + p9.geom_label(p9.aes("x", "y", label="title"), heads, **text, **HEADING)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))

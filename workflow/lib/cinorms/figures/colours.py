@@ -1,7 +1,5 @@
 """Colours of figures: palettes that colour-blind readers can use, one's own colours, and the ink on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -140,7 +138,7 @@ def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
     return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
 
 
-def share_looks(shares: pd.Series[float], entry: Entry[Any], digits: int = 2) -> pd.DataFrame:
+def share_looks(shares: "pd.Series[float]", entry: Entry[Any], digits: int = 2) -> pd.DataFrame:
     """Return the value that each of ``shares`` is coloured by and the ink on it, from the number that is printed.
 
     Two cells that print the same number look the same.

@@ -1,11 +1,9 @@
 """Kind ``delta``: a model's norms or means minus the expected values, per model and by factor (PETS figure 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,10 +20,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.figures import spread, theme
 from cinorms.figures.colours import INK
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
+from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, check_factor, p9
 
 OVERALL = "all flows"
 #: Beyond so many flows in a box their points would cover it.
@@ -59,8 +54,6 @@ def draw(
     selected: Sequence[Selected], entry: Entry[DeltaFigureOptions], vignettes: Frames, expected: Path | None
 ) -> theme.Drawn:
     """Return a box or violin with points per model, round 0; a panel for each level of the factor ``by``."""
-    import plotnine as p9
-
     options, (held, held_value) = entry.options, _HELD[entry.options.of]
     frame = deltas(selected, entry, vignettes, expected)
     if frame.empty:
@@ -72,16 +65,13 @@ def draw(
     values = frame.groupby(["panel", "row", "group"], observed=True)["value"]
     of_box = {key: part.to_numpy() for key, part in values}
     boxes = pd.DataFrame(product(panels, rows, groups), columns=["panel", "row", "group"])
-    numbers = [
-        spread.summary(of_box.get(key, np.array([]))) for key in boxes.itertuples(index=False, name=None)
-    ]
+    keys = boxes.itertuples(index=False, name=None)
+    numbers = [spread.summary(of_box.get(key, np.array([]))) for key in keys]
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
     width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, theme.ONE_COLUMN)
     across = 2 if len(panels) > 1 and width >= 8.5 else 1
     titles = [theme.wrap(str(panel), (width - 1.5) / across, TEXT_SIZE, bold=True) for panel in panels]
-    frame, titled = (
-        part.assign(panel=part["panel"].cat.rename_categories(titles)) for part in (frame, boxes)
-    )
+    frame, titled = (x.assign(panel=x["panel"].cat.rename_categories(titles)) for x in (frame, boxes))
     placed = spread.place(titled, rows, groups)
     violins = spread.outlines(frame, placed, ["row", "group", "panel"]) if options.shape == "violin" else None
     # What the deltas of the first arm are counted in.
@@ -113,8 +103,6 @@ def draw(
 
 def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> list[Any]:
     """Return the flows as points, for the boxes with few of them."""
-    import plotnine as p9
-
     n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
     dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
     if dots.empty:

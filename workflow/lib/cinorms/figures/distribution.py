@@ -1,10 +1,8 @@
 """Kinds ``distribution`` and ``norm_distribution``: stacked shares of answers and of norms, and what has no level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +25,8 @@ from cinorms.figures.colours import (
     ink_on,
     level_colours,
 )
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
 
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
@@ -58,15 +53,12 @@ class NormDistributionOptions(FigureOptions, OfNorms):
 
 def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> theme.Drawn:
     """Return one stacked bar per model and arm: unacceptable left, acceptable right, invalid last."""
-    import plotnine as p9
-
     counts = segments(answer_counts(selected, entry), entry)
     totals = counts.groupby(["arm", "model"], observed=True)["count"].sum()
     models = list(dict.fromkeys(one.model for one in selected))
     arms = list(dict.fromkeys(one.arm for one in selected))
-    under = (
-        f"n = {theme.span(totals)} answers per model, {int(totals.sum()):,} in total. Nothing is filtered."
-    )
+    total = int(totals.sum())
+    under = f"n = {theme.span(totals)} answers per model, {total:,} in total. Nothing is filtered."
     width = theme.room(entry, 9.0, theme.ONE_COLUMN)
     frame = in_panels(counts)
     reasons = bool(frame["panel"].eq(REASONS).any())
@@ -138,15 +130,12 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
         counts["arm"] = theme.in_order(counts["arm"])
     counts = counts.sort_values("segment", kind="stable").reset_index(drop=True)
     end = counts.groupby(["panel", "arm", "model"], observed=True)["share"].cumsum()
-    return counts.assign(
-        start=end - counts["share"], end=end, panel=theme.in_order(counts["panel"], [ALL, REASONS])
-    )
+    panels = theme.in_order(counts["panel"], [ALL, REASONS])
+    return counts.assign(start=end - counts["share"], end=end, panel=panels)
 
 
-def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> ggplot:
+def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> "p9.ggplot":
     """Return a bar per model; ``inches`` is the width of a segment's panel, to tell whether its label fits."""
-    import plotnine as p9
-
     y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
     rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]
     frame = frame.assign(
@@ -163,17 +152,14 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
     colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     order = [name for name in frame["segment"].cat.categories if name in colours]
     rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
+    across = theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE))
     return (
         p9.ggplot(frame)
         + p9.geom_rect(rectangle, color="white", size=0.3)
         + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=TEXT_SIZE - 1.5)
         + p9.scale_color_identity()
         + p9.scale_fill_manual(values=colours, limits=order)
-        + p9.guides(
-            fill=p9.guide_legend(
-                ncol=theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE)), byrow=True
-            )
-        )
+        + p9.guides(fill=p9.guide_legend(ncol=across, byrow=True))
         + p9.scale_x_continuous(labels=theme.percents, expand=(0.01, 0))
         + p9.scale_y_continuous(breaks=[-i for i in range(len(models))], labels=rows, minor_breaks=[])
         + theme.base_theme()
@@ -182,8 +168,6 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:
     """Return a stacked bar per model: norms from the lowest level to the highest, then flows without one."""
-    import plotnine as p9
-
     frame = bars(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow has the levels selected.")

@@ -3,8 +3,6 @@
 Labels are measured, cells take what is left.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -209,7 +207,7 @@ def centres(part: npt.NDArray[np.intp], n_parts: int) -> Floats:
     return np.asarray(SHAPES[n_parts].mean(axis=1)[part])
 
 
-def geom_cells(*args: Any, **kwargs: Any) -> geom:
+def geom_cells(*args: Any, **kwargs: Any) -> "geom":
     """Return a ``geom_polygon`` that draws polygons of as many corners each, and one path per colour.
 
     A path per polygon takes a minute for 27,648 triangles, one per colour a second; and triangles of one

@@ -1,10 +1,8 @@
 """Kind ``norms``: the norms of one, two or four models as a heatmap over the factors of a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,14 +29,9 @@ from cinorms.figures.layout import (
     geom_cells,
     lay_out,
 )
-from cinorms.figures.theme import MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor
+from cinorms.figures.theme import MARGIN, TEXT_SIZE, EntryPlace, FigureOptions, OfOneDataset, check_factor, p9
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-    from cinorms.study.entry_place import EntryPlace
 
 TIE = "tie"
 #: Height of a line of the key and of the shape in it, in inches.
@@ -266,10 +259,8 @@ def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
 
 def _cells(
     frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], n: int, colours: Mapping[str, str]
-) -> ggplot:
+) -> "p9.ggplot":
     """Return the parts of the cells, of ``n`` models, and the marks of ties; nothing in empty cells."""
-    import plotnine as p9
-
     frame = frame[frame["shown"] != EMPTY]
 
     places: list[Any] = []
@@ -306,8 +297,6 @@ def _look(
     colours: dict[str, str], legend_rows: int, x: tuple[float, float], y: tuple[float, float]
 ) -> list[Any]:
     """Return colours and legend, limits in inches, and theme."""
-    import plotnine as p9
-
     return [
         p9.scale_fill_manual(values=colours, limits=list(colours), drop=False, name=" "),
         p9.guides(fill=p9.guide_legend(nrow=legend_rows, byrow=True, order=1)),
@@ -362,8 +351,6 @@ def _labels(layout: Layout) -> list[Any]:
 def _text(
     rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any
 ) -> list[Any]:
-    import plotnine as p9
-
     frame = pd.DataFrame([row for row in rows if row[2]], columns=["x", "y", "label"])
     looks |= {"size": size, "va": va, "color": INK, "lineheight": theme.LINE - 0.15}
     return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
@@ -371,8 +358,6 @@ def _text(
 
 def _key(names: Sequence[str], layout: Layout, across: int, width: float, top: float) -> list[Any]:
     """Return the key above the cells: a cell's outline with one part filled, and whose part it is."""
-    import plotnine as p9
-
     n = len(names)
     row, column = np.divmod(np.arange(n), across)
     x, y = -layout.left + column * width, top - (row + 1) * KEY_LINE + 0.04

@@ -1,9 +1,7 @@
 """Kind ``people_cloud``: people by the weights of two levels, or by strictness, with models among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,12 +16,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import FigureOptions
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-    from cinorms.study.entry_place import EntryPlace
+from cinorms.figures.theme import EntryPlace, FigureOptions, p9
 
 #: The kind of table that is drawn, and the bins of the distribution of mean answers.
 TABLE, BINS = "people_positions", 20
@@ -60,9 +53,8 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     shown = table.loc[what, ["arm", "model", "person", "what", "level", "value", "conf_low", "conf_high"]]
     people = shown[shown["person"].notna()]
     if levels and set(levels) - set(people["level"]):
-        return theme.empty(
-            entry, f"the table '{entry.options.table}' has no weight of {' or '.join(levels)}."
-        )
+        why = f"the table '{entry.options.table}' has no weight of {' or '.join(levels)}."
+        return theme.empty(entry, why)
     if people.empty:
         return theme.empty(entry, f"the table '{entry.options.table}' has no people.")
     models = shown[shown["person"].isna()]
@@ -87,10 +79,8 @@ def draw(selected: Sequence[Selected], entry: Entry[CloudOptions]) -> theme.Draw
     )
 
 
-def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> ggplot:
+def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> "p9.ggplot":
     """Return the distribution of people's mean answers, with a line for each model."""
-    import plotnine as p9
-
     # A draw can be a little beyond the ends of the line.
     people = people.assign(value=people["value"].clip(0, 1))
     edges = np.linspace(0, 1, BINS + 1)
@@ -106,10 +96,8 @@ def _strictness(people: pd.DataFrame, models: pd.DataFrame, title: str) -> ggplo
     )
 
 
-def _cloud(people: pd.DataFrame, models: pd.DataFrame, levels: Sequence[str]) -> ggplot:
+def _cloud(people: pd.DataFrame, models: pd.DataFrame, levels: Sequence[str]) -> "p9.ggplot":
     """Return people and models by the weights of two levels."""
-    import plotnine as p9
-
     x, y = levels
     cloud = people.pivot_table("value", "person", "level").rename(columns={x: "x", y: "y"})
     sides = [
@@ -139,8 +127,6 @@ def _axis(level: str, inches: float) -> str:
 
 def _looks(names: Sequence[str], entry: Entry[CloudOptions], width: float) -> list[Any]:
     """Return colours and marks of the models, and the theme."""
-    import plotnine as p9
-
     colours, marks = group_looks(names, entry)
     keys = theme.key_columns(names, width - 0.7)
     legend = p9.theme(

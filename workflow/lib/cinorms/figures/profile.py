@@ -1,7 +1,5 @@
 """Kind ``profile``: how a model responds (valid answers, first option, dependence on the flow)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd
@@ -13,7 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
-from cinorms.figures.theme import FigureOptions
+from cinorms.figures.theme import FigureOptions, p9
 from cinorms.stats import reliability
 
 #: The panels: how each is called, and what its stroke is.
@@ -31,8 +29,6 @@ class ProfileOptions(FigureOptions, DependenceOptions):
 
 def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Frames) -> theme.Drawn:
     """Return bars per model in four panels, and strokes where a model would be that does not read the flow."""
-    import plotnine as p9
-
     table = flow_dependence(selected, entry, prompts=prompts)
     frame = measures(table, selected, entry)
     data = frame[["arm", "model", "panel", "value", "reference"]].rename(columns={"panel": "measure"})
@@ -48,11 +44,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
         + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
         + p9.geom_errorbar(
-            p9.aes(x="who", ymin="reference", ymax="reference"),
-            data=strokes,
-            width=0.9,
-            size=0.9,
-            color=INK,
+            p9.aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=INK
         )
         + p9.geom_text(
             p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
@@ -80,9 +72,8 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
 def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[ProfileOptions]) -> pd.DataFrame:
     """Return a row per model and panel: who, panel, value, reference (missing where there is none) and text."""
     rows, selected_by = [], theme.by_label(selected)
-    for (who, (arm, model, answers)), depends in zip(
-        selected_by.items(), table.to_dict("records"), strict=True
-    ):
+    pairs = zip(selected_by.items(), table.to_dict("records"), strict=True)
+    for (who, (arm, model, answers)), depends in pairs:
         positions = reliability.position_effects(answers, entry.scales[arm])
         flows, first = depends["flows"], positions.iloc[0] if len(positions) else None
         values = {

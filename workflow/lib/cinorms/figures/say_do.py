@@ -1,7 +1,5 @@
 """Kind ``say_do``: how acceptable a model calls flows, against how often it shares in them as an agent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.stats.proportions import wilson
 
 #: Groups of flows by how acceptable they are called.
@@ -31,8 +29,6 @@ def draw(
     selected: Sequence[Selected], entry: Entry[SayDoFigureOptions], vignettes: Frames, prompts: Frames
 ) -> theme.Drawn:
     """Return a panel per model and arm that says: share of actions that share, by what is said; see `KINDS`."""
-    import plotnine as p9
-
     pairs = list(compared(selected, entry, vignettes, prompts))
     frame = stack([named(groups(pair, entry), pair.names) for pair in pairs], _COLUMNS)
     if frame.empty or frame["flows"].sum() == 0:
@@ -82,15 +78,8 @@ def groups(pair: Compared, entry: Entry[Any]) -> pd.DataFrame:
     for number in np.unique(group):
         share, n = float(shares[group == number].mean()), int((group == number).sum())
         low, high = wilson(share, n)
-        rows.append(
-            {
-                "flows": n,
-                "accepted": accepted[group == number].mean(),
-                "shares": share,
-                "low": low,
-                "high": high,
-            }
-        )
+        mean = accepted[group == number].mean()
+        rows.append({"flows": n, "accepted": mean, "shares": share, "low": low, "high": high})
     return pd.DataFrame(rows, columns=_COLUMNS[len(SIDES) :])
 
 

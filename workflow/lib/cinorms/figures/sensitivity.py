@@ -1,7 +1,5 @@
 """Kind ``sensitivity``: share of flows that keep a norm as thresholds rise (PETS table 2 as a picture)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +13,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows
 from cinorms.figures import theme
 from cinorms.figures.colours import group_looks
-from cinorms.figures.theme import FigureOptions
+from cinorms.figures.theme import FigureOptions, p9
 from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches, and its least width.
@@ -34,8 +32,6 @@ class SensitivityOptions(FigureOptions, OfFlows):
 
 def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> theme.Drawn:
     """Return a panel per model: share of flows kept over t_maj, a line for each t_val."""
-    import plotnine as p9
-
     frame = kept_shares(selected, entry)
     if frame.empty:
         return theme.empty(entry, "no flow was asked.")

@@ -3,8 +3,6 @@
 A box is of one row (a model) and group (an arm): quartiles, 5th and 95th percentile, mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,7 +19,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks, mixed, palette_of
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
 from cinorms.stats.wordings import look_up, template_numbers
@@ -148,15 +146,12 @@ def layers(
 
     With ``violins``, as `outlines` gives them, the boxes are slim and inside them.
     """
-    import plotnine as p9
-
     some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
     # A part of white, so that the median is seen.
     colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
     if len(groups) > 1:
-        colours = {
-            name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in group_looks(groups, entry)[0].items()
-        }
+        looks = group_looks(groups, entry)[0]
+        colours = {name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in looks.items()}
     built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
     if violins is not None:
         if len(violins):
@@ -204,8 +199,6 @@ def height(rows: int, groups: int) -> float:
 
 def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -> theme.Drawn:
     """Return a box per model in two panels: distance of minority answers from the norm, their variance."""
-    import plotnine as p9
-
     frame = deviations(selected, entry)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
@@ -253,19 +246,14 @@ def draw_variance(
     selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts: Frames
 ) -> theme.Drawn:
     """Return a row of boxes per model, a box for each of what is compared (arms by default)."""
-    import plotnine as p9
-
     over = entry.options.over
     frame = spreads(selected, entry, prompts)
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     width = theme.room(entry, 8.5, theme.ONE_COLUMN)
-    plot = (
-        p9.ggplot()
-        + theme.base_theme()
-        + p9.labs(x=theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TITLE_SIZE), y="")
-    )
+    x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TITLE_SIZE)
+    plot = p9.ggplot() + theme.base_theme() + p9.labs(x=x, y="")
     plot += layers(place(frame, rows, groups), rows, groups, entry, width)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
@@ -364,12 +352,7 @@ KINDS = (
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
-        columns={
-            **WHO,
-            "measure": "Which of the two numbers.",
-            "kept": "Flows with a norm.",
-            **BOX,
-        },
+        columns={**WHO, "measure": "Which of the two numbers.", "kept": "Flows with a norm.", **BOX},
     ),
     Kind(
         name="variance",
@@ -379,10 +362,6 @@ KINDS = (
         decided="pilot",
         report_section="sensitivity",
         key=("arm", "model"),
-        columns={
-            **WHO,
-            "group": "Label of the box in the legend: the arm, or its condition.",
-            **BOX,
-        },
+        columns={**WHO, "group": "Label of the box in the legend: the arm, or its condition.", **BOX},
     ),
 )

@@ -27,11 +27,26 @@ from cinorms.figures.colours import INK, Colours, PaletteName
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
+    import plotnine
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
-    from plotnine import ggplot, theme
 
-    from cinorms.study.entry_place import EntryPlace
+    from cinorms.study.entry_place import EntryPlace as EntryPlace
+
+    p9 = plotnine
+else:
+
+    class _Later:
+        """Plotnine, loaded by the first figure that is drawn: it takes seconds, and every study loads all kinds."""
+
+        def __getattr__(self, name: str) -> Any:
+            import plotnine
+
+            return getattr(plotnine, name)
+
+    p9 = _Later()
+    # No import at run time: an edited check would make every figure again.
+    EntryPlace = Any
 
 FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.
@@ -133,13 +148,13 @@ class Drawn:
     ``data`` are the values that it shows, under the columns that its kind declares; ``nothing`` is why it shows none.
     """
 
-    plot: ggplot
+    plot: p9.ggplot
     width: float
     height: float
     caption: str
     data: pd.DataFrame
     nothing: str = ""
-    further: tuple[ggplot, ...] = ()
+    further: tuple[p9.ggplot, ...] = ()
     #: Size in print over the size at which it is laid out.
     zoom: float = 1.0
 
@@ -204,10 +219,8 @@ def span(numbers: pd.Series[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def base_theme() -> theme:
+def base_theme() -> p9.theme:
     """Return the theme that every figure starts from."""
-    import plotnine as p9
-
     return p9.theme_minimal(base_size=10, base_family=FONT) + p9.theme(
         panel_grid_minor=p9.element_blank(),
         panel_grid_major=p9.element_line(color="#e6e6e6", size=0.5),
@@ -290,7 +303,7 @@ def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
 
 
 def finish(
-    plot: ggplot,
+    plot: p9.ggplot,
     entry: Entry[FigureOptions],
     data: pd.DataFrame,
     size: tuple[float, float],
@@ -303,8 +316,6 @@ def finish(
     ``data`` are the values shown. ``size`` in inches is what the figure needs, used where the entry states no ``width``
     or ``height``; with another width it is laid out at that size (see `room`) and made smaller.
     """
-    import plotnine as p9
-
     options, width = entry.options, size[0]
     zoom = options.width / width if options.width else scale_of(entry)
     height = options.height / zoom if options.height else size[1]
@@ -375,8 +386,6 @@ def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
-    import plotnine as p9
-
     width = room(entry, 6.0, 3.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
@@ -466,7 +475,7 @@ def _resize_pages(document: PdfPages, zoom: float) -> None:
         file.newPage = begin_smaller
 
 
-def _figure(drawn: Drawn, page: ggplot) -> Figure:
+def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     _draw_at_once(page)
     figure = page.draw()
     figure.set_size_inches(drawn.width, drawn.height)
@@ -480,7 +489,7 @@ def _figure(drawn: Drawn, page: ggplot) -> Figure:
     return figure
 
 
-def _draw_at_once(plot: ggplot) -> None:
+def _draw_at_once(plot: p9.ggplot) -> None:
     """Make the words, tiles and boxes of each layer one group, where nothing is stacked.
 
     Plotnine makes a group of each combination of colour, place and label, and takes longer for each than to draw it.

@@ -3,8 +3,6 @@
 Ends with 0 if every claim passes, 1 if one fails, 3 if one is undecided, 2 if nothing can be judged.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

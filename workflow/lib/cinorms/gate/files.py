@@ -1,7 +1,5 @@
 """The files of a gate: JSON for programs, JUnit XML for a CI, a page for people; and its summary for a terminal."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -95,7 +93,7 @@ def _side(side: Side, units: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _claim(claim: Judged) -> dict[str, Any]:
-    found = claim.finding
+    found, need = claim.finding, claim.finding.need
     plain: dict[str, Any] = _plain(
         {
             "name": found.name,
@@ -115,9 +113,7 @@ def _claim(claim: Judged) -> dict[str, Any]:
             "p_pass": found.p_pass,
             "p_fail": found.p_fail,
             "p_fail_holm": claim.p_fail_holm,
-            "needs": {found.need.unit: found.need.more}
-            if found.need and claim.verdict == "undecided"
-            else None,
+            "needs": {need.unit: need.more} if need and claim.verdict == "undecided" else None,
             "facts": found.facts,
             "flows": found.flows.to_dict("records"),
         }
@@ -188,6 +184,7 @@ WIDTH, FREE = 280.0, 12.0
 def render(gate: Gate) -> str:
     """Return the page as one HTML text. Everything that comes from data is escaped."""
     matched, policy = gate.matched, gate.policy
+    measured = [k for k in KINDS if k in WORST and any(claim.finding.kind == k for claim in gate.claims)]
     return render_page(
         "gate",
         "gate",
@@ -207,13 +204,8 @@ def render(gate: Gate) -> str:
         alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
         confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
         version=__version__,
-        worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in _measured(gate)],
+        worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in measured],
     )
-
-
-def _measured(gate: Gate) -> list[str]:
-    """Return the kinds of claims of a gate whose worst case was measured."""
-    return [kind for kind in KINDS if kind in WORST and any(c.finding.kind == kind for c in gate.claims)]
 
 
 def _paired(gate: Gate) -> str:
@@ -291,9 +283,8 @@ def _interval(found: ClaimFinding, others: Sequence[ClaimFinding]) -> dict[str, 
     has = math.isfinite(found.low) and math.isfinite(found.high)
     drawn |= {"low": place(found.low), "high": place(found.high)} if has else {"low": None, "high": None}
     unit = found.unit == "levels"
-    drawn["labels"] = [
-        (place(v), f"{v:+g}" if unit else f"{100 * v:g}%") for v in (lower, upper) if v is not None
-    ]
+    limits = [v for v in (lower, upper) if v is not None]
+    drawn["labels"] = [(place(v), f"{v:+g}" if unit else f"{100 * v:g}%") for v in limits]
     return drawn
 
 

@@ -1,7 +1,5 @@
 """The gates that a study states: which files each needs, in this study and in others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

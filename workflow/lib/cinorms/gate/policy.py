@@ -1,7 +1,5 @@
 """A policy: the claims of a gate, each with its limits. A claim's keys depend on its kind, as an entry's in a study."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

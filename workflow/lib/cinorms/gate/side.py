@@ -3,8 +3,6 @@
 Two sides are put next to each other on the same flows, and where they share wordings on the same templates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class Answers:
     order: Ints
     units: tuple[str, ...]
 
-    def part(self, rows: Any = slice(None), units: Any = slice(None)) -> Answers:
+    def part(self, rows: Any = slice(None), units: Any = slice(None)) -> "Answers":
         """Return the answers to some of the flows, in some of the units."""
         names = np.array(self.units, dtype=object)[units]
         level, status, order = (x[rows][:, units] for x in (self.level, self.status, self.order))
@@ -89,11 +87,6 @@ class Side:
     def unit(self) -> str:
         """What the units are called."""
         return "raters" if self.are_people else "templates"
-
-    @property
-    def factors(self) -> list[str]:
-        """The factors of the flows."""
-        return list(self.told.factors)
 
 
 def find(given: str, key: str, results: Path = RESULTS) -> Address:
@@ -160,11 +153,8 @@ def as_arrays(answers: pd.DataFrame, flows: Iterable[int], prompts: pd.DataFrame
         )
     place = of_variant.reindex(variant)
     numbers_of_flows = pd.Index(flows)
-    at = (
-        numbers_of_flows.get_indexer(pd.Index(answers["flow"])),
-        place["unit"].to_numpy(),
-        place["order_no"].to_numpy(),
-    )
+    columns = place["unit"].to_numpy(), place["order_no"].to_numpy()
+    at = numbers_of_flows.get_indexer(pd.Index(answers["flow"])), *columns
     shape = (len(numbers_of_flows), len(units), int(of_variant["order_no"].max()) + 1)
     level, status, order = np.full(shape, np.nan), np.full(shape, -1), np.full(shape, -1)
     ok = (answers["status"] == "ok").to_numpy()
@@ -215,7 +205,7 @@ def told_in(address: Address) -> tuple[DatasetFactors, pd.DataFrame]:
     return DatasetFactors(name, factors, flows_of=study.datasets[name].flows_of), flows
 
 
-def _order_numbers(orders: pd.Series[Any]) -> Ints:
+def _order_numbers(orders: pd.Series) -> Ints:
     """Return a number for each order of the options, the same for the same order; -1 where it is not known."""
     kinds = pd.Categorical(orders)
     numbers = [crc32(str(text).encode()) for text in kinds.categories]
@@ -260,11 +250,6 @@ class Matched:
         new = np.where((self.of_new.status >= 0) & np.isnan(self.of_new.level), missing, self.of_new.level)
         return self.difference(self.of_base.level[rows], new[rows], fixed_flows)
 
-    def rise(self, rows: Bools, statuses: Sequence[str], fixed_flows: bool) -> Estimate:
-        """Return how much larger the share of answers with one of ``statuses`` is in new."""
-        base, new = (has_status(each, statuses)[rows] for each in (self.of_base, self.of_new))
-        return self.difference(base, new, fixed_flows)
-
     def difference(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
         """Return the mean over flows of new less base, numbers of answers as arrays (`Answers`)."""
         if self.same_orders:
@@ -292,14 +277,17 @@ def match(base: Side, new: Side) -> Matched:
     )
     differ = both[both["vignette_base"] != both["vignette_new"]]
     if base.dataset == new.dataset and len(differ):
-        raise DataError(_other_texts(base, new, differ))
+        first = differ.iloc[0]
+        raise DataError(
+            f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"
+            f"and {first['vignette_new']!r} in {new.address.name}; run both with the same dataset {base.dataset!r}"
+        )
     if both.empty:
         raise DataError(f"gate: {base.address.name} and {new.address.name} have no flow in common")
     rows = [side.vignettes["flow"].isin(both["flow"]).to_numpy() for side in (base, new)]
     of_base, of_new = base.answers.part(rows[0]), new.answers.part(rows[1])
-    left_out = {
-        f"flows only in {name}": int((~each).sum()) for name, each in zip(("base", "new"), rows, strict=True)
-    }
+    sides = zip(("base", "new"), rows, strict=True)
+    left_out = {f"flows only in {name}": int((~each).sum()) for name, each in sides}
     shared = sorted(set(of_base.units) & set(of_new.units))
     distinct = all(len(set(each.units)) == len(each.units) for each in (of_base, of_new))
     same = len(shared) >= FEWEST_SHARED and distinct and base.are_people == new.are_people
@@ -338,7 +326,7 @@ def shares(answers: Answers, side: Side) -> Floats:
     return np.where(known == 1, (answers.level == side.levels[-1]) * 1.0, np.nan)
 
 
-def calls_wrong(side: Side, arm: str, flows: pd.Series[Any]) -> Bools:
+def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
     """Tell which flows the model of ``side`` calls unacceptable in another arm of its study."""
     folder, _, model = side.address
     arms = StudyFacts.read(folder).arms
@@ -357,14 +345,6 @@ def level_counts(answers: Answers, levels: Sequence[int]) -> Floats:
 def mean_over(x: Floats, axis: int | tuple[int, ...]) -> Floats:
     """Return the mean of what is there, NaN where nothing is."""
     return divide(np.nansum(x, axis=axis), (~np.isnan(x)).sum(axis=axis))
-
-
-def _other_texts(base: Side, new: Side, differ: pd.DataFrame) -> str:
-    first = differ.iloc[0]
-    return (
-        f"gate: flow {first['flow']} is {first['vignette_base']!r} in {base.address.name}\n"
-        f"and {first['vignette_new']!r} in {new.address.name}; run both with the same dataset {base.dataset!r}"
-    )
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:

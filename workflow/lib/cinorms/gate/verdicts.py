@@ -8,8 +8,6 @@
 - **undecided** is the rest: the answers are too few, or the truth is too near the limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -104,11 +102,8 @@ def run(base: Address, new: Address, policy: Policy, seed: int = 1) -> Gate:
 def find(matched: Matched, policy: Policy, seed: int) -> list[ClaimFinding]:
     """Return what each claim finds, one finding per level for claims by a factor."""
     parts = [(claim, *part) for claim in policy.claims for part in _parts(matched, policy, claim)]
-    fixed = policy.settings.flows == "fixed"
-    groups = [
-        FlowGroup(claim, level, matched, rows, len(parts), policy.alpha, fixed, seed)
-        for claim, level, rows in parts
-    ]
+    whole = len(parts), policy.alpha, policy.settings.flows == "fixed", seed
+    groups = [FlowGroup(claim, level, matched, rows, *whole) for claim, level, rows in parts]
     return [KINDS[group.claim.kind].find(group, group.claim.options) for group in groups]
 
 
@@ -117,9 +112,8 @@ def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str
     _check_names(matched, policy, claim)
     rows = matched.select(claim.options.select)
     if not rows.any():
-        raise policy.unknown(
-            claim, "select", dict(claim.options.select or {}), [], "selection that leaves a flow"
-        )
+        given = dict(claim.options.select or {})
+        raise policy.unknown(claim, "select", given, [], "selection that leaves a flow")
     by = claim.options.by if isinstance(claim.options, ByFactor) else None
     if by is None:
         yield "", rows
@@ -130,15 +124,13 @@ def _parts(matched: Matched, policy: Policy, claim: Claim) -> Iterator[tuple[str
 
 
 def _check_names(matched: Matched, policy: Policy, claim: Claim) -> None:
-    options, factors = claim.options, matched.new.factors
-    named = list(options.select or {})
-    for key, given in [("select", name) for name in named] + [("by", getattr(options, "by", None))]:
+    options, factors = claim.options, list(matched.new.told.factors)
+    select = options.select or {}
+    for key, given in [("select", name) for name in select] + [("by", getattr(options, "by", None))]:
         if given is not None and given not in factors:
             raise policy.unknown(claim, key, given, factors, f"factor of dataset {matched.new.dataset!r}")
     margins = list(options.margin_for or {}) if isinstance(options, Shift) else []
-    stated = [
-        (f"select.{name}", name, level) for name, levels in (options.select or {}).items() for level in levels
-    ]
+    stated = [(f"select.{name}", name, level) for name, levels in select.items() for level in levels]
     stated += [("margin_for", str(getattr(options, "by", "")), level) for level in margins]
     for key, factor, level in stated:
         known = list(dict.fromkeys(matched.flows[factor].map(text)))
@@ -155,10 +147,8 @@ def judge(findings: Sequence[ClaimFinding], alpha: float) -> tuple[Judged, ...]:
     for finding, p in zip(findings, map(float, corrected), strict=True):
         verdict: Verdict = "undecided"
         if p <= alpha:
-            verdict, why = (
-                "fail",
-                f"outside the limit by more than chance explains (p {_p(p)} over all claims)",
-            )
+            verdict = "fail"
+            why = f"outside the limit by more than chance explains (p {_p(p)} over all claims)"
         elif finding.p_pass <= alpha:
             verdict, why = "pass", f"within the limit by more than chance explains (p {_p(finding.p_pass)})"
         else:

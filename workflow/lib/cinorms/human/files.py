@@ -1,7 +1,5 @@
 """A survey's files as rows of text: one CSV file or several in a zip archive, with a row per rating or per person."""
 
-from __future__ import annotations
-
 import csv
 import io
 import zipfile
@@ -101,7 +99,7 @@ def read_rows(survey: Survey, wanted: Sequence[str], path: Path, questions: Path
     return Rows(cells.drop(columns=[_PART, _ROW]), cells[[_PART, _ROW]], parts, left_out)
 
 
-def read_people(survey: Survey, path: Path) -> pd.Series[Any]:
+def read_people(survey: Survey, path: Path) -> pd.Series:
     """Return who is in the file at ``path`` of ``numbered_as``, in its order."""
     assert survey.numbered_as is not None
     column, part = survey.numbered_as.column, _parts(path, ())[0]

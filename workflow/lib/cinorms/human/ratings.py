@@ -6,8 +6,6 @@ in the file. No table has a value of the column that tells people apart, nor any
 name the row of a wrong cell, never what is in it, because a survey can name the wrong column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +76,7 @@ def read_ratings(
     ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status, "said": said})
     ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
     ratings = ratings[keep].sort_values(["flow", "rater", "again"])
-    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.left_out), *notes])
+    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.all.left_out), *notes])
 
 
 def _checked(
@@ -99,9 +97,8 @@ def _checked(
         elif check.then == "leave_out_rater":
             hit = np.isin(rater, np.unique(rater[hit]))
             keep = keep & ~hit
-        notes.append(
-            f"{check.column} {' or '.join(map(str, check.values))}: {hit.sum():,} ratings, {check.then}"
-        )
+        values = " or ".join(map(str, check.values))
+        notes.append(f"{check.column} {values}: {hit.sum():,} ratings, {check.then}")
     return status, keep, notes
 
 
@@ -165,7 +162,7 @@ def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFra
     )
 
 
-def _read(survey: Survey, question: Question, path: Path, questions: Path | None) -> _Rows:
+def _read(survey: Survey, question: Question, path: Path, questions: Path | None) -> "_Rows":
     """Return the rows of the survey; no column that it does not declare is ever read."""
     rows = read_rows(survey, survey.columns(question), path, questions)
     cells = rows.cells
@@ -187,21 +184,16 @@ class _Rows:
     cells: pd.DataFrame
     all: Rows
 
-    @property
-    def left_out(self) -> int:
-        """People of a wide file who answered nothing."""
-        return self.all.left_out
-
     def refuse(self, wrong: Any, what: str) -> None:
         """Raise ``DataError`` with the line of the first row that is wrong."""
         at = np.asarray(wrong)
         if at.any():
             raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[at][0]))}{what}")
 
-    def raters(self, known: pd.Series[Any]) -> npt.NDArray[np.intp]:
+    def raters(self, known: pd.Series) -> npt.NDArray[np.intp]:
         """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
         column, modulo = self.survey.rater.column, self.survey.rater.modulo
-        who: pd.Series[Any] = self.cells[column]
+        who: pd.Series = self.cells[column]
         self.refuse(who == "", f": the column {column!r} is empty")
         if modulo is not None:
             self.refuse(
@@ -293,7 +285,7 @@ class _Rows:
         )
 
 
-def _is_any(column: pd.Series[str], values: Sequence[str | float]) -> npt.NDArray[np.bool_]:
+def _is_any(column: "pd.Series[str]", values: Sequence[str | float]) -> npt.NDArray[np.bool_]:
     """Tell which cells are one of ``values``: the same text, or the same number."""
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     wanted = [float(value) for value in values if isinstance(value, int | float)]

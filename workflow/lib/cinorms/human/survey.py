@@ -1,7 +1,5 @@
 """Surveys: what a file of ``resources/ratings`` declares about people's ratings of the flows of a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -153,9 +151,7 @@ class SurveyFile(Value):
         description="The column with the number of the flow in the dataset, from 0; or else give factors.",
     )
     factors: Mapping[str, FactorColumn] = Field(
-        {},
-        min_length=1,
-        description="Where the levels of each factor of the dataset are; or else give flow.",
+        {}, min_length=1, description="Where the levels of each factor of the dataset are; or else give flow."
     )
     where: Mapping[str, Annotated[SomeText, Field(description="The value as text.")]] = Field(
         {},
@@ -192,7 +188,7 @@ class Survey(SurveyFile):
         named = {"ratings": self.file, "questions": self.questions_file, "people": self.numbered_as}
         return {name: file for name, file in named.items() if file}
 
-    def same_numbers(self, other: Survey) -> bool:
+    def same_numbers(self, other: "Survey") -> bool:
         """Tell whether a person who is in both surveys has the same number in both, and no two people have one."""
         if self.name == other.name:
             return True

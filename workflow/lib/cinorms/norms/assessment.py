@@ -5,8 +5,6 @@ of the rows never matters. The norms table keeps the counts. Whether a flow has 
 is computed from them when needed, so other thresholds never need another assessment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -134,7 +132,7 @@ def kept(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
     return norms.loc[status(norms, thresholds) == "kept", ["flow", "value"]].reset_index(drop=True)
 
 
-def status(norms: pd.DataFrame, thresholds: Thresholds) -> pd.Series[str]:
+def status(norms: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":
     """Return why each flow holds a norm or not: the first reason that applies, of `tables.NORM_STATUSES`.
 
     ``below_t_val``: fewer than ``t_val`` valid answers, or none. ``tie`` (``strict`` only): several levels are the
@@ -191,7 +189,6 @@ def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) 
 
 def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
     """Return ``numerator / n`` elementwise, NaN where n is 0."""
-    top, bottom = np.broadcast_arrays(
-        np.asarray(numerator, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    )
+    arrays = (np.asarray(x, dtype=np.float64) for x in (numerator, n))
+    top, bottom = np.broadcast_arrays(*arrays)
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))

@@ -1,7 +1,5 @@
 """Privacy bias, and delta: its distance from expected values, of a flow and of slices (PETS section 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -168,10 +166,8 @@ def delta_table(
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
     found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
-    counts = (
-        np.bincount(rows, minlength=len(n)).tolist()
-        for rows in (group, group[~np.isnan(value)], group[~np.isnan(expected)])
-    )
+    parts = (group, group[~np.isnan(value)], group[~np.isnan(expected)])
+    counts = (np.bincount(rows, minlength=len(n)).tolist() for rows in parts)
     statuses = [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
     base = "levels" if list(points) == list(scale) else f"points ({points[0]:g} to {points[-1]:g})"
     n_metrics = len(METRICS)

@@ -1,7 +1,5 @@
 """What a flow needs to hold a norm."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple

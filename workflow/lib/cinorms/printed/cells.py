@@ -1,7 +1,5 @@
 """What printed tables share: their options, what they are made of, and how their numbers are written."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +14,9 @@ from cinorms.entries.options import Names, Options, TMaj
 from cinorms.stats.pvalues import stars
 
 if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
+    from cinorms.study.entry_place import EntryPlace as EntryPlace
+else:  # no import at run time: an edited check would make every table again
+    EntryPlace = Any
 
 #: Printed where there is no number.
 NONE = "--"
@@ -178,9 +178,8 @@ def blank_again(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     """Return the rows, the first cell of each marked where it repeats the one above."""
     texts = [row[0].text for row in rows]
     again = [at > 0 and text == texts[at - 1] for at, text in enumerate(texts)]
-    return tuple(
-        (Cell(text, again=same), *row[1:]) for text, same, row in zip(texts, again, rows, strict=True)
-    )
+    parts = zip(texts, again, rows, strict=True)
+    return tuple((Cell(text, again=same), *row[1:]) for text, same, row in parts)
 
 
 def marked(entry: Entry[Any]) -> tuple[str, ...]:

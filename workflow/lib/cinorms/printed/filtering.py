@@ -1,10 +1,8 @@
 """Kinds ``discarded`` and ``lost``: flows that the thresholds remove (PETS Tables 2 and 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import pandas as pd
 from pydantic import Field
@@ -16,6 +14,7 @@ from cinorms.entries.options import TMaj, TVal
 from cinorms.printed.cells import (
     NONE,
     Cell,
+    EntryPlace,
     FromAnalyses,
     Printed,
     RowGroup,
@@ -28,9 +27,6 @@ from cinorms.printed.cells import (
     threshold,
     together,
 )
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 _TVals = Annotated[Distinct[TVal], Field(min_length=1)]
 _Step = Annotated[Distinct[TMaj], Field(min_length=2, max_length=2)]
@@ -112,9 +108,8 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
             at = part[part["t_val"] == t_val].set_index("t_maj")
             first = at.iloc[0]
             parts = [share(at.loc[t, "discarded"], at.loc[t, "of"]) for t in t_majs]
-            rows.append(
-                [Cell(str(model)), Cell(str(t_val)), share(first["below_t_val"], first["flows"]), *parts]
-            )
+            below = share(first["below_t_val"], first["flows"])
+            rows.append([Cell(str(model)), Cell(str(t_val)), below, *parts])
     return rows
 
 

@@ -1,9 +1,7 @@
 """The models (Table 1 of both papers), tests of every two of them, and the terms of their regressions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -18,6 +16,7 @@ from cinorms.printed.cells import (
     NONE,
     STARS_TEXT,
     Cell,
+    EntryPlace,
     FromAnalyses,
     Printed,
     PrintedOptions,
@@ -29,9 +28,6 @@ from cinorms.printed.cells import (
     p_times,
     together,
 )
-
-if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace
 
 _NOT_STATED = "unknown"
 NOTE = "Capacity: parameters in billions; NA: not published. unknown: config/models.yaml does not state it."

@@ -4,8 +4,6 @@ The table of an analysis becomes one whose columns are side by side, with number
 LaTeX every text is escaped. A LaTeX file is one ``tabular`` (``longtable`` if it is long) to ``\input``.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -69,7 +67,7 @@ def p_value(log10_p: float) -> Cell:
     return Cell(mantissa or NONE, times=int(power) if power else None)
 
 
-def _is_number(column: pd.Series[Any]) -> bool:
+def _is_number(column: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
 
 

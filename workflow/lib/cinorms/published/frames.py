@@ -5,8 +5,6 @@ NumPy names in `_ADMITTED` becomes an inert record of what was asked for, every 
 and the frame is built here from the records. No pandas or NumPy code is ever called by the file.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import pickle
@@ -65,7 +63,7 @@ class _Record:
     args: tuple[Any, ...]
     state: Any
 
-    def __new__(cls, *args: Any) -> _Record:
+    def __new__(cls, *args: Any) -> "_Record":
         record = object.__new__(cls)
         record.args, record.state = args, None
         return record
@@ -291,16 +289,14 @@ def to_answers(
     )
 
 
-def _model_names(frame: pd.DataFrame) -> pd.Series[str]:
+def _model_names(frame: pd.DataFrame) -> "pd.Series[str]":
     """Return the model of each row; the paraphraser run's names begin with the paraphraser and a hyphen."""
     if "paraphrasing" not in frame:
         return frame["model"].astype(str)
     by, paraphrasers = pd.factorize(frame["paraphrasing"])
-    which, prefixed = pd.factorize(frame["model"])
+    which, given = pd.factorize(frame["model"])
     # "gpt-4o-mini-8B" of the paraphraser gpt carries no prefix, although it begins like one.
-    names = [
-        [m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in prefixed] for p in paraphrasers
-    ]
+    names = [[m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in given] for p in paraphrasers]
     return pd.Series(np.array(names, dtype=object)[by, which], index=frame.index, dtype="str")
 
 
@@ -319,7 +315,7 @@ def _what_to_choose(rows: pd.DataFrame) -> str:
     return f"choose one value of each under 'where' of the frame in resources/published ({values})"
 
 
-def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
+def flows_of(text: "pd.Series[str]", vignettes: pd.DataFrame) -> "pd.Series[int]":
     """Return the flow of each vignette's text; raise ``DataError`` for a text that is none."""
     known = vignettes.set_index("vignette")["flow"]
     if known.index.has_duplicates:
@@ -330,7 +326,7 @@ def flows_of(text: pd.Series[str], vignettes: pd.DataFrame) -> pd.Series[int]:
     return flow.astype(np.int32)
 
 
-def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> pd.Categorical[int]:
+def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> "pd.Categorical[int]":
     """Return a column of ``names`` by their numbers, missing for -1."""
     return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(pd.Index(names, dtype=str)))
 

@@ -1,7 +1,5 @@
 """Releases: answers and numbers that a paper's authors published, as ``resources/published`` names them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -173,10 +171,8 @@ class Release(ReleaseFile):
 
     def files_of(self, frame: str) -> list[SourceFile]:
         """Return the files of ``frame``: one, or one for each model."""
-        named = self.frames[frame].file
-        return [
-            self.files[name] for name in dict.fromkeys(named.format(model=m) for m in self.models.values())
-        ]
+        names = dict.fromkeys(self.frames[frame].file.format(model=m) for m in self.models.values())
+        return [self.files[name] for name in names]
 
 
 def load_release(path: str | Path) -> Release:

@@ -3,8 +3,6 @@
 Records are joined to flows by the number at the end of their name: main1 is flow 0.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -51,10 +49,9 @@ def read_verdicts(path: Path, vignettes: pd.DataFrame, scale: Scale) -> pd.DataF
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        judged = {
-            name: [(str(item), bool(leaked)) for item, leaked in of["secret_judgment"]]
-            for name, of in found.items()
-        }
+        judged: dict[str, list[tuple[str, bool]]] = {}
+        for name, of in found.items():
+            judged[name] = [(str(item), bool(leaked)) for item, leaked in of["secret_judgment"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: is not a file of verdicts ({type(error).__name__}: {error})") from None
     sensitive = [[SHARED * leaked for _, leaked in of] for of in judged.values()]

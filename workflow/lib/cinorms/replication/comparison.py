@@ -6,8 +6,6 @@ A number from an optimiser moves a little with the machine it runs on. Where tha
 the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
 
-from __future__ import annotations
-
 import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -178,9 +176,8 @@ def _value(row: Mapping[Any, Any], computed: Mapping[str, pd.DataFrame], place: 
     name = row["analysis"]
     if name not in computed:
         raise DataError(f"{place}: analysis {name!r} is not known; {listing(name, computed)}")
-    first, *others = (
-        _quotient(computed[name], where, row["column"], place) for where in row["where"].split(_MINUS)
-    )
+    places = row["where"].split(_MINUS)
+    first, *others = (_quotient(computed[name], where, row["column"], place) for where in places)
     return first - sum(others)
 
 
@@ -328,7 +325,7 @@ def _chosen(norms: pd.DataFrame, sentence: Sentence) -> pd.DataFrame:
     return norms[chosen]
 
 
-def _has(norms: pd.DataFrame, column: str, values: Sequence[str], sentence: Sentence) -> pd.Series[bool]:
+def _has(norms: pd.DataFrame, column: str, values: Sequence[str], sentence: Sentence) -> "pd.Series[bool]":
     """Return which rows have one of ``values`` in ``column``; raise ``DataError`` for a value that none has."""
     place = f"sentence {sentence.says!r}"
     if column not in norms:

@@ -1,7 +1,5 @@
 """Answers as one byte each, flows by variants: small enough for a page, quick enough to count in."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections import Counter

@@ -1,7 +1,5 @@
 """Norm cards: a model's norms as a section of its model card, for its developer to publish."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict
@@ -59,8 +57,7 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "people": people,
         "identity": dict(study.models[model].identity),
         "rely": next(
-            ({"answer": one.answer, "text": one.text} for one in reliance(results) if one.model == model),
-            None,
+            ({"answer": r.answer, "text": r.text} for r in reliance(results) if r.model == model), None
         ),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
@@ -86,9 +83,8 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
     n_kept = {}
     asked = int(norms["n_asked"].max())
-    for under in (
-        under for under in grid(*results.study.grid, results.study.consensus) if under.t_val <= asked
-    ):
+    grids = grid(*results.study.grid, results.study.consensus)
+    for under in (under for under in grids if under.t_val <= asked):
         t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
         n_kept[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
     return {
@@ -144,7 +140,7 @@ def _dependence(results: StudyResults, arm: str, model: str) -> dict[str, Any] |
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 
-def _by_factor(results: StudyResults, arm: str, held: pd.Series[Any]) -> list[dict[str, Any]]:
+def _by_factor(results: StudyResults, arm: str, held: pd.Series) -> list[dict[str, Any]]:
     """Return for every level of every factor how many norms there are, and how many accept or reject."""
     flows, middle = results.flows(arm), results.scale(arm).middle
     asked = flows[flows["flow"].isin(pd.concat([results.norms[p]["flow"] for p in results.pairs(arm)]))]
@@ -171,7 +167,7 @@ def _extremes(results: StudyResults, arm: str, kept: pd.DataFrame, best: bool) -
     ]
 
 
-def _delta(row: pd.Series[str]) -> dict[str, Any]:
+def _delta(row: "pd.Series[str]") -> dict[str, Any]:
     numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
     return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
@@ -223,7 +219,5 @@ def card_markdown(card: dict[str, Any]) -> str:
     made.globals.update(vars(words))
     needs = words.thresholds(card["norm_needs"]["t_val"], card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
-    people_mark = SIMULATED_MARK if simulated else PEOPLE_MARK
-    return made.get_template("card.md").render(
-        card=card, needs=needs, mark=PLANTED_MARK, people_mark=people_mark
-    )
+    marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
+    return made.get_template("card.md").render(card=card, needs=needs, **marks)

@@ -1,7 +1,5 @@
 """What cards and pages state about a study: its settings and names as plain data, read before anything is made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The data dictionary of a study: every file with a table, what a row of it is, and what each column holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 

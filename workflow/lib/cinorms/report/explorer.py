@@ -1,7 +1,5 @@
 """The data of the norm explorer: packed so that a page of some megabytes holds a study's every answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -146,9 +144,7 @@ def _replies(results: StudyResults, pair: Pair, take: Take) -> dict[str, Any] | 
     inside = results.study.settings["report"]["replies"] == "page"
     scripts = [folder / f"{number}.js" for number in range(len(about["last"]))] if inside else []
     return about | {
-        "inside": [
-            take(script.read_text(encoding="ascii")[len(CALL[0]) : -len(CALL[1])]) for script in scripts
-        ]
+        "inside": [take(file.read_text(encoding="ascii")[len(CALL[0]) : -len(CALL[1])]) for file in scripts]
     }
 
 

@@ -1,7 +1,5 @@
 """Findings: plain sentences computed from a study's tables, each with a number and a link to its evidence."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,14 +166,10 @@ def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[Le
     }
     prompts = results.prompts[arm]
     templates = np.eye(prompts["template_no"].max() + 1)[prompts["template_no"]]
-    tallies = [
-        [counts @ templates for counts in tally(results.codes[arm, model], groups)] for model in models
-    ]
+    tallies = [[n @ templates for n in tally(results.codes[arm, model], groups)] for model in models]
     levels = []
     for i, (factor, level) in enumerate(groups):
-        of_models = [
-            share_of(accepts[i], answers[i]) for accepts, answers in tallies if answers[i].sum() >= ENOUGH
-        ]
+        of_models = [share_of(yes[i], n[i]) for yes, n in tallies if n[i].sum() >= ENOUGH]
         if of_models:
             shares, units = zip(*of_models, strict=True)
             levels.append(LevelShare(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))
@@ -344,10 +338,7 @@ def _delta(results: StudyResults) -> Finding | None:
             f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
             "too low on others cancel out."
         )
-        title, shown = (
-            "Distance from expected values",
-            link(str(far["arm"]), [str(far["model"])]),
-        )
+        title, shown = ("Distance from expected values", link(str(far["arm"]), [str(far["model"])]))
         see, unit = (
             "the flows with an expected value",
             f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
@@ -390,13 +381,8 @@ def _acts(results: StudyResults) -> Finding | None:
     if said:
         worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
         unit = f"of the actions of {worst['model']} could not be read"
-        return Finding(
-            "acts",
-            "Says no, and shares",
-            share(worst["not_read"], worst["actions"]),
-            " ".join(said),
-            unit=unit,
-        )
+        number = share(worst["not_read"], worst["actions"])
+        return Finding("acts", "Says no, and shares", number, " ".join(said), unit=unit)
     return None
 
 

@@ -1,7 +1,5 @@
 """How the study was made: which models answered what and when, who read it, with which software, at what cost."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
@@ -53,14 +51,8 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     stated = study.settings.get("publish", {})
     by = ", ".join(filter(None, [stated.get("creator"), stated.get("url")]))
     whose = [("Published by", by)] if by else []
-    return [
-        *rows,
-        ("Answers", answers),
-        ("A norm needs", needed),
-        *received,
-        ("When", _when(results)),
-        *whose,
-    ]
+    when = ("When", _when(results))
+    return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when, *whose]
 
 
 def _received(record: Mapping[str, Any]) -> str:
@@ -76,9 +68,8 @@ def _received(record: Mapping[str, Any]) -> str:
         text += f". {unmatched} of {count(record['received'])} responses match no prompt or are doubled"
     stated = [f"{name} {listed(list(map(str, values)))}" for name, values in record["stated"].items()]
     text += f". The files state {'; '.join(stated) or 'no settings'}"
-    return text + (
-        f". Unlike the arm: {listed(record['unlike_the_arm'])}" if record["unlike_the_arm"] else ""
-    )
+    unlike = record["unlike_the_arm"]
+    return text + (f". Unlike the arm: {listed(unlike)}" if unlike else "")
 
 
 def _arm(results: StudyResults, arm: str) -> str:

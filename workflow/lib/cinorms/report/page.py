@@ -1,7 +1,5 @@
 """The report's page: put together from a study's tables, with everything it needs inside it."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The page on people and models: what both say, where they differ beyond noise, how close other people would come."""
 
-from __future__ import annotations
-
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,8 +12,7 @@ from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
 from cinorms.core.labels import model_labels
 from cinorms.core.version import __version__
-from cinorms.report.standing import standing_section
-from cinorms.report.two_groups import group_sections
+from cinorms.report.words import plain
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
 MOST_FLOWS = 40
@@ -34,6 +31,10 @@ _VERDICTS = {
 #: What a test of a flow can end with, and the mark of each verdict: the shape says what the colour says.
 _TESTED = ["model higher", "model lower", "no difference shown"]
 _MARKS = {"model higher": "higher", "model lower": "lower"}
+#: A model is like a class of people where more than this share of draws say so.
+SURE = 0.95
+#: Who gives the two answers, and the words for it.
+_PAIRS = {"same_person": "the same person, asked twice", "two_people": "two different people"}
 
 
 @dataclass(frozen=True)
@@ -220,3 +221,129 @@ def _flows_chart(
         "right": axis.right,
         "height": 36 + 30 * len(drawn) + 20,
     }
+
+
+# --- Where each model would stand among people, in words
+
+
+def standing_section(
+    facts: Mapping[str, Any], table: pd.DataFrame, scale: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the page says of one table of kind ``model_among_people``.
+
+    ``facts`` name its people and factor, ``scale`` says what higher and lower answers are.
+    """
+    pairs = zip(table["arm"], table["model"], strict=True)
+    table = table.assign(label=model_labels(pairs, "{model} ({arm})"))
+    known = table[table["status"] == "ok"]
+    levels = list(known.loc[known["what"] == "weight", "level"].drop_duplicates())
+    models = [_model(str(label), rows, scale) for label, rows in known.groupby("label", sort=False)]
+    return {
+        "people": facts["people"],
+        "factor": plain(facts["factor"]),
+        "models": models,
+        "n_people": int(known["n_people"].max()) if len(known) else 0,
+        "left_out": list(table.loc[table["status"] != "ok", "label"].drop_duplicates()),
+        "rows": [{"level": level, "cells": [m["weights"][level] for m in models]} for level in levels],
+    }
+
+
+def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's sentences, and its share of people by level."""
+    weights = rows[rows["what"] == "weight"].set_index("level")
+    one = {str(what): row for what, row in rows[rows["what"] != "weight"].groupby("what")}
+    mean, distance, nearest = (one[what].iloc[0] for what in ("mean", "distance", "class"))
+    weight = weights.loc[(weights["share"] - 0.5).abs() == (weights["share"] - 0.5).abs().max()].iloc[0]
+    high = mean["share"] >= 0.5
+    sentences = [
+        f"answers {'higher' if high else 'lower'} ({scale['more' if high else 'less']}) than {_of_people(mean)}",
+        _unusual(weight),
+        f"is farther from the average person than {_shown(distance)} of people",
+        _likeness(nearest),
+    ]
+    shares = {str(level): _shown(row) for level, row in weights.iterrows()}
+    return {"model": label, "sentences": sentences, "weights": shares}
+
+
+def _of_people(row: pd.Series) -> str:
+    """Return the share of people on the side where there are more of them."""
+    if row["share"] < 0.5:
+        share, low, high = (1 - row[name] for name in ("share", "conf_high", "conf_low"))
+        row = pd.Series({"share": share, "conf_low": low, "conf_high": high})
+    return f"{_shown(row)} of people"
+
+
+def _shown(row: pd.Series) -> str:
+    """Return a share with its interval, in per cent."""
+    share, low, high = (100 * float(row[name]) for name in ("share", "conf_low", "conf_high"))
+    return f"{share:.0f}% [{low:.0f}, {high:.0f}]"
+
+
+def _unusual(row: pd.Series) -> str:
+    """Return what the level weighs whose share is farthest from a half, if its interval is on one side of a half."""
+    if row["conf_low"] <= 0.5 <= row["conf_high"]:
+        return "gives no level a weight that clearly differs from that of the person in the middle"
+    return f"gives \u2018{row.name}\u2019 {'more' if row['share'] >= 0.5 else 'less'} weight than {_of_people(row)}"
+
+
+def _likeness(row: pd.Series) -> str:
+    """Return whether a model is like a class of people or like the average person."""
+    if row["share"] > SURE:
+        return f"is more like a class of people than like the average person: {row['level']}"
+    return f"may be like a class of people ({row['level']}) or like the average person: the answers do not decide"
+
+
+# --- How far two groups of people differ, and how alike two answers are
+
+
+def group_sections(titles: Mapping[str, str], table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what the page says of each two groups in a table of kind ``people_groups``; ``titles`` by arm."""
+    models = table[table["who"] == "two_wordings"]
+    named = zip(models["arm"], models["model"], strict=True)
+    models = models.assign(label=model_labels(named, "{model} ({arm})"))
+    of_models = [
+        {"who": f"{label}, in two wordings", **_alike(_by_measure(rows))}
+        for label, rows in models.groupby("label", sort=False)
+    ]
+    found = []
+    for (arm, other), rows in table[table["who"] != "two_wordings"].groupby(["arm", "other"], sort=False):
+        parts = {str(who): _by_measure(part) for who, part in rows.groupby("who")}
+        apart = parts.get("in_one_only", parts["everyone"])
+        pairs = [{"who": words, **_alike(parts[who])} for who, words in _PAIRS.items() if who in parts]
+        rms, same = apart["rms"], parts.get("same_person")
+        found.append(
+            {
+                "titles": [titles[str(arm)], titles[str(other)]],
+                "n": [int(rms["n_people"]), int(rms["n_other"])],
+                "n_flows": int(rms["n"]),
+                "apart": "in_one_only" in parts,
+                "in_both": int(same["same_answer"]["n_people"]) if same else 0,
+                "known": rms["verdict"] != "no_verdict",
+                "rms": rms,
+                "digits": ".0f" if rms["expected"] > 10 else ".2f",
+                "shift": apart["mean_signed"],
+                "pairs": [row for row in (*pairs, *of_models) if row["same"]],
+            }
+        )
+    return found
+
+
+def _by_measure(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    return {
+        str(row["measure"]): {str(name): value for name, value in row.items()}
+        for row in rows.to_dict("records")
+    }
+
+
+def _alike(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the shares of pairs with the same answer, and with the same or the next, as texts; empty without pairs."""
+    same, near = rows["same_answer"], rows["one_step"]
+    if same["status"] != "ok":
+        return {"same": "", "next": "", "n": "0"}
+    return {"same": _percent(same), "next": _percent(near), "n": f"{int(same['n']):,}"}
+
+
+def _percent(row: Mapping[str, Any]) -> str:
+    low, high = row["conf_low"], row["conf_high"]
+    limits = "" if pd.isna(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{100 * row['estimate']:.0f}%{limits}"

@@ -1,7 +1,5 @@
 """May I rely on it? A sentence per model: about the flow, in other wordings, as read, when asked again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -43,10 +41,8 @@ def reliance(results: StudyResults) -> list[Reliance]:
 def is_asked_again(results: StudyResults) -> bool:
     """Tell whether any model of the main arm was asked twice, so that the page can compare both askings."""
     arm = results.main_arm()
-    return any(
-        pd.notna(_row(results, "repeatability", arm, model).get("answers_differ"))
-        for _, model in results.pairs(arm)
-    )
+    rows = (_row(results, "repeatability", arm, model) for _, model in results.pairs(arm))
+    return any(pd.notna(row.get("answers_differ")) for row in rows)
 
 
 def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The replies of a model in an arm, for the report: scripts beside the page, each with the replies to some flows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -65,9 +63,8 @@ def _parts(
     codes, variants = encode(answers, prompts, scale), pd.Index(prompts["variant"].astype(str))
     rules = categories(answers["rule"])
     rule = _placed(answers, codes.flows, variants, rules.codes)
-    level = _placed(
-        answers, codes.flows, variants, answers["level"].fillna(_no_level(scale)).to_numpy(np.int64)
-    )
+    numbers = answers["level"].fillna(_no_level(scale)).to_numpy(np.int64)
+    level = _placed(answers, codes.flows, variants, numbers)
     words = frozenset().union(*map(fixed_wording, prompts["template"]))
     for (low, high), frames in tables.read_ranges(responses, tables.RESPONSES):
         at = np.flatnonzero((codes.flows >= low) & (codes.flows < high))
@@ -92,9 +89,8 @@ def _no_level(scale: Scale) -> int:
 
 def _placed(frame: pd.DataFrame, flows: Ints, variants: pd.Index, values: npt.NDArray[Any]) -> Ints:
     whole = np.full((len(flows), len(variants)), NOTHING, dtype=np.int64)
-    whole[
-        np.searchsorted(flows, frame["flow"]), variants.get_indexer(pd.Index(frame["variant"].astype(str)))
-    ] = values
+    column = variants.get_indexer(pd.Index(frame["variant"].astype(str)))
+    whole[np.searchsorted(flows, frame["flow"]), column] = values
     return whole
 
 
@@ -134,9 +130,8 @@ def _read(
     at[asked] = number.ravel()
     texts = [_Shown.of(replies.texts[text]) for text in known[none:]]
     readings = []
-    for (text, reason, rule, level), shown in zip(
-        distinct.tolist(), (place.ravel() - none).tolist(), strict=True
-    ):
+    pairs = zip(distinct.tolist(), (place.ravel() - none).tolist(), strict=True)
+    for (text, reason, rule, level), shown in pairs:
         spans = []
         if text != NOTHING:
             asked_text = AskedText(replies.texts[text], scale, replies.reasons[reason], words, replies.apart)
@@ -155,7 +150,7 @@ class _Shown(NamedTuple):
     sha256: str = ""
 
     @classmethod
-    def of(cls, text: str) -> _Shown:
+    def of(cls, text: str) -> "_Shown":
         left_out = len(text) - 2 * KEPT
         return cls(text) if left_out <= 0 else cls(text[:KEPT] + text[-KEPT:], left_out, text_hash(text))
 

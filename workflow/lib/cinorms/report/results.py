@@ -1,7 +1,5 @@
 """What cards and the page are made from: a study's tables, read from the files that their rules name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +44,7 @@ class StudyResults:
     #: where no person codes a sample.
     own_error: pd.DataFrame | None = None
     agreement: pd.DataFrame | None = None
-    readers: pd.Series[int] | None = None
+    readers: "pd.Series[int] | None" = None
 
     def flows(self, arm: str) -> pd.DataFrame:
         """Return the vignettes of the arm's dataset."""
@@ -57,7 +55,7 @@ class StudyResults:
         names = self.study.dataset_of(arm).factors
         return [name for name in names if len(self.flows(arm)[name].unique()) > 1]
 
-    def status(self, arm: str, model: str) -> pd.Series[str]:
+    def status(self, arm: str, model: str) -> "pd.Series[str]":
         """Return why each flow of a model has a norm or none, under the study's own thresholds."""
         return assessment.status(self.norms[arm, model], self.study.thresholds(model)).astype(str)
 
@@ -77,7 +75,7 @@ class StudyResults:
         """Return the scale on which an arm's norms are held."""
         return self.study.arms[arm].scale.binned
 
-    def held(self, arm: str, model: str) -> pd.Series[Any]:
+    def held(self, arm: str, model: str) -> pd.Series:
         """Return the value of every norm that a model holds; index: flow."""
         norms = self.norms[arm, model].loc[(self.status(arm, model) == "kept").to_numpy()]
         return norms.set_index("flow")["value"].astype("int64")

@@ -1,7 +1,5 @@
 """Sections of the page: every figure and table of the study, under the question that its kind answers."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Mapping
@@ -88,11 +86,8 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
             if entry.section == section.name:
                 figures.append(_figure(results.files["figures"], name, entry, command, left))
                 left -= len(figures[-1]["src"])
-        tables = [
-            _table(results, name, entry, command)
-            for name, entry in study.analyses.items()
-            if entry.section == section.name
-        ]
+        own = ((name, entry) for name, entry in study.analyses.items() if entry.section == section.name)
+        tables = [_table(results, name, entry, command) for name, entry in own]
         if figures or tables:
             shown.append({"section": section, "figures": figures, "tables": tables})
     return shown

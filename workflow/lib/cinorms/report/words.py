@@ -1,7 +1,5 @@
 """The report's wording: names, numbers, shares and statuses in plain words; and the closing words of a run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@
 that any model was asked, so that shares can be taken of them.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

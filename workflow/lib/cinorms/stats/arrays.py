@@ -1,7 +1,5 @@
 """Types of arrays, rows that agree in several columns, and variances of sums over clusters of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

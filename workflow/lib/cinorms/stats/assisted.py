@@ -11,8 +11,6 @@ variance. The intervals hold their 95% over flows, on average, and need the rate
 docs/method/stats/people.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -135,10 +133,9 @@ def _spread(
     Of both the codes of the ratings and the weights; ``left`` is the part of the flows that is not rated, ``lost`` the
     degrees of freedom that a fit to the flows took. Both sums hold the noise of single ratings, which counts once.
     """
-    raters, flows = (
-        spread(Units(np.ascontiguousarray(sums_by(codes, influence).T), weight))
-        for codes, weight in (of_raters, of_flows)
-    )
+    ways = (of_raters, of_flows)
+    by_way = (Units(np.ascontiguousarray(sums_by(codes, influence).T), weight) for codes, weight in ways)
+    raters, flows = map(spread, by_way)
     cells = sums_by(group_rows([of_raters[0], of_flows[0]])[1], influence)
     rest = (cells**2).sum(axis=0)
     freedom = np.maximum(flows[1] - lost, 1.0)

@@ -9,12 +9,10 @@ rater's (how strict a person is everywhere), and the rest (this person on this f
 the flows, drawn at random so that all flows have equally many raters, to within one.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,7 +28,7 @@ _FLOWS = ("typical (rms)", "50%", "90%", "95%")
 
 def predicted(
     levels: pd.DataFrame,
-    templates: pd.Series[Any],
+    templates: pd.Series,
     ks: Sequence[int],
     of: int | None = None,
     orders: int | None = None,
@@ -74,7 +72,7 @@ def predicted(
 
 
 def needed(
-    levels: pd.DataFrame, templates: pd.Series[Any], target_se: float, orders: Sequence[int]
+    levels: pd.DataFrame, templates: pd.Series, target_se: float, orders: Sequence[int]
 ) -> pd.DataFrame:
     """Return how many templates, in how many orders each, give a flow's mean the standard error ``target_se``.
 
@@ -104,9 +102,7 @@ def _spread(means: Floats) -> tuple[Floats, Floats]:
     return np.nanstd(means[n >= 2], axis=1, ddof=1), n[n >= 2] / max(means.shape[1], 1)
 
 
-def _in_orders(
-    spread: Floats, levels: pd.DataFrame, templates: pd.Series[Any], orders: int
-) -> tuple[Floats, str]:
+def _in_orders(spread: Floats, levels: pd.DataFrame, templates: pd.Series, orders: int) -> tuple[Floats, str]:
     """Return S as it would be in so many orders per template, and a status."""
     if not len(spread):
         return spread, "one_template"
@@ -137,7 +133,7 @@ class Variances(NamedTuple):
     status: str = "ok"
 
 
-def survey_variances(levels: pd.DataFrame, raters: pd.Series[Any]) -> Variances:
+def survey_variances(levels: pd.DataFrame, raters: pd.Series) -> Variances:
     """Return the variances of a pilot; ``levels``: flows x ratings, ``raters``: the rater of each column."""
     shares = reliability.variance_shares(levels, raters)
     missing = shares.loc[shares["variance"].isna() & (shares["source"] != "order"), "status"]

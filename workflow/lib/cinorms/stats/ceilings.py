@@ -5,8 +5,6 @@ all such wordings, with the noise taken out. ``ceiling`` is how close another, i
 come to these people, ``ceiling_all`` to all such people (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -92,11 +90,8 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
     rows = [{"metric": name, **x._asdict(), "verdict": x.verdict} for name, x in measures.items()]
     # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
     rows[list(METRICS).index("mean_absolute")]["verdict"] = "no_verdict"
-    counts = {
-        "n_flows": int(both.sum()),
-        "n_raters": 0 if people.exact else people.cells.shape[1],
-        "n_templates": model.cells.shape[1],
-    }
+    n_raters = 0 if people.exact else people.cells.shape[1]
+    counts = {"n_flows": int(both.sum()), "n_raters": n_raters, "n_templates": model.cells.shape[1]}
     return pd.DataFrame(rows).assign(**counts, status=status)
 
 
@@ -114,9 +109,8 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
     freedom = divide(variance**2, of_model**2 / model_freedom + of_people**2 / people_freedom)
     std_err = np.sqrt(variance)
     t = divide(d, std_err)
-    status = np.select(
-        [people.sizes == 0, model.sizes == 0, np.isnan(t)], ["no_people", "no_model", "no_spread"], "ok"
-    )
+    none = ["no_people", "no_model", "no_spread"]
+    status = np.select([people.sizes == 0, model.sizes == 0, np.isnan(t)], none, "ok")
     tested = status == "ok"
     reach, log10_p = np.full(len(d), np.nan), np.full(len(d), np.nan)
     reach[tested] = quantile(freedom[tested]) * std_err[tested]
@@ -169,7 +163,7 @@ class _Square(NamedTuple):
     low: float
     high: float
 
-    def plus(self, other: _Square) -> _Square:
+    def plus(self, other: "_Square") -> "_Square":
         """Return the sum of two squares; its interval recovers their variances from their limits (MOVER)."""
         estimate = self.estimate + other.estimate
         low = math.hypot(self.estimate - self.low, other.estimate - other.low)

@@ -4,8 +4,6 @@ People are known by sums of answers (from 0 to 1) and numbers of answers at each
 and 1 this is the latent class model; for answers between, its quasi-likelihood.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ The ceiling is the root of both reliabilities; a reliability is the share of the
 noise of raters or wordings (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -40,12 +38,8 @@ def correlation(model: Sample, people: Sample) -> dict[str, Any]:
     a, b = ((side - side.mean()) / side.std() for side in (x, y))
     r = float((a * b).mean())
     low, high = _limits(r, a * b - r * (a**2 + b**2) / 2)
-    return found | {
-        "estimate": r,
-        "conf_low": low,
-        "conf_high": high,
-        "ceiling": math.sqrt(math.prod(sides.values())),
-    }
+    ceiling = math.sqrt(math.prod(sides.values()))
+    return found | {"estimate": r, "conf_low": low, "conf_high": high, "ceiling": ceiling}
 
 
 def _limits(r: float, influence: Floats) -> tuple[float, float]:
@@ -53,9 +47,8 @@ def _limits(r: float, influence: Floats) -> tuple[float, float]:
     n = len(influence)
     if 1 - abs(r) < 1e-12:
         return math.nan, math.nan
-    reach = (
-        float(quantile(float(n - 1))) * math.sqrt(float((influence**2).sum()) / (n * (n - 1))) / (1 - r**2)
-    )
+    error = math.sqrt(float((influence**2).sum()) / (n * (n - 1)))
+    reach = float(quantile(float(n - 1))) * error / (1 - r**2)
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 

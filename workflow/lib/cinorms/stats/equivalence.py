@@ -15,8 +15,6 @@ by partial conjunctions of their p-values. A flow's templates often agree fully,
 how far others could be off. As in `wordings`, one more template counts that dissents. More in docs/gate.md.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

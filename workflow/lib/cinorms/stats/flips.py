@@ -12,8 +12,6 @@ least one template out, and the excess without a template is the mean over the d
 together in groups, which take the place of templates. More in docs/gate.md.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Literal, NamedTuple
@@ -67,7 +65,10 @@ def flips(
     """
     rng = np.random.default_rng(seed)
     if not same_units:
-        base, new = (_grouped(counts, rng) for counts in (base, new))
+        base, new = (
+            x if (n := x.shape[2]) <= MOST_GROUPS else np.asarray(x @ np.eye(MOST_GROUPS)[groups(n, rng)])
+            for x in (base, new)
+        )
     sizes = base.shape[2], new.shape[2]
     n_flows = int(((base.sum(axis=(0, 2)) > 0) & (new.sum(axis=(0, 2)) > 0)).sum())
     nothing = Estimate(np.nan, np.nan, np.nan, n_flows, min(sizes))
@@ -148,9 +149,3 @@ def _halves(n: int, rng: np.random.Generator, draws: int) -> Bools:
             both[0, list(a)], both[1, list(b)] = True, True
             found.append(both)
     return np.array(found)
-
-
-def _grouped(counts: Floats, rng: np.random.Generator) -> Floats:
-    """Return the counts of at most `MOST_GROUPS` groups of units, drawn at random."""
-    n = counts.shape[2]
-    return counts if n <= MOST_GROUPS else np.asarray(counts @ np.eye(MOST_GROUPS)[groups(n, rng)])

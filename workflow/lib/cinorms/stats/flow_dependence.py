@@ -6,8 +6,6 @@ remaining norms, are those that the model would show without reading the flow. W
 docs/method/stats/trust.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,9 +96,8 @@ def dependence(
         return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, np.nan, "no_answers")
     steps = np.array(scale.binned.levels) - scale.binned.levels[0]
     asked = templates.reindex(levels.columns)
-    if (
-        asked[~np.isnan(x).all(axis=0)].nunique() < 2
-    ):  # one template alone: its variants are exchanged one by one
+    # Of one template alone, the variants are exchanged one by one.
+    if asked[~np.isnan(x).all(axis=0)].nunique() < 2:
         templates = pd.Series(np.arange(x.shape[1]), index=levels.columns)
     # Templates x flows x levels: what each flow was answered in each template.
     cells = np.moveaxis(level_counts(levels, templates, scale), 0, 2).transpose(1, 0, 2).astype(np.int64)

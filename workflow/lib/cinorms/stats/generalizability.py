@@ -5,10 +5,8 @@ differs when it is asked again). G compares the variance of the flows with the e
 of a flow's own value, which holds the templates' own effects too. Formulas: docs/method/stats/generalizability.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -68,9 +66,8 @@ class _Variances(NamedTuple):
         again = min(np.nan_to_num(repeated), answer)
         single = (answer - again + again / design.repeats) / design.orders
         flow = self.flow if self.flow > 0 else np.nan
-        return (max(self.both, 0.0) + single) / design.templates / flow, max(
-            self.template, 0.0
-        ) / design.templates / flow
+        error, own = max(self.both, 0.0) + single, max(self.template, 0.0)
+        return error / design.templates / flow, own / design.templates / flow
 
 
 def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> float:
@@ -82,7 +79,7 @@ def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> flo
 
 
 def coefficients(
-    levels: pd.DataFrame, templates: pd.Series[Any], designs: Sequence[DesignSize], repeated: float = np.nan
+    levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize], repeated: float = np.nan
 ) -> list[Found]:
     """Return G and Phi of a flow's mean in each design; ``levels`` is flows x variants (or a difference of two).
 

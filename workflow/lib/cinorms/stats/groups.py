@@ -5,8 +5,6 @@ raters of a flow differ within each group; nothing of the difference between the
 test of the noise ceiling (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -127,9 +125,8 @@ def compare_pairs(
     for name, values in (("same_answer", steps == 0), ("one_step", steps <= 1)):
         share = float(values.mean())
         low, high = _over(share, values.astype(np.float64) - share, people)
-        rows.append(
-            {"estimate": share, "conf_low": max(low, 0.0), "conf_high": min(high, 1.0)} | {"measure": name}
-        )
+        limits = {"conf_low": max(low, 0.0), "conf_high": min(high, 1.0)}
+        rows.append({"estimate": share, **limits, "measure": name})
     related: dict[str, Any] = {"measure": "correlation"}
     if np.ptp(first) > 0 and np.ptp(second) > 0:
         a, b = ((side - side.mean()) / side.std() for side in (first, second))

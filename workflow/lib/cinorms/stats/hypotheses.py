@@ -5,8 +5,6 @@ no norm. Every test takes the flows for which all of its models hold one (comple
 many. Formulas, and why these tests find too much: docs/method/stats/tests.md; `cinorms.stats.permutation` does not.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -130,10 +128,8 @@ def choose_tests(paired: pd.DataFrame) -> Choice:
     Rank tests are also chosen if normality cannot be judged. ``checks`` has model_a, model_b, n, test, statistic, p,
     log10_p, p_text, the corrections, status (``ok``, ``few_flows``, ``no_variance``) and reason.
     """
-    rows = [
-        {"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]]))
-        for a, b in itertools.combinations(paired.columns, 2)
-    ]
+    pairs = itertools.combinations(paired.columns, 2)
+    rows = [{"model_a": a, "model_b": b} | _normality(_differences(paired[[a, b]])) for a, b in pairs]
     columns = ["model_a", "model_b", "n", "test", "statistic", "log10_p", "status", "reason"]
     checks = pvalues.add_columns(pd.DataFrame(rows, columns=columns), corrections=True)
     not_judged = checks[checks["status"] != "ok"]

@@ -5,8 +5,6 @@ standard errors are cluster-robust: they hold also where the model of the errors
 (raters and flows) the sums over each are added, and the sum over cells, which both include, is taken off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,9 +66,8 @@ def fit_linear_mixed(
 
     coding, slots = code_factors(frame, list(factors), dict(baselines))
     names = [part for at, part in enumerate(coding.slot_names()) if at in set(coding.term_slots)]
-    x = np.column_stack(
-        [np.ones(len(frame)), *((slots == slot).any(axis=1).astype(float) for slot in coding.term_slots)]
-    )
+    dummies = ((slots == slot).any(axis=1).astype(float) for slot in coding.term_slots)
+    x = np.column_stack([np.ones(len(frame)), *dummies])
     if np.linalg.matrix_rank(x) < x.shape[1]:
         raise DataError("the levels of the factors cannot be told apart in these rows")
     codes = {name: pd.factorize(frame[name])[0].astype(np.intp) for name in {group, *clusters}}

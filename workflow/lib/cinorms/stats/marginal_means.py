@@ -6,8 +6,6 @@ below. Every difference is taken within one template: where a level is not answe
 the others would take what the wordings add for an effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

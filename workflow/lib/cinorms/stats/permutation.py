@@ -5,8 +5,6 @@ flows x variants, NaN where there is no valid answer. Only cells that both model
 variant) is the template of each variant; variants of a template (its answer orders) are averaged within a flow.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ _ROUNDING = 1e-9
 def compare(
     a: pd.DataFrame,
     b: pd.DataFrame,
-    templates: pd.Series[Any],
+    templates: pd.Series,
     seed: int,
     fixed_flows: bool = False,
     draws: int = 9999,
@@ -112,9 +110,8 @@ def _parts(d: Floats) -> tuple[Floats, Floats]:
     mean = float(np.nanmean(d))
     templates, flows = np.nansum(d, axis=0), np.nansum(d, axis=1)
     of_templates, of_flows = mean * there.sum(axis=0), mean * there.sum(axis=1)
-    template_variance, flow_variance = (
-        float((x**2).sum()) for x in (templates - of_templates, flows - of_flows)
-    )
+    apart = (templates - of_templates, flows - of_flows)
+    template_variance, flow_variance = (float((x**2).sum()) for x in apart)
     whole = template_variance + flow_variance
     share = flow_variance / whole if whole > 0 else 0.0
     return templates - share * of_templates, flows - (1 - share) * of_flows

@@ -5,8 +5,6 @@
 the exact posterior of all effects given the variances. Why linear also for yes and no: docs/method/stats/persons.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

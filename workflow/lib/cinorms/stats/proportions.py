@@ -1,7 +1,5 @@
 """Wilson's interval of a share, also with an effective number of observations."""
 
-from __future__ import annotations
-
 from math import nan, sqrt
 
 #: Quantile of the normal distribution for 95%.

@@ -4,8 +4,6 @@
 where the p-value is below `tails.SMALLEST`, ``p`` is `tails.SMALLEST`, which is then an upper bound; it is never 0.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ valid answer. ``templates`` is the template of each variant (index: variant), `w
 Formulas: docs/method/stats/trust.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,7 +54,7 @@ class FlowEstimate(NamedTuple):
     low: float = np.nan
     high: float = np.nan
 
-    def over(self, without: Sequence[FlowEstimate]) -> FlowEstimate:
+    def over(self, without: Sequence["FlowEstimate"]) -> "FlowEstimate":
         """Return the estimate with its interval, from those ``without`` each group of templates (jackknife)."""
         values = [other.estimate for other in without if other.estimate is not None]
         if self.estimate is None or len(values) < len(without):
@@ -118,14 +116,13 @@ def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
 
 def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate, FlowEstimate]:
     """Return `intraclass` with intervals over raters; ``of_rater`` has the group of each column."""
-    without = [
-        intraclass(levels.loc[:, of_rater != number]) for number in range(of_rater.max(initial=-1) + 1)
-    ]
+    n_groups = of_rater.max(initial=-1) + 1
+    without = [intraclass(levels.loc[:, of_rater != number]) for number in range(n_groups)]
     one, of_mean = intraclass(levels)
     return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
 
 
-def split_half(levels: pd.DataFrame, templates: pd.Series[Any], seed: int, splits: int = 100) -> FlowEstimate:
+def split_half(levels: pd.DataFrame, templates: pd.Series, seed: int, splits: int = 100) -> FlowEstimate:
     """Return the correlation of flow means over two random halves of the templates, averaged over splits.
 
     Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
@@ -175,7 +172,7 @@ def spearman_brown(half: FlowEstimate) -> FlowEstimate:
     return FlowEstimate(stepped[0], half.n_flows, "ok", *stepped[1:])
 
 
-def variance_shares(levels: pd.DataFrame, templates: pd.Series[Any]) -> pd.DataFrame:
+def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     """Return variance components and shares of flow, template, flow x template, and order within these.
 
     By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
@@ -202,12 +199,12 @@ class Cells(NamedTuple):
     squares: Floats
 
     @classmethod
-    def of(cls, levels: pd.DataFrame, templates: pd.Series[Any]) -> Cells:
+    def of(cls, levels: pd.DataFrame, templates: pd.Series) -> "Cells":
         """Return those of flows x variants."""
         centred = levels - np.nanmean(levels.to_numpy()) if levels.notna().any(axis=None) else levels
         return cls(*template_sums(centred, templates), template_sums(centred**2, templates)[0])
 
-    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> Cells:
+    def part(self, flows: Any = slice(None), templates: Any = slice(None)) -> "Cells":
         """Return the cells of some flows and templates."""
         return Cells(*(part[flows][:, templates] for part in self))
 
@@ -239,7 +236,7 @@ def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
     return value, reason
 
 
-def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: float) -> pd.DataFrame:
+def order_disagreement(levels: pd.DataFrame, templates: pd.Series, middle: float) -> pd.DataFrame:
     """Return how often the orders of one flow and template give different levels, and different sides.
 
     Over cells (flow, template) with a valid answer in every order. Rows: ``differ`` (not all the same
@@ -258,9 +255,8 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series[Any], middle: 
         flip += int(((x > middle).any(axis=1) & (x < middle).any(axis=1)).sum())
     status = "one_order" if orders < 2 else ("ok" if n_cells else "no_cells")
     share = [differ / n_cells, flip / n_cells] if n_cells else [np.nan, np.nan]
-    return pd.DataFrame(
-        {"measure": ["differ", "sign_flip"], "share": share, "n_cells": n_cells, "status": status}
-    )
+    measures = ["differ", "sign_flip"]
+    return pd.DataFrame({"measure": measures, "share": share, "n_cells": n_cells, "status": status})
 
 
 class Choices(NamedTuple):
@@ -290,9 +286,8 @@ def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
     wrong = [name for name in order.categories if sorted(name) != list(DIGITS[:k])]
     if wrong:
         raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:k]}'")
-    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])[
-        order.codes[rows]
-    ]
+    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])
+    shown = shown[order.codes[rows]]
     flow = np.unique(answers["flow"].to_numpy()[rows], return_inverse=True)[1]
     option = scale.places(level[rows])
     counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
@@ -346,9 +341,8 @@ def trace_bias(
     used = ~unknown & (n > 1)
     if status == "ok" and not used.any():
         status = "no_trace_lengths" if unknown.all() else "one_answer_per_flow"
-    rows, flow, option, shown, n = (
-        column[used] for column in (found.rows, found.flow, found.option, found.shown, n)
-    )
+    columns = (found.rows, found.flow, found.option, found.shown, n)
+    rows, flow, option, shown, n = (column[used] for column in columns)
     chosen = (shown == option[:, None]).astype(np.float64)
     scores = chosen - (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
     x = lengths[rows]
@@ -376,15 +370,8 @@ def _rows(
     those of a mean over one or two kinds of units.
     """
     low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
-    numbers = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
-    known = {
-        "tokens_low": low,
-        "tokens_high": high,
-        "tokens_mean": mean,
-        **numbers,
-        "n": len(x),
-        "n_units": 0,
-    }
+    known: dict[str, float] = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
+    known |= {"tokens_low": low, "tokens_high": high, "tokens_mean": mean, "n": len(x), "n_units": 0}
     table = pd.DataFrame({"position": np.arange(1, k + 1)})
     table = table.assign(measure="excess" if part else "slope", part=part, **known, status=status)
     if not len(x):
@@ -397,9 +384,8 @@ def _rows(
         if (spread_of_x := float(centred @ centred)) == 0:
             return table.assign(status="one_length")
         estimate, weight = centred @ scores / spread_of_x, centred**2 / spread_of_x
-        influence = (
-            centred[:, None] * (scores - scores.mean(axis=0) - centred[:, None] * estimate) / spread_of_x
-        )
+        left = scores - scores.mean(axis=0) - centred[:, None] * estimate
+        influence = centred[:, None] * left / spread_of_x
     ways = [pd.factorize(way)[0].astype(np.int64) for way in units]
     n_units = min(int(codes.max()) + 1 for codes in ways)
     table = table.assign(estimate=estimate, n_units=n_units)

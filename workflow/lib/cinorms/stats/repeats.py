@@ -5,10 +5,8 @@ they are a sample), as all estimates over wordings (`wordings.mean_interval`). W
 interval has no width: then, and for norms, of which there is one per flow, it is Wilson's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,7 +38,7 @@ def differing(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> pd.DataFram
     return pd.DataFrame(share, index=first.index, columns=first.columns)
 
 
-def answers_differ(cells: pd.DataFrame, templates: pd.Series[Any], fixed_flows: bool) -> Share:
+def answers_differ(cells: pd.DataFrame, templates: pd.Series, fixed_flows: bool) -> Share:
     """Return the share of answers that differ; ``cells`` is `differing` of flows x variants."""
     x = cells.to_numpy()
     n = int((~np.isnan(x)).sum())

@@ -5,8 +5,6 @@ flows take their variance from the sums of each unit, and never treat ratings as
 (docs/method/stats/people.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,16 +31,16 @@ class Sample:
     exact: bool = False
 
     @staticmethod
-    def given(values: npt.ArrayLike) -> Sample:
+    def given(values: npt.ArrayLike) -> "Sample":
         """Return numbers that nobody drew, such as a paper's labels or what a law says."""
         return Sample(np.asarray(values, dtype=np.float64)[:, None], exact=True)
 
-    def of_flows(self, rows: npt.NDArray[Any] | Sequence[int]) -> Sample:
+    def of_flows(self, rows: npt.NDArray[Any] | Sequence[int]) -> "Sample":
         """Return the sample of some flows, without the units that have no value for any of them."""
         part = Sample(self.cells[rows], None if self.counts is None else self.counts[rows], self.exact)
         return part.of_units(np.asarray(~np.isnan(part.cells).all(axis=0)))
 
-    def of_units(self, kept: npt.NDArray[np.bool_]) -> Sample:
+    def of_units(self, kept: npt.NDArray[np.bool_]) -> "Sample":
         """Return the sample of some units."""
         counts = None if self.counts is None else self.counts[:, kept]
         return Sample(self.cells[:, kept], counts, self.exact)

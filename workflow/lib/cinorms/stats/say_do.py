@@ -5,11 +5,7 @@ flows x wordings of the instruction; NaN where there is no answer. A flow is cal
 is below the middle of the scale (docs/method/stats/say_do.md).
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +35,7 @@ class SayDo:
     middle: float
 
     @classmethod
-    def of(cls, said: Floats, done: Floats, middle: float) -> SayDo:
+    def of(cls, said: Floats, done: Floats, middle: float) -> "SayDo":
         """Return the flows that have an answer and an action."""
         both = (~np.isnan(said)).any(axis=1) & (~np.isnan(done)).any(axis=1)
         return cls(said[both], done[both], middle)
@@ -55,10 +51,8 @@ class SayDo:
             var_share = weights @ share**2 / total - mean_share**2
             together = weights @ (level * share) / total - mean_level * mean_share
             spread = np.sqrt(_positive(var_level) * _positive(var_share))
-            real = [
-                1 - weights @ _noise(x) / total / _positive(v)
-                for x, v in ((self.said, var_level), (self.done, var_share))
-            ]
+            both = ((self.said, var_level), (self.done, var_share))
+            real = [1 - weights @ _noise(x) / total / _positive(v) for x, v in both]
             kept = np.where(np.minimum(*real) > LEAST_RELIABILITY, np.maximum(real[0] * real[1], 0), np.nan)
             columns = [
                 weights @ no / total,
@@ -70,7 +64,7 @@ class SayDo:
             ]
         return np.column_stack(columns)
 
-    def without(self, side: str, wording: int) -> SayDo:
+    def without(self, side: str, wording: int) -> "SayDo":
         """Return the same without one wording of ``said`` or ``done``; a flow that has no other keeps its mean."""
         cells = getattr(self, side)
         rest = np.delete(cells, wording, axis=1)
@@ -97,10 +91,6 @@ def _noise(cells: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         own: Floats = np.where(n > 1, squares / (n - 1) / n, pooled / n)
     return own
-
-
-def _wordings(cells: Floats) -> int:
-    return int((~np.isnan(cells)).any(axis=0).sum())
 
 
 def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
@@ -151,9 +141,10 @@ def _variance(sides: SayDo, seed: int) -> tuple[Floats, Floats]:
     parts, freedoms = [of_flows], [len(left_out) - 1]
     halves: Floats = np.stack([rng.permutation(n) < n // 2 for _ in range(HALVES)]).astype(np.float64)
     for side in ("said", "done"):
-        n_wordings = _wordings(getattr(sides, side))
+        cells = getattr(sides, side)
+        n_wordings = int((~np.isnan(cells)).any(axis=0).sum())
         if n_wordings > 1:
-            wordings = range(getattr(sides, side).shape[1])
+            wordings = range(cells.shape[1])
             both = [
                 np.stack([sides.without(side, wording).statistics(weights) for wording in wordings])
                 for weights in (halves, 1 - halves)
@@ -189,13 +180,8 @@ def no_link(sides: SayDo, seed: int, draws: int = 1999) -> float:
         return float("nan")
     level = level - level.mean()
     observed = abs(level @ share)
-    rng = np.random.default_rng(seed)
-    drawn = np.concatenate(list(_exchanged(level, share, rng, draws)))
-    extreme = int((np.abs(drawn) >= observed * (1 - 1e-9)).sum())
-    return (1 + extreme) / (1 + draws)
-
-
-def _exchanged(level: Floats, share: Floats, rng: Any, draws: int) -> Iterator[Floats]:
+    rng, extreme = np.random.default_rng(seed), 0
     for start in range(0, draws, 500):
         shuffled = rng.permuted(np.tile(share, (min(500, draws - start), 1)), axis=1)
-        yield shuffled @ level
+        extreme += int((np.abs(shuffled @ level) >= observed * (1 - 1e-9)).sum())
+    return (1 + extreme) / (1 + draws)

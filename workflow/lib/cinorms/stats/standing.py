@@ -5,8 +5,6 @@ are taken over draws of each person's value from its posterior, which spread as 
 of people, of their values, and of the model's value over its wordings and flows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -73,13 +71,8 @@ def structure(fit: Crowd, people: CrowdAnswers, most_classes: int, seed: int) ->
         }
     )
     parts = [table, *_classes(people, both, halves, most_classes, seed)]
-    size: dict[str, Any] = {
-        "n_people": len(both[0]),
-        "n_flows": len(people.flows),
-        "status": "ok",
-        "reason": "",
-    }
-    return pd.concat(parts, ignore_index=True).assign(**size)
+    size = {"n_people": len(both[0]), "n_flows": len(people.flows)}
+    return pd.concat(parts, ignore_index=True).assign(**size, status="ok", reason="")
 
 
 def _correlation(x: Floats, y: Floats) -> float:
@@ -99,10 +92,8 @@ def _classes(people: CrowdAnswers, both: Any, halves: Any, most: int, seed: int)
         here = one == number
         kept = float((other[here] == number).mean()) if here.any() else np.nan
         about = {"what": "class", "class": number + 1, "share": classes.share[number], "reliability": kept}
-        rows += [
-            about | {"level": level, "estimate": mean}
-            for level, mean in zip(people.levels, classes.profile[number], strict=True)
-        ]
+        means = zip(people.levels, classes.profile[number], strict=True)
+        rows += [about | {"level": level, "estimate": mean} for level, mean in means]
     scores = [
         {"what": "classes", "class": n, "estimate": score, "sd": error, "share": float(n == chosen)}
         for n, (score, error) in enumerate(tried, start=1)
@@ -135,9 +126,8 @@ def among(
     """Return the rows of kind ``model_among_people`` of one model; ``classes`` are those of `choose_classes`."""
     value, drawn_value, shared = _model_values(fit, people, model, seed)
     rng = np.random.default_rng(seed)
-    level_flow = np.array(
-        [fit.flow[shared.flow[shared.level == k]].mean() for k in range(len(people.levels))]
-    )
+    n = len(people.levels)
+    level_flow = np.array([fit.flow[shared.flow[shared.level == k]].mean() for k in range(n)])
     crowd = fit.draw(DRAWS, rng) + level_flow
     average = fit.mean + level_flow
     weigh = contrasts(len(people.levels))
@@ -150,7 +140,6 @@ def among(
     again = rng.integers(0, crowd.shape[1], crowd.shape[:2])
     shares = np.stack([_share(of_people, d, again[d], drawn[d]) for d in range(DRAWS)])
     low, high = np.quantile(shares, INTERVAL, axis=0)
-    n = len(people.levels)
     table = pd.DataFrame(
         {
             "what": ["mean", *["weight"] * n, "distance"],
@@ -173,9 +162,8 @@ def positions(fit: Crowd, people: CrowdAnswers, model: CrowdAnswers | None, seed
     Columns: what, level, person, value, conf_low, conf_high.
     """
     weigh = contrasts(len(people.levels))
-    names = pd.DataFrame(
-        {"what": ["mean", *["weight"] * len(people.levels)], "level": [None, *people.levels]}
-    )
+    what, levels = ["mean", *["weight"] * len(people.levels)], [None, *people.levels]
+    names = pd.DataFrame({"what": what, "level": levels})
     if model is None:
         drawn = fit.draw(1, np.random.default_rng(seed))[0] @ weigh.T
         parts = [names.assign(person=number, value=values) for number, values in enumerate(drawn)]

@@ -3,10 +3,7 @@
 For both: how much is missing where, and how much it could change what remains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,9 +152,8 @@ def _with_factors(
 ) -> pd.DataFrame:
     """Return the factors of each flow with whether it was kept; insist that all flows are known."""
     frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
-    frame = frame.merge(
-        vignettes[["flow", *factors]], on="flow", how="left", validate="one_to_one", indicator=True
-    )
+    known = vignettes[["flow", *factors]]
+    frame = frame.merge(known, on="flow", how="left", validate="one_to_one", indicator=True)
     if (frame["_merge"] != "both").any():
         raise DataError("norms: some flows are not in the vignettes table; both must come from one dataset")
     return frame.drop(columns="_merge")
@@ -198,7 +194,7 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     return table[["by", "level", "n_asked", "n_valid", "share_valid"]]
 
 
-def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd.DataFrame:
+def mean_bounds(norms: pd.DataFrame, groups: pd.Series | None = None) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
     All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of ``norms``.
@@ -209,9 +205,8 @@ def mean_bounds(norms: pd.DataFrame, groups: pd.Series[Any] | None = None) -> pd
     """
     counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()
-    sums = pd.DataFrame(
-        {"group": keys, "n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
-    )
+    numbers = {"n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
+    sums = pd.DataFrame({"group": keys, **numbers})
     sums = sums.assign(n_asked=norms["n_asked"].to_numpy(dtype=np.float64)).groupby("group").sum()
     if groups is None and sums.empty:
         sums.loc["all"] = 0

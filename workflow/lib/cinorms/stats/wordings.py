@@ -6,8 +6,6 @@ the flows, minus the part of single answers that both include; each sum is corre
 Student's t with the degrees of freedom of that sum (Welch and Satterthwaite). More in docs/method/stats/trust.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -34,12 +32,12 @@ HALVES, FEWEST_HALVED = 100, 4
 MOST_GROUPS = 15
 
 
-def template_numbers(prompts: pd.DataFrame) -> pd.Series[Any]:
+def template_numbers(prompts: pd.DataFrame) -> pd.Series:
     """Return the template of each variant of an arm (index: variant)."""
     return pd.Series(prompts["template_no"].to_numpy(), index=prompts["variant"].astype(str))
 
 
-def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
+def look_up(variants: pd.Index, numbers: pd.Series) -> Ints:
     """Return the number of each variant in ``numbers`` (index: variant): its template, or its order.
 
     Raises ``DataError`` for a variant without one.
@@ -52,7 +50,7 @@ def look_up(variants: pd.Index, numbers: pd.Series[Any]) -> Ints:
     return found.to_numpy(dtype=np.intp)
 
 
-def level_counts(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> Floats:
+def level_counts(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> Floats:
     """Return how often each level (each bin of a number line) was answered: levels x flows x templates.
 
     ``levels`` is `norms.level_matrix(answers)`: flows x variants, NaN where there is no valid answer.
@@ -62,13 +60,13 @@ def level_counts(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) 
     return np.stack([(place == i) @ member for i in range(len(scale.binned.levels))])
 
 
-def template_sums(levels: pd.DataFrame, templates: pd.Series[Any]) -> tuple[Floats, Floats]:
+def template_sums(levels: pd.DataFrame, templates: pd.Series) -> tuple[Floats, Floats]:
     """Return the sum and the number of the valid answers of each flow (row) in each template (column)."""
     x, member = levels.to_numpy(), membership(levels, templates)
     return np.nan_to_num(x) @ member, (~np.isnan(x)) @ member
 
 
-def template_means(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+def template_means(levels: pd.DataFrame, templates: pd.Series) -> Floats:
     """Return flows x templates: the mean of a template's valid answers, NaN where there is none."""
     return divide(*template_sums(levels, templates))
 
@@ -138,7 +136,7 @@ def mean_interval(cells: Floats, fixed_flows: bool) -> tuple[float, float, float
     return mean.value, *mean.interval(fixed_flows)
 
 
-def flow_intervals(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale) -> pd.DataFrame:
+def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> pd.DataFrame:
     """Return, per flow, an interval for its mean and how stable its most frequent level is.
 
     The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
@@ -172,7 +170,7 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series[Any], scale: Scale
     )
 
 
-def membership(levels: pd.DataFrame, templates: pd.Series[Any]) -> Floats:
+def membership(levels: pd.DataFrame, templates: pd.Series) -> Floats:
     """Return variants x templates: 1 where a variant belongs to a template; ``templates`` as of `look_up`."""
     codes = np.unique(look_up(levels.columns, templates), return_inverse=True)[1]
     return np.eye(codes.max(initial=-1) + 1)[codes]

@@ -4,8 +4,6 @@ A design of F factors has one 1 per factor and row, so it is kept as integer cod
 sums such as X'WX are counts over pairs of codes, which is what makes the regressions fast.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +45,8 @@ class Coding:
 
     def slot_names(self) -> list[tuple[str, str, str]]:
         """Return (factor, level, baseline) of every slot."""
-        return [
-            (factor, level, levels[0])
-            for factor, levels in zip(self.factors, self.levels, strict=True)
-            for level in levels
-        ]
+        of_factors = zip(self.factors, self.levels, strict=True)
+        return [(factor, level, levels[0]) for factor, levels in of_factors for level in levels]
 
 
 def code_factors(

@@ -4,8 +4,6 @@ P(Y <= k | x) = F(theta_k - x'beta): a positive coefficient moves answers toward
 tables and statuses, and what can be asked of it later.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,7 +32,7 @@ def fit_clm(
     estimator: str = "newton",
     cluster: str | tuple[str, ...] | None = None,
     scale: Sequence[str] = (),
-) -> ClmFit:
+) -> "ClmFit":
     """Fit P(Y <= k) = F(theta_k - x'beta) to the rows of ``frame`` that have an ``outcome``.
 
     ``outcome`` is an integer column; levels without a row are dropped. ``factors`` are dummy-coded against
@@ -136,7 +134,7 @@ class _Request(NamedTuple):
     estimator: str
     coding: Coding
 
-    def without_numbers(self, status: str, reason: str) -> ClmFit:
+    def without_numbers(self, status: str, reason: str) -> "ClmFit":
         """Return the result for data that cannot be fitted."""
         blank = (
             (np.full(n, np.nan), np.full(n, np.nan), ["not_estimated"] * n)
@@ -145,15 +143,14 @@ class _Request(NamedTuple):
         coefficients, thresholds = self._coefficients(*next(blank)), self._thresholds(*next(blank))
         return ClmFit(status, reason, coefficients, thresholds, *self[:4])
 
-    def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> ClmFit:
+    def fitted(self, problem: Problem, best: Maximum, lost: Bools, clusters: dict[str, Ints]) -> "ClmFit":
         """Return the result at ``best``; ``lost`` marks parameters without a finite maximum."""
         variance, freedom = np.diag(best.covariance), np.full(len(best.covariance), np.inf)
         if clusters:
             # The sandwich: what the scores of a cluster add to each parameter.
             of_groups = scores(problem, best.point.parameters)
-            variance, freedom = clustered(
-                [*clusters.values()], lambda codes: of_groups(codes) @ best.covariance
-            )
+            ways = [*clusters.values()]
+            variance, freedom = clustered(ways, lambda codes: of_groups(codes) @ best.covariance)
         std_err = np.sqrt(variance)
         if not best.converged:
             reason = f"no maximum was reached in {best.iterations} steps"

@@ -1,7 +1,5 @@
 """What rests on the expected (Fisher) information: penalised fits, and the score test of proportional odds."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -158,9 +156,8 @@ def score_test(
     tested: list[tuple[str | None, str | None, list[int]]] = [
         (factor, level, [i]) for i, (factor, level, _) in enumerate(names)
     ]
-    tested += [
-        (f, None, [i for i in range(p) if names[i][0] == f]) for f in dict.fromkeys(n[0] for n in names)
-    ]
+    factors = dict.fromkeys(name[0] for name in names)
+    tested += [(f, None, [i for i in range(p) if names[i][0] == f]) for f in factors]
     tested.append((None, None, list(range(p))))
     rows, common = [], slice(k + p)
     for factor, level, members in tested:

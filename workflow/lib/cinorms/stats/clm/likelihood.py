@@ -4,8 +4,6 @@ P(Y <= k) = F(theta_k - x'beta), F the distribution function of the link; with a
 log sigma = z'zeta.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 

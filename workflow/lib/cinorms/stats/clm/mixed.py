@@ -3,8 +3,6 @@
 P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -98,7 +96,7 @@ def _by_name(groups: Sequence[str], values: Floats) -> dict[str, float]:
     return {name: float(value) for name, value in zip(groups, values[-len(groups) :], strict=True)}
 
 
-def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:
+def _maximise(mixed: "Intercepts", start: Solved, n_groups: int) -> tuple[Floats, Floats, float, bool]:
     """Return the parameters at the maximum, their covariance, the log-likelihood, and if it is one.
 
     Where the climb ends short of it, it goes on from there in units of the curvature found there: far from the start
@@ -110,9 +108,8 @@ def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, 
     failed = np.full_like(usual, np.nan)
     for sigma in STARTS:
         # Given the intercepts, all coefficients are larger than without them.
-        reached = np.append(
-            start.parameters * np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE), [sigma] * n_groups
-        )
+        wider = np.sqrt(1 + n_groups * sigma**2 / LATENT_VARIANCE)
+        reached = np.append(start.parameters * wider, [sigma] * n_groups)
         units = usual
         for _ in range(CLIMBS):
             value, reached, gradient, hessian = _climb(mixed, reached, units)
@@ -126,16 +123,15 @@ def _maximise(mixed: Intercepts, start: Solved, n_groups: int) -> tuple[Floats, 
     return reached, failed, float("nan"), False
 
 
-def _climb(mixed: Intercepts, origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
+def _climb(mixed: "Intercepts", origin: Floats, units: Floats) -> tuple[float, Floats, Floats, Floats]:
     """Return the value reached and where, and there gradient and curvature of minus the log-likelihood in ``units``."""
 
     def downhill(x: Floats) -> tuple[float, Floats]:
         value, gradient = mixed.evaluate(origin + units @ x)
         return -value, -gradient @ units
 
-    found = optimize.minimize(
-        downhill, np.zeros(len(origin)), jac=True, method="BFGS", options={"gtol": 1e-4}
-    )
+    x = np.zeros(len(origin))
+    found = optimize.minimize(downhill, x, jac=True, method="BFGS", options={"gtol": 1e-4})
     gradient, step = downhill(found.x)[1], 1e-3
     # One-sided: in these units the curvature changes by a thousandth of its change over a standard error.
     columns = np.array([(downhill(found.x + e)[1] - gradient) / step for e in step * np.eye(len(origin))])
@@ -245,11 +241,9 @@ class Intercepts:
         blocks = self._blocks(bend, sigmas)
         value = float(log_p.sum() - (v @ v + w @ w) / 2 - blocks.log_det / 2)
         # e1, e2: E z of each row in its two groups; variance: z'E z, the row's uncertainty of its shift.
-        e1 = sigmas[0] * blocks.first[self.first] + sigmas[1] * blocks.between[self.first, self.second]
-        e2 = (
-            sigmas[0] * blocks.between[self.first, self.second]
-            + sigmas[1] * np.diag(blocks.second)[self.second]
-        )
+        between = blocks.between[self.first, self.second]
+        e1 = sigmas[0] * blocks.first[self.first] + sigmas[1] * between
+        e2 = sigmas[0] * between + sigmas[1] * np.diag(blocks.second)[self.second]
         variance = sigmas[0] * e1 + sigmas[1] * e2
         # The modes move with the parameters: c = E times what moving them does to the determinant.
         tilt = self._sums(variance * (bend_a + bend_b) / 2)

@@ -5,8 +5,6 @@ each variant is answered independently. What has been asked of a flow depends on
 missing can be ignored (docs/method/inference/until_decided.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -125,8 +123,8 @@ class Predictor:
         factors: Ints,
         places: Ints | None,
         rng: np.random.Generator,
-        last: Predictor | None = None,
-    ) -> Predictor:
+        last: "Predictor | None" = None,
+    ) -> "Predictor":
         """Return the predictor fitted to all answers seen so far; ``last`` is where the search begins.
 
         ``codes`` is flow by variant: positions on the scale, ``n_levels`` for an invalid answer, ``NOT_ASKED``.
@@ -253,9 +251,8 @@ def of_places(seen: Floats, tendency: Floats, places: Ints) -> Floats:
     ``places`` has the place of each level (flow, variant, level). One expects what the variant's ``tendency`` brings.
     """
     expected = seen.sum(axis=2, keepdims=True) * tendency
-    given, usual = (
-        np.bincount(places.ravel(), answers[:, :, :-1].ravel()) + AT_PLACES for answers in (seen, expected)
-    )
+    counted = (answers[:, :, :-1].ravel() for answers in (seen, expected))
+    given, usual = (np.bincount(places.ravel(), x) + AT_PLACES for x in counted)
     found = np.zeros_like(seen)
     found[:, :, :-1] = np.log(given / usual)[places]
     return found

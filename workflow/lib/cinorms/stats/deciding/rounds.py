@@ -5,8 +5,6 @@ The pilot tells by how much predictions are too sure of themselves: it rehearses
 flows (docs/method/inference/until_decided.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,7 +41,7 @@ class Calibration:
     covariance: Floats
 
     @classmethod
-    def fit(cls, predicted: Floats, wrong: Flags, weight: float) -> Calibration:
+    def fit(cls, predicted: Floats, wrong: Flags, weight: float) -> "Calibration":
         """Return the curve through rehearsed looks; ``weight`` is what each counts (one over the orders rehearsed)."""
         used = predicted <= HIGHEST
         terms, outcome = _terms(predicted[used]), wrong[used].astype(np.float64)
@@ -87,7 +85,7 @@ class DecidingRule(NamedTuple):
     pilot: int
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> DecidingRule:
+    def from_plain(cls, plain: Mapping[str, Any]) -> "DecidingRule":
         """Return the rule that `plain` returned as plain data."""
         thresholds = Thresholds(plain["t_val"], plain["t_maj"], plain["consensus"])
         return cls(thresholds, plain["risk"], plain["pilot"])
@@ -248,9 +246,8 @@ class _Rehearsals:
             self._predicted.append(predicted)
             now, full = (design.verdict(x, rule.thresholds) for x in (part, seen[self._flow[at]]))
             self._wrong.append(now != full)
-        calibration = Calibration.fit(
-            np.concatenate(self._predicted), np.concatenate(self._wrong), 1 / REHEARSED
-        )
+        looked_at = np.concatenate(self._predicted), np.concatenate(self._wrong)
+        calibration = Calibration.fit(*looked_at, 1 / REHEARSED)
         for half, predicted in enumerate(self._predicted[-2:]):
             at = np.flatnonzero(self._going & (self._half == half))
             self._going[at[calibration.risk(predicted) <= rule.risk]] = False

@@ -4,8 +4,6 @@ A verdict on part of the variants asks for the same part of ``t_val``, on all of
 ``cinorms.norms.assessment``. Answers are positions on the scale; one further position is that of an invalid answer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
@@ -29,9 +27,7 @@ def count(codes: Ints, n_levels: int) -> Ints:
 
 def first_met(codes: Ints, n_levels: int, rank: Ints) -> Ints:
     """Return for each level the lowest ``rank`` of a variant in which a flow answered it; ``len(rank)`` if none."""
-    met = [
-        np.where(codes == level, rank, len(rank)).min(axis=1, initial=len(rank)) for level in range(n_levels)
-    ]
+    met = [np.where(codes == at, rank, len(rank)).min(axis=1, initial=len(rank)) for at in range(n_levels)]
     return np.stack(met, axis=1)
 
 
