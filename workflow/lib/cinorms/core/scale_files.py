@@ -124,8 +124,7 @@ class ScaleFile(Value):
         "out, for none.",
     )
     says: LeftOut[SaysFile] = Field(
-        None,
-        description=f"{SaysFile.__doc__} Without it: higher and lower, with the name of the measure.",
+        None, description=f"{SaysFile.__doc__} Without it: higher and lower, with the name of the measure."
     )
     words: LeftOut[WordsFile] = Field(None, description=str(WordsFile.__doc__))
 

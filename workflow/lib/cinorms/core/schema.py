@@ -53,11 +53,7 @@ Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True
 #: A name as studies give them; files are called after it, and file systems take 255 bytes.
 NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"
 Name = Annotated[
-    str,
-    Field(
-        pattern=NAME,
-        description="names have lower-case letters, digits, '-' and '_' (at most 100)",
-    ),
+    str, Field(pattern=NAME, description="names have lower-case letters, digits, '-' and '_' (at most 100)")
 ]
 #: The name of a file of resources.
 ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]

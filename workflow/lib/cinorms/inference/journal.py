@@ -178,15 +178,10 @@ class Journal:
         settings, root = sample_settings(self.spec), self.folder.parent
         text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in (
-                "parts",
-                "arriving",
-                "runs",
-                "locks",
-                "claims",
-                *(["traces"] if reasons(self.spec) else []),
-            ):
+            for name in ("parts", "arriving", "runs", "locks", "claims"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
+            if reasons(self.spec):
+                (self.folder / "traces").mkdir(exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
         if self.is_empty:  # nothing is kept here yet: is a setting new?
             others = sorted(path for path in root.glob(f"{_name_of(self.spec)}.*") if path != self.folder)
@@ -266,15 +261,10 @@ class Journal:
         """Hold the (template, order) ``places`` of the asker, so that no second job of it asks them.
 
         However the model is split into shards, two jobs that share a variant in one asking of the arm exclude each
-        other; a repeat asks the same variants next to the first asking. The lock is
-        the operating system's: it ends with the process, however that ends. What jobs of other studies and arms ask
-        is kept apart by ``claims``.
+        other; a repeat asks the same variants next to the first asking. The lock is the operating system's: it ends
+        with the process, however that ends. What jobs of other studies and arms ask is kept apart by ``claims``.
 
-        Raises
-        ------
-        JournalError
-            Where another job holds one of them for longer than ``patience`` seconds.
-
+        Raises ``JournalError`` where another job holds one of them for longer than ``patience`` seconds.
         """
         with explained(self.folder):
             handle = (self.folder / "locks" / self.asker.mark).open("ab")

@@ -1,13 +1,16 @@
-"""The keys of a file of planted norms, resources/planted/{name}.yaml: coefficients of a cumulative-logit model."""
+"""Files of planted norms, resources/planted/{name}.yaml: coefficients of a cumulative-logit model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from cinorms.core.errors import ConfigError
+from cinorms.core.root import Root
 from cinorms.core.schema import Number, Value
+from cinorms.core.validation import load_as
 
 Coefficient = Annotated[Number, Field(description="Coefficient in logits.")]
 
@@ -26,3 +29,14 @@ class NormsFile(Value):
     coefficients: Mapping[
         str, Annotated[Mapping[str, Coefficient], Field(description="Level -> coefficient.")]
     ] = Field(description="Factor -> level -> coefficient in logits; a baseline level has 0.")
+
+
+def load_planted(files: Root, name: str) -> dict[str, Any]:
+    """Read and check a file of planted norms, the coefficients that respondents hold."""
+    path = files.names("planted")[name]
+    norms = load_as(NormsFile, path, files.shown(path)).model_dump(mode="json", exclude_unset=True)
+    if sorted(set(norms["thresholds"])) != norms["thresholds"]:
+        raise ConfigError(
+            f"{files.shown(path)}: thresholds: {norms['thresholds']} do not rise; put each above the last"
+        )
+    return norms

@@ -22,7 +22,7 @@ from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.planted.respondents import load_planted
+from cinorms.planted.norms_file import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (

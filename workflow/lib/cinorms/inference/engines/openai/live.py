@@ -124,9 +124,11 @@ class _Run:
 
     async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
+        from cinorms.inference.engines.openai.clients import LiveClient
+
         self.queue.extend(todo.tolist())
         self.n_open = len(todo)
-        async with self.endpoint.live_client() as client:
+        async with LiveClient(self.endpoint.client_settings) as client:
             looking = asyncio.create_task(self._look())
 
             def cancel() -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engine_kind import EngineKind, Keep, Needs, RegistryPlace, always, no_cost
 from cinorms.inference.questions import Questions
-from cinorms.planted.respondents import answer, load_planted
+from cinorms.planted.respondents import answer
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
@@ -41,6 +41,7 @@ def _settings() -> type[EntrySettings]:
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     from cinorms.core.validation import unknown
+    from cinorms.planted.norms_file import load_planted
 
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"

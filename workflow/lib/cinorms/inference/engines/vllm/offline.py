@@ -152,13 +152,7 @@ class VllmEngine:
         return blocks, chain.from_iterable(blocks)
 
     def _talk(
-        self,
-        llm: Any,
-        talks: Iterator[PromptTalk],
-        n_asked: int,
-        n_known: int,
-        keep: Keep,
-        adapter: Any,
+        self, llm: Any, talks: Iterator[PromptTalk], n_asked: int, n_known: int, keep: Keep, adapter: Any
     ) -> None:
         """Have ``talks``, and ``keep`` the replies by time; ``n_known`` questions have a reply already."""
         started, state = time.monotonic(), job_state.current()
