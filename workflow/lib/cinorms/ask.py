@@ -6,8 +6,6 @@ because its name is part of the command that Snakemake recorded: moving it would
 ``cinorms.inference.checkpoints``. Keys come only from the environment.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

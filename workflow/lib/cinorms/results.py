@@ -1,7 +1,5 @@
 """The results of a study as data frames, for notebooks: ``cinorms.open_results("results/demo")``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 _NO_FACTORS = ("flow", "vignette", "expected")
 
 
-def open_results(folder: str | Path) -> Results:
+def open_results(folder: str | Path) -> "Results":
     """Return the results in ``folder``, e.g. ``results/demo``. Each table is read when first used.
 
     Raises ``DataError`` where there are no results, or where they are those of an earlier version.
@@ -154,7 +152,7 @@ class Results:
             parts = [self._with_texts(part, *pair) for part, pair in zip(parts, pairs, strict=True)]
         return pd.concat(parts, ignore_index=True)
 
-    def tensor(self, model: str, arm: str | None = None, of: str = "level") -> pd.Series[Any]:
+    def tensor(self, model: str, arm: str | None = None, of: str = "level") -> "pd.Series[Any]":
         """Return the privacy bias of a model in an arm: its norm for every combination of the factors' levels.
 
         The factors are the levels of the index, so ``tensor.xs("its manufacturer", level="recipient")`` is a slice, and
@@ -234,7 +232,7 @@ class Results:
         names = ["arm", "model", "flow", "variant", "repeat", "messages", "text", "finish_reason"]
         return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
 
-    def plot(self, name: str, **options: Any) -> ggplot:
+    def plot(self, name: str, **options: Any) -> "ggplot":
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
 
         ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind

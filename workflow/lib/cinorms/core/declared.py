@@ -1,7 +1,5 @@
 """What the modules of a package declare, found by looking at them: kinds, engines, formats."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeVar

@@ -3,8 +3,6 @@
 Also what a command does where Ctrl+C stops it, or where nobody reads on (``make check | head``).
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Files of scales, resources/scales: their keys, and how they are read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +34,7 @@ class LineFile(Described):
         return bins
 
     @model_validator(mode="after")
-    def _rises(self) -> LineFile:
+    def _rises(self) -> "LineFile":
         if not self.lowest < self.highest:
             raise ValueError(
                 f"lowest is {self.lowest}, highest is {self.highest}; put the lower number under 'lowest'"
@@ -122,7 +120,7 @@ class ScaleFile(Described):
         return midpoint
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> ScaleFile:
+    def _one_of_two(self) -> "ScaleFile":
         if self.options is None and self.line is None:
             raise ValueError("key 'options' is missing; state the options, or a number line under 'line'")
         if self.options is not None and self.line is not None:

@@ -22,8 +22,6 @@ How to use it::
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Parquet files that carry a digest of their own bytes, so that damage is found first; the tables of analyses."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The contracts of all Parquet tables, and the only way to read and write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Import the responses of a model in an arm from the files of another tool: matched exactly, or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

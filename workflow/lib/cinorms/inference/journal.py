@@ -26,8 +26,6 @@ Every job writes parts of its own, whole or not at all, and reads the union of a
 of another job, so that machines which share a file system need no lock to write. The name of a part names the job.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -141,7 +139,7 @@ class Journal:
         self.log = ReplyLog(self.folder, self._mark)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
+    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> "Journal":
         """Return the journal of ``spec`` in ``root``, there or not.
 
         Raises ``JournalError`` where it is there in another format.
@@ -166,11 +164,11 @@ class Journal:
         return cls(folder, spec, asker)
 
     @classmethod
-    def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
+    def of(cls, where: Mapping[str, Any], spec: Spec) -> "Journal":
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
         return cls.at(Path(where["journal"]), spec, Asker(*where.get("asker", ())))
 
-    def begin(self) -> Journal:
+    def begin(self) -> "Journal":
         """Make the journal's folders, if they are not there, and return it.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.

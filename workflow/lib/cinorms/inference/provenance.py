@@ -1,7 +1,5 @@
 """Provenance: what every response of a study was made with, when, and at what cost, in one file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -95,7 +93,7 @@ class _File(NamedTuple):
     frame: pd.DataFrame
 
     @classmethod
-    def read(cls, path: Path) -> _File:
+    def read(cls, path: Path) -> "_File":
         facts = tables.facts(path)
         try:
             spec = Spec.from_plain(json.loads(facts["spec"]))

@@ -1,7 +1,5 @@
 """Settings that an entry of config/models.yaml can have with any engine; each engine adds its own."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

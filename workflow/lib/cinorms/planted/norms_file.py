@@ -1,7 +1,5 @@
 """Files of planted norms, resources/planted/{name}.yaml: coefficients of a cumulative-logit model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

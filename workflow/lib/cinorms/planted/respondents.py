@@ -8,8 +8,6 @@ before the cut; a stated share of answers follows the position of the option ins
 function of (model, flow, variant, seed), so shards and restarts change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -148,7 +146,7 @@ class Traces:
     bias: float = 0.0
     unanswered: float = 0.0
 
-    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> DrawnTraces:
+    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> "DrawnTraces":
         """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
 
         Two budgets have the same draws: where a trace is long under one, it is long under the other.

@@ -1,7 +1,5 @@
 """Prompt sets: the wordings of the instruction, read from YAML and checked."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

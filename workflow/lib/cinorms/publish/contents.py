@@ -1,7 +1,5 @@
 """What a published folder holds: tables of the whole study, without anything about the machine that made them."""
 
-from __future__ import annotations
-
 import getpass
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A Workflow Run RO-Crate: which files a run of the workflow made, from what, with which software."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Croissant: what machines need to find and load the tables of a published study (MLCommons, version 1.0)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -4,8 +4,6 @@ The arguments of a method are wildcards, by their names. A value that decides wh
 Snakemake compares parameters as a set.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """``python -m cinorms.run.check --configfile FILE``: can this study be run here? One line per check; spends nothing."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The jobs that wait in SLURM's queue: which, why, and what to do, told by one call of ``squeue``."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -56,7 +54,7 @@ class Queued:
     note: str
 
     @classmethod
-    def of(cls, number: str, state: str, reason: str) -> Queued:
+    def of(cls, number: str, state: str, reason: str) -> "Queued":
         """Return the job in words."""
         said = f"{state} {reason}"
         word, advice = next((word, what) for pattern, word, what in WORDS if re.search(pattern, said))

@@ -3,8 +3,6 @@
 Everything is read from files next to the responses: it works in any shell that sees them, during a run and after it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -4,8 +4,6 @@ Defaults are in config/config.yaml. The schema for study files follows from thes
 (``schema_of(StudySettings)``). A setting knows the file and the key that it comes from (``stated_in``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """What the inference jobs of a study receive: the spec of each, settings that change no response, and time."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

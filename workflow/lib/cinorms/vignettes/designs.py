@@ -1,7 +1,5 @@
 """Datasets: the keys of resources/vignettes/{name}.yaml, how they are checked, and the flows of a factorial design."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

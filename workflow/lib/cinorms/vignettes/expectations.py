@@ -1,7 +1,5 @@
 """Expected values (survey, law, policy): from a dataset's own column, or from a CSV file of stated norms."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 A file with an address comes from a mirror folder, from the cache, or over the network, and its SHA-256 is checked.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import sys

@@ -1,7 +1,5 @@
 """Files of the OpenAI Batch API: requests out; output and error files in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The engine ``human``: people who have answered; their ratings are read from a survey's file, and nobody is asked."""
 
-from __future__ import annotations
-
 from cinorms.inference.engine_kind import EngineKind, Needs, always, no_cost
 
 ENGINE = EngineKind(

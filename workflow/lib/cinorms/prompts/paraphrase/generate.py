@@ -4,8 +4,6 @@
 of its own and no Snakemake script, as ``cinorms.ask`` is: what was asked once is not asked again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """All paraphrasers: what they share, chat models, PEGASUS and the planted one. Packages are imported when used."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

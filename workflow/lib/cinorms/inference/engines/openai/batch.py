@@ -3,8 +3,6 @@
 The journal remembers each batch in a note: a killed job finds its batches again and pays for none twice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

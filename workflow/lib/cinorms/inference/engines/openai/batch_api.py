@@ -3,8 +3,6 @@
 Answers are read from their JSON here, by type: an endpoint that calls itself compatible may send anything.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import time

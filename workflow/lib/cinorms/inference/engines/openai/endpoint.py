@@ -1,7 +1,5 @@
 """What both ways of asking an OpenAI-compatible endpoint share: requests, prices, and how failures are explained."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whether an endpoint answers, takes the key and knows the model: one request that is not paid, before any job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Settings of a model behind an OpenAI-compatible endpoint in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """How respondents with known norms are declared and run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +30,7 @@ class PlantedEngine:
         return {"device": "none: no model was asked"}
 
 
-def _settings() -> type[EntrySettings]:
+def _settings() -> "type[EntrySettings]":
     from cinorms.inference.engines.planted.settings import PlantedSettings
 
     return PlantedSettings

@@ -1,7 +1,5 @@
 """Settings of a planted respondent in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

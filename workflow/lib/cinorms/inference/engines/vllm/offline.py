@@ -1,7 +1,5 @@
 """The engine ``vllm``: vLLM loads a checkpoint once per job, is fed continuously, and its replies are kept by time."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

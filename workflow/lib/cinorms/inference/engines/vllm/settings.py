@@ -1,7 +1,5 @@
 """Settings of a checkpoint that vLLM loads in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
