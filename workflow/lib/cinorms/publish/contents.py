@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from io import BytesIO
 from ipaddress import ip_address
 from itertools import product
@@ -87,11 +86,6 @@ class Item:
             ".md": "text/markdown",
             ".parquet": "application/vnd.apache.parquet",
         }.get(Path(self.path).suffix, "text/plain")
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def without_places(value: Any) -> Any:
