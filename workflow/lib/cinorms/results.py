@@ -33,7 +33,7 @@ _NO_FACTORS = ("flow", "vignette", "expected")
 def open_results(folder: str | Path) -> "Results":
     """Return the results in ``folder``, e.g. ``results/demo``. Each table is read when first used.
 
-    Raises ``DataError`` where there are no results, or where they are those of an earlier version.
+    Raises ``DataError`` where there are no results, or another version wrote them.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -70,24 +70,14 @@ class Frames(Mapping[str, pd.DataFrame]):
         return self._names
 
     def __repr__(self) -> str:
-        """Return the names of the tables."""
         return f"{self._what}s: {', '.join(self._names)}"
 
 
 class Results:
-    """The results of one study.
+    """The results of one study, which are in ``folder``.
 
-    Attributes
-    ----------
-    folder
-        Where they are.
-    study
-        What the study is: arms, models, datasets, thresholds, entries, settings.
-    tables
-        The table of each analysis, by its name in the study.
-    figures
-        The values that each figure shows, by its name in the study.
-
+    ``study`` is what the study is: arms, models, datasets, thresholds, entries, settings. ``tables`` has the table of
+    each analysis, and ``figures`` the values that each figure shows, by its name in the study.
     """
 
     def __init__(self, folder: Path, study: StudyFacts) -> None:
@@ -100,7 +90,6 @@ class Results:
         )
 
     def __repr__(self) -> str:
-        """Return the study's name, arms, models, tables and figures."""
         models, arms = ", ".join(self.study.models), ", ".join(self.study.arms)
         title = f"Results of study {self.study.name} ({self.folder})"
         return "\n".join([title, f"arms: {arms}", f"models: {models}", repr(self.tables), repr(self.figures)])

@@ -207,11 +207,6 @@ def cost_by_rates(work: Work) -> Cost:
     return Cost(minutes, usd)
 
 
-def no_cost(work: Work) -> Cost:
-    """Return the cost of asking no model."""
-    return Cost(0.0, 0.0)
-
-
 @dataclass(frozen=True)
 class EntryProblem:
     """One problem: an ``error`` makes jobs fail or their answers useless, a ``warning`` may."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import EngineKind, Keep, Needs, RegistryPlace, always, no_cost
+from cinorms.inference.engine_kind import Cost, EngineKind, Keep, Needs, RegistryPlace, always
 from cinorms.inference.questions import Questions
 from cinorms.planted.respondents import answer
 
@@ -68,6 +68,6 @@ ENGINE = EngineKind(
     reasoning=lambda settings, asked: {"reasoning": asked._asdict()},
     journalled=False,
     planted=True,
-    cost=no_cost,
+    cost=lambda work: Cost(0.0, 0.0),  # no model is asked
     origin=lambda entry: "planted respondent",
 )
