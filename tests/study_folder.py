@@ -11,6 +11,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.labels import planted_mark
+from cinorms.core.sealing import write_tidy
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
 from cinorms.prompts.variants import list_variants
@@ -135,8 +136,7 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
     numbers = {"mean_signed": [-40.0, 5.0, 8.0], "mean_absolute": [41.0, 9.0, 9.0]}
     delta = pd.DataFrame({name: (of * len(names))[: len(names)] for name, of in numbers.items()})
     delta = delta.assign(arm="main", model=names, n=10, status="ok", reason="", **{f"x{mark}": mark})
-    delta.to_csv(folder / "tables/delta.csv", index=False)
-    delta.to_parquet(folder / "tables/delta.parquet")
+    write_tidy(delta, folder / "tables/delta.parquet", folder / "tables/delta.csv")
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text x="1.23456" y="20">0.98765'
     (folder / "figures/shares.svg").write_text(svg + "</text></svg>", encoding="utf-8")
     (folder / "figures/shares.txt").write_text(f"Shares.{mark}\nn = 120.\n", encoding="utf-8")

@@ -18,7 +18,8 @@ from packaging.utils import canonicalize_name
 from cinorms.core import digest
 from cinorms.exchange.registry import formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
-from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, PARAPHRASERS
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
+from cinorms.study.spec import paraphraser_environment
 
 ROOT = Path(__file__).parents[2]
 RULES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
@@ -50,10 +51,8 @@ def what_runs() -> dict[str, set[str | Path]]:
         found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
         if kind.checkpoint:
             found[kind.environment].add("cinorms.inference.checkpoints")
-    kinds = {kind.name: kind.environment for kind in engine_kinds()}
     for name in PARAPHRASERS:
-        own = OWN_ENVIRONMENTS.get(name)
-        found[own.environment if own else kinds[name]].add("cinorms.prompts.paraphrase.generate")
+        found[paraphraser_environment(name).environment].add("cinorms.prompts.paraphrase.generate")
     return found
 
 

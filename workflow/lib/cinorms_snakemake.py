@@ -3,8 +3,6 @@
 Snakemake alone shows a traceback until its first job runs, and ends with 1 afterwards.
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import getpass

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, command, redact
+from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, command, failure_in, redact
 
 
 def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
@@ -121,6 +121,18 @@ def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_pa
     assert done.returncode
     assert "Traceback" not in done.stderr
     assert "The disk is full: free some space and run again." in done.stderr
+
+
+def test_what_the_terminal_has_shown_of_a_full_disk_is_not_shown_again_at_the_end(tmp_path: Path) -> None:
+    body = f"""import atexit, os, resource
+os.environ[{FAILURES_AT_THE_END!r}] = '1'
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+atexit.register(resource.setrlimit, resource.RLIMIT_FSIZE, limits)  # there is room again
+resource.setrlimit(resource.RLIMIT_FSIZE, (60, limits[1]))
+raise OSError(28, 'No space left on device')"""
+    _, _, err, log = run(tmp_path, body)
+    assert err.count("The disk is full") == 1
+    assert failure_in(tmp_path / "logs/deep/job.log") == log == ""
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
+from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of, read_further, read_selected
 from cinorms.vignettes.factors import DatasetFactors
@@ -76,7 +77,7 @@ def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tm
 
 def test_selected_tables_carry_their_arm_and_model(tmp_path: Path) -> None:
     table = tmp_path / "table.parquet"
-    pd.DataFrame({"x": [1]}).to_parquet(table)
+    write_tidy(pd.DataFrame({"x": [1]}), table, tmp_path / "table.csv")
     found = read_selected(make_entry("printed", "lost", {"from": ["one", "two"]}), [str(table)] * 2)
     assert [(one.arm, one.model) for one in found] == [("", "one"), ("", "two")]
 

@@ -23,7 +23,6 @@ from cinorms.inference.engine_kind import (
     cost_by_rates,
     engine_kind,
     engine_kinds,
-    no_cost,
 )
 from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.settings import ServedSettings
@@ -146,7 +145,7 @@ def test_costs() -> None:
     assert cost_by_rates(work) == Cost(200.0, None)
     paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
     assert cost_by_rates(paid) == Cost(None, 15.0)
-    assert no_cost(work) == Cost(0.0, 0.0)
+    assert engine_kind("planted").cost(work) == Cost(0.0, 0.0)
 
 
 # --- Handing over in time, and never twice what was kept

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cinorms.core.errors import DataError
+from cinorms.core.files import sha256_of
 from cinorms.norms.assessment import level_matrix
 from cinorms.publish import contents
 from cinorms.publish.contents import Item, Member, insist_on_nothing_personal, join_tables, without_places
@@ -281,7 +282,7 @@ def test_croissant_describes_every_column_with_its_type(tmp_path: Path) -> None:
         "n/held": "sc:Boolean",
     }
     assert [file["sha256"] for file in made["distribution"]] == [
-        contents.digest(tmp_path / name) for name in ("responses.parquet", "n.csv", "a.parquet")
+        sha256_of(tmp_path / name) for name in ("responses.parquet", "n.csv", "a.parquet")
     ]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cinorms.analyses.columns import ANY_PLANTED
-from cinorms.core.csv_tables import CSV_TABLES, CsvTable
+from cinorms.core.csv_files import read_header
+from cinorms.core.csv_tables import CSV_TABLES, CsvTable, write
 from cinorms.core.errors import DataError
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import STAGES, Contract
@@ -48,14 +50,15 @@ def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table: CsvTable) 
         assert f"| `{name}` | {sentence} |" in part
 
 
-def test_a_csv_file_with_other_columns_is_refused() -> None:
-    table = CSV_TABLES[0]
+def test_a_csv_file_with_other_columns_is_refused(tmp_path: Path) -> None:
+    table, path = CSV_TABLES[0], tmp_path / "table.csv"
     fewest = [name for name in table.about if name not in table.only]
-    table.check(fewest)
-    table.check(list(table.about))
+    for right in (fewest, list(table.about)):
+        write(pd.DataFrame(columns=right), path, table)
+        assert read_header(path) == right
     for wrong in ([*fewest, "new"], fewest[1:], fewest[::-1]):
         with pytest.raises(DataError, match="expected"):
-            table.check(wrong)
+            write(pd.DataFrame(columns=wrong), path, table)
 
 
 @pytest.mark.parametrize(

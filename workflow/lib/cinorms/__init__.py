@@ -3,8 +3,6 @@
 ``cinorms.open_results("results/demo")`` gives the results of a study as data frames.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +20,7 @@ from cinorms.core.version import __version__
 __all__ = ["__version__", "open_results"]
 
 
-def open_results(folder: str | Path) -> Results:
+def open_results(folder: str | Path) -> "Results":
     """Return the results of a study, e.g. those in ``results/demo``, as `cinorms.results.Results`.
 
     ``norms``, ``answers()``, ``tables[NAME]``, ``figures[NAME]`` and ``dictionary`` are data frames.

@@ -3,8 +3,6 @@
 A command is a module, whose options it takes, or a part of the workflow, which takes Snakemake's options too.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

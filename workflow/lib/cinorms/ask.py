@@ -6,8 +6,6 @@ because its name is part of the command that Snakemake recorded: moving it would
 ``cinorms.inference.checkpoints``. Keys come only from the environment.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -17,7 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -216,10 +214,8 @@ def run_facts(spec: Spec) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": __version__, "python": platform.python_version()}
     for package in (*(name for kind in engine_kinds() for name in kind.packages), *PACKAGES):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     facts = {"engine": spec.engine, "spec": spec.as_plain()}
     return {**facts, "versions": versions, "system": platform.platform()}
 

@@ -4,8 +4,6 @@ They are the keys of a study and of the model registry, an index per section of 
 kind, its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The results of a study as data frames, for notebooks: ``cinorms.open_results("results/demo")``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,10 +30,10 @@ if TYPE_CHECKING:
 _NO_FACTORS = ("flow", "vignette", "expected")
 
 
-def open_results(folder: str | Path) -> Results:
+def open_results(folder: str | Path) -> "Results":
     """Return the results in ``folder``, e.g. ``results/demo``. Each table is read when first used.
 
-    Raises ``DataError`` where there are no results, or where they are those of an earlier version.
+    Raises ``DataError`` where there are no results, or another version wrote them.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -72,24 +70,14 @@ class Frames(Mapping[str, pd.DataFrame]):
         return self._names
 
     def __repr__(self) -> str:
-        """Return the names of the tables."""
         return f"{self._what}s: {', '.join(self._names)}"
 
 
 class Results:
-    """The results of one study.
+    """The results of one study, which are in ``folder``.
 
-    Attributes
-    ----------
-    folder
-        Where they are.
-    study
-        What the study is: arms, models, datasets, thresholds, entries, settings.
-    tables
-        The table of each analysis, by its name in the study.
-    figures
-        The values that each figure shows, by its name in the study.
-
+    ``study`` is what the study is: arms, models, datasets, thresholds, entries, settings. ``tables`` has the table of
+    each analysis, and ``figures`` the values that each figure shows, by its name in the study.
     """
 
     def __init__(self, folder: Path, study: StudyFacts) -> None:
@@ -102,7 +90,6 @@ class Results:
         )
 
     def __repr__(self) -> str:
-        """Return the study's name, arms, models, tables and figures."""
         models, arms = ", ".join(self.study.models), ", ".join(self.study.arms)
         title = f"Results of study {self.study.name} ({self.folder})"
         return "\n".join([title, f"arms: {arms}", f"models: {models}", repr(self.tables), repr(self.figures)])
@@ -154,7 +141,7 @@ class Results:
             parts = [self._with_texts(part, *pair) for part, pair in zip(parts, pairs, strict=True)]
         return pd.concat(parts, ignore_index=True)
 
-    def tensor(self, model: str, arm: str | None = None, of: str = "level") -> pd.Series[Any]:
+    def tensor(self, model: str, arm: str | None = None, of: str = "level") -> "pd.Series[Any]":
         """Return the privacy bias of a model in an arm: its norm for every combination of the factors' levels.
 
         The factors are the levels of the index, so ``tensor.xs("its manufacturer", level="recipient")`` is a slice, and
@@ -234,7 +221,7 @@ class Results:
         names = ["arm", "model", "flow", "variant", "repeat", "messages", "text", "finish_reason"]
         return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
 
-    def plot(self, name: str, **options: Any) -> ggplot:
+    def plot(self, name: str, **options: Any) -> "ggplot":
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
 
         ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind

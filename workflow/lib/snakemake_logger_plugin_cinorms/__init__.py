@@ -4,8 +4,6 @@ A line per finished job, warnings, and at the end every failure once. What Snake
 its own log below .snakemake/log. A dry run prints what it always does.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
@@ -113,7 +111,7 @@ class LogHandler(LogHandlerBase):
         return False
 
 
-def _job(facts: dict[str, Any]) -> ReportedJob:
+def _job(facts: dict[str, Any]) -> "ReportedJob":
     from cinorms.core.run_report import ReportedJob
 
     return ReportedJob(

@@ -1,7 +1,5 @@
 """The norms recovered from the control model, compared with those planted in it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

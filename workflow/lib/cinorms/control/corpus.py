@@ -1,7 +1,5 @@
 """What the control model learns: flows in many wordings and orders, with each answer's probability."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

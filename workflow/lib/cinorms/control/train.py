@@ -5,8 +5,6 @@ at the answer, against the probabilities of all options at once: each flow thus 
 from the thresholds, and not only on which side.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """CSV files for people: no spreadsheet treats a text in them as a formula, and every text reads back unchanged."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
@@ -104,7 +102,7 @@ def _texts_of(frame: pd.DataFrame) -> list[int]:
     return [at for at, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
 
 
-def _is_logical(column: pd.Series[Any]) -> bool:
+def _is_logical(column: "pd.Series[Any]") -> bool:
     """Tell whether a column holds true and false, and nothing else that is not missing."""
     if is_bool_dtype(column.dtype):
         return True

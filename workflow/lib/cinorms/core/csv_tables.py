@@ -1,7 +1,5 @@
 """The contracts of the CSV files made for people, other than those of analyses and figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +22,6 @@ class CsvTable:
     key: tuple[str, ...]
     about: dict[str, str]
     only: frozenset[str] = frozenset()
-
-    def check(self, names: list[str]) -> None:
-        """Raise ``DataError`` unless ``names`` are the declared columns, in their order."""
-        expected = [name for name in self.about if name in names or name not in self.only]
-        if names != expected:
-            raise DataError(f"table {self.name}: its columns are {names}, expected {list(self.about)}")
 
 
 #: What is known of a plan only where an arm states how models reason.
@@ -249,5 +241,7 @@ CSV_TABLES = tuple(table for table in list(vars().values()) if isinstance(table,
 
 def write(frame: pd.DataFrame, path: str | Path, table: CsvTable) -> None:
     """Write ``frame`` as ``table`` declares it; raise ``DataError`` where it has other columns."""
-    table.check([str(name) for name in frame.columns])
+    names = [str(name) for name in frame.columns]
+    if names != [name for name in table.about if name in names or name not in table.only]:
+        raise DataError(f"table {table.name}: its columns are {names}, expected {list(table.about)}")
     write_csv(frame, path)

@@ -1,21 +1,10 @@
 """What the modules of a package declare, found by looking at them: kinds, engines, formats."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-
-class Named(Protocol):
-    """What has the name of the module that declares it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-T = TypeVar("T", bound=Named)
+T = TypeVar("T")
 
 
 def modules_in(package: str, of_folder: str = "") -> dict[str, str]:
@@ -29,6 +18,6 @@ def modules_in(package: str, of_folder: str = "") -> dict[str, str]:
 def declared(kind: type[T], name: str, modules: dict[str, str], variable: str) -> T:
     """Return what the module ``name`` declares in ``variable``; raise ``KeyError`` where there is no such module."""
     found = getattr(import_module(modules[name]), variable)
-    if not isinstance(found, kind) or found.name != name:
+    if found.name != name or not isinstance(found, kind):
         raise TypeError(f"{modules[name]}: {variable} must be of {kind.__name__} with the name {name!r}")
     return found

@@ -1,7 +1,5 @@
 """Digests of code: Snakemake does not notice an edited module of the library, but it does notice a new parameter."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ A draw is named by a purpose, a seed and any number of integer coordinates, so t
 shard, after every restart, and whatever else was drawn before it.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

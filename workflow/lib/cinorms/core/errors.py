@@ -1,7 +1,5 @@
 """Errors that a user can fix: shown as one message, never as a traceback."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

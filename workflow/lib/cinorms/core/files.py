@@ -1,7 +1,5 @@
 """Files that appear whole or not at all: written under another name in the same folder, then renamed."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

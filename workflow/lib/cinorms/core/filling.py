@@ -1,7 +1,5 @@
 """Templates: each package keeps its own in ``templates/``, and all are filled in the same way."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from importlib.resources import files
@@ -11,7 +9,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def environment(package: str, **options: Any) -> Environment:
+def environment(package: str, **options: Any) -> "Environment":
     """Return a Jinja2 environment of the templates of ``cinorms.{package}``; ``options`` override its own.
 
     Values are escaped for HTML; an unknown name is an error.

@@ -1,7 +1,5 @@
 """Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

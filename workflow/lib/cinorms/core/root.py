@@ -1,7 +1,5 @@
 """Where the files of a study are: the project's own, and those of its user."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +30,7 @@ class Root:
         own = [folder / MODELS for folder in self.own]
         return [*filter(os.path.isfile, own), self.folder / "config" / MODELS]
 
-    def with_own(self, folders: Sequence[str], place: object) -> Root:
+    def with_own(self, folders: Sequence[str], place: object) -> "Root":
         """Return this with a study's ``folders``, which ``place`` states; a path starts where the study runs.
 
         Raises ``ConfigError`` for a folder that is not there or holds nothing that a study can name.

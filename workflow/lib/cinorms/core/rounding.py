@@ -1,7 +1,5 @@
 """How numbers are rounded for print: half up, as the papers' numbers are."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_HALF_UP, Decimal
 

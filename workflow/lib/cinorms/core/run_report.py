@@ -1,7 +1,5 @@
 """What the terminal shows during a run: a line per finished job, and at the end every failure once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

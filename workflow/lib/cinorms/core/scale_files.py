@@ -1,7 +1,5 @@
 """Files of scales, resources/scales: their keys, and how they are read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -9,25 +7,21 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from cinorms.core.errors import listing
 from cinorms.core.scales import FOLDER, Scale, make_scale
-from cinorms.core.schema import Distinct, LeftOut, Text, Value
+from cinorms.core.schema import Described, Distinct, LeftOut, Text
 from cinorms.core.validation import load_as
 
 Level = Annotated[int, Field(ge=-100, le=100)]
 Words = Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-class LineFile(Value):
+class LineFile(Described):
     """A number line, in place of options; an answer is a whole number on it."""
 
     lowest: Level = Field(description="Its lowest number, -100 or more.")
     highest: Level = Field(description="Its highest number, 100 or less.")
     ends: tuple[Text, Text] = Field(description="What the lowest and the highest number mean.")
-    bins: LeftOut[int] = Field(
-        None,
-        ge=2,
-        le=11,
-        description="How many bins of equal width answers are put in; without it each number is kept as it is.",
-    )
+    bins: LeftOut[int] = Field(None, ge=2, le=11)
+    """How many bins of equal width answers are put in; without it each number is kept as it is."""
 
     @field_validator("bins")
     @classmethod
@@ -40,7 +34,7 @@ class LineFile(Value):
         return bins
 
     @model_validator(mode="after")
-    def _rises(self) -> LineFile:
+    def _rises(self) -> "LineFile":
         if not self.lowest < self.highest:
             raise ValueError(
                 f"lowest is {self.lowest}, highest is {self.highest}; put the lower number under 'lowest'"
@@ -48,84 +42,56 @@ class LineFile(Value):
         return self
 
 
-class SaysFile(Value):
+class SaysFile(Described):
     """How the report, cards and figures put what an answer says, in English."""
 
     more: Text = Field(description="What a higher answer says, e.g. more acceptable.")
     less: Text = Field(description="What a lower answer says, e.g. less acceptable.")
-    accept: LeftOut[Text] = Field(
-        None,
-        description="What models do with a flow on the upper side of the scale, e.g. accept; default give a high "
-        "answer to.",
-    )
-    accepted: LeftOut[Text] = Field(
-        None, description="What such a flow then is, e.g. accepted; default rated high."
-    )
-    rejected: LeftOut[Text] = Field(
-        None, description="What a flow on the lower side is, e.g. rejected; default rated low."
-    )
+    accept: LeftOut[Text] = None
+    """What models do with a flow on the upper side of the scale, e.g. accept; default give a high answer to."""
+    accepted: LeftOut[Text] = None
+    """What such a flow then is, e.g. accepted; default rated high."""
+    rejected: LeftOut[Text] = None
+    """What a flow on the lower side is, e.g. rejected; default rated low."""
 
 
-class WordsFile(Value):
+class WordsFile(Described):
     """What the reader must know of a language other than English."""
 
-    negations: LeftOut[Words] = Field(
-        None, description="Words that deny an option in their sentence, such as not, no, never, neither."
-    )
+    negations: LeftOut[Words] = None
+    """Words that deny an option in their sentence, such as not, no, never, neither."""
     hedges: LeftOut[Words] = Field(None, description="Words that say that an answer depends on something.")
     refusals: LeftOut[Words] = Field(None, description="Words with which no answer is given.")
-    leads: LeftOut[Words] = Field(
-        None,
-        description="Words before an option that call it the answer, such as my answer is, it is, I would say.",
-    )
-    others: LeftOut[Words] = Field(
-        None,
-        description="Words by which an option is what others say, or holds in another case, such as most people, if "
-        "they had.",
-    )
-    degrees: LeftOut[Words] = Field(
-        None,
-        description="Words that make another option of the one they precede, such as very, rather, partly.",
-    )
-    turns: LeftOut[Words] = Field(
-        None,
-        description="Words such as but, however; what is said before one is not said of what follows it.",
-    )
-    joins: LeftOut[Words] = Field(
-        None, description="Words between two options that leave open which is meant, such as or, and, to."
-    )
+    leads: LeftOut[Words] = None
+    """Words before an option that call it the answer, such as my answer is, it is, I would say."""
+    others: LeftOut[Words] = None
+    """Words by which an option is what others say, or holds in another case, such as most people, if they had."""
+    degrees: LeftOut[Words] = None
+    """Words that make another option of the one they precede, such as very, rather, partly."""
+    turns: LeftOut[Words] = None
+    """Words such as but, however; what is said before one is not said of what follows it."""
+    joins: LeftOut[Words] = None
+    """Words between two options that leave open which is meant, such as or, and, to."""
 
 
-class ScaleFile(Value):
+class ScaleFile(Described):
     """Ordered answer options, or a number line."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
-    measure: str = Field(
-        pattern=r"^[a-z][a-z0-9_]*(?!\n)$",
-        description="What an answer says of a flow, e.g. acceptability. A prompt set can offer every scale with its "
-        "own measure.",
-    )
+    measure: str = Field(pattern=r"^[a-z][a-z0-9_]*(?!\n)$")
+    """What an answer says of a flow, e.g. acceptability. A prompt set can offer every scale with its own measure."""
     language: LeftOut[Text] = Field(None, description="The language of the options; default English.")
-    options: LeftOut[Distinct[Text]] = Field(
-        None, min_length=2, max_length=11, description="The options in words, lowest first, 2 to 11 of them."
-    )
+    options: LeftOut[Distinct[Text]] = Field(None, min_length=2, max_length=11)
+    """The options in words, lowest first, 2 to 11 of them."""
     line: LeftOut[LineFile] = Field(None, description=str(LineFile.__doc__))
-    levels: LeftOut[tuple[Level, ...]] = Field(
-        None,
-        min_length=2,
-        max_length=11,
-        description="The whole number that each option counts as, rising, -100 to 100. Without it: steps from the "
-        "midpoint; without a midpoint, steps from the middle that leave out 0, or 1, 2, 3, ... for an odd number of "
-        "options; the middle of each bin on a line.",
-    )
-    midpoint: str | int | None = Field(
-        None,
-        description="The option (or, on a line, the number) that says neither the one nor the other; null, or left "
-        "out, for none.",
-    )
+    levels: LeftOut[tuple[Level, ...]] = Field(None, min_length=2, max_length=11)
+    """The whole number that each option counts as, rising, -100 to 100. Without it: steps from the midpoint; without a
+    midpoint, steps from the middle that leave out 0, or 1, 2, 3, ... for an odd number of options; the middle of each
+    bin on a line."""
+    midpoint: str | int | None = None
+    """The option (or, on a line, the number) that says neither the one nor the other; null, or left out, for none."""
     says: LeftOut[SaysFile] = Field(
-        None,
-        description=f"{SaysFile.__doc__} Without it: higher and lower, with the name of the measure.",
+        None, description=f"{SaysFile.__doc__} Without it: higher and lower, with the name of the measure."
     )
     words: LeftOut[WordsFile] = Field(None, description=str(WordsFile.__doc__))
 
@@ -154,7 +120,7 @@ class ScaleFile(Value):
         return midpoint
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> ScaleFile:
+    def _one_of_two(self) -> "ScaleFile":
         if self.options is None and self.line is None:
             raise ValueError("key 'options' is missing; state the options, or a number line under 'line'")
         if self.options is not None and self.line is not None:

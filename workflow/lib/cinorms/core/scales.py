@@ -4,8 +4,6 @@ A scale is a file, resources/scales/{name}.yaml. Two of them are those of the pa
 and specs of jobs name them; the spec of any other scale holds all of it, so that a changed file is another scale.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import json
@@ -124,21 +122,21 @@ class Scale:
         return tuple((level > self.middle) - (level < self.middle) for level in self.levels)
 
     @cached_property
-    def binned(self) -> Scale:
+    def binned(self) -> "Scale":
         """The scale on which norms are held and figures are drawn: a line that keeps every number has `BINS` bins."""
         if self.line is None or len(self.options) <= MOST_OPTIONS:
             return self
         bins = _bins(self.line, BINS)
         return replace(self, options=_bin_names(bins), levels=_bin_levels(bins))
 
-    def in_bins(self, levels: pd.Series[Any]) -> pd.Series[Any]:
+    def in_bins(self, levels: "pd.Series[Any]") -> "pd.Series[Any]":
         """Return ``levels``, missing ones too, as levels of `binned`."""
         if self.binned is self:
             return levels
         binned = dict(zip(self.levels, (self.binned.levels[place] for place in self._places), strict=True))
         return levels.map(binned, na_action="ignore").astype("Int8")
 
-    def places(self, levels: npt.ArrayLike, missing: int = -1) -> npt.NDArray[np.intp]:
+    def places(self, levels: "npt.ArrayLike", missing: int = -1) -> "npt.NDArray[np.intp]":
         """Return the position of each of ``levels`` on the `binned` scale, lowest 0, and ``missing`` for NaN.
 
         All others must be on the scale.
@@ -163,7 +161,7 @@ class Scale:
         return self.name if self.name in PAPERS and self == papers_scale(self.name) else asdict(self)
 
     @classmethod
-    def of(cls, known: Known) -> Scale:
+    def of(cls, known: Known) -> "Scale":
         """Return the scale that a job knows (see `known`)."""
         if isinstance(known, str):
             return papers_scale(known)

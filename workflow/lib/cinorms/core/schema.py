@@ -16,12 +16,11 @@ How to use it::
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
 - ``Text`` is one line of text.
-- ``Section`` is a ``Value`` whose keys a file may leave out, because the files below it state them.
+- ``Described`` is a ``Value`` whose keys may be described by a text below each, as attributes are.
+- ``PartialValue`` is one whose keys a file may leave out, because the files below it state them.
 
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
 """
-
-from __future__ import annotations
 
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -53,11 +52,7 @@ Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True
 #: A name as studies give them; files are called after it, and file systems take 255 bytes.
 NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"
 Name = Annotated[
-    str,
-    Field(
-        pattern=NAME,
-        description="names have lower-case letters, digits, '-' and '_' (at most 100)",
-    ),
+    str, Field(pattern=NAME, description="names have lower-case letters, digits, '-' and '_' (at most 100)")
 ]
 #: The name of a file of resources.
 ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]
@@ -79,7 +74,13 @@ class Value(BaseModel):
     )
 
 
-class PartialValue(Value):
+class Described(Value):
+    """A value whose keys are described by the text below each."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class PartialValue(Described):
     """A value whose keys a file may leave out, because the files below it state them."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
@@ -105,6 +106,8 @@ def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
             value = [_clean(part, defs) for part in value]
         elif key in _ALONE and isinstance(value, dict):
             value = _clean(value, defs)
+        elif key == "description":  # in a class it may have several lines
+            value = "\n\n".join(" ".join(part.split()) for part in value.split("\n\n"))
         if key != "title" and not (key == "default" and value is None):
             kept[_BOUNDS.get(key, key)] = value
     if "patternProperties" in kept:  # a mapping whose names have a pattern

@@ -1,7 +1,5 @@
 """Parquet files that carry a digest of their own bytes, so that damage is found first; the tables of analyses."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,8 +23,6 @@ _BLANK = b"0" * 64
 _BEFORE = b"\x18" + bytes([len(_KEY)]) + _KEY.encode() + b"\x18" + bytes([len(_BLANK)])
 #: Rows of a group, the least that is read at once: more than a model's answers to a default study have.
 GROUP_ROWS = 2**18
-#: Part of the schema. A program that edits a table keeps it and writes no digest.
-_MARK = {b"cinorms_sealed": b"sha256"}
 
 
 def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
@@ -34,11 +30,10 @@ def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
 
     The same tables always give the same bytes. Of ``further`` there is one in memory at a time.
     """
-    schema = table.schema.with_metadata({**(table.schema.metadata or {}), **_MARK})
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema, compression="zstd", version="2.6") as writer:
+    with pq.ParquetWriter(sink, table.schema, compression="zstd", version="2.6") as writer:
         for part in chain([table], further):
-            writer.write_table(part.replace_schema_metadata(schema.metadata), row_group_size=GROUP_ROWS)
+            writer.write_table(part, row_group_size=GROUP_ROWS)
         writer.add_key_value_metadata({_KEY: _BLANK.decode()})
     data: bytes = sink.getvalue().to_pybytes()
     place = data.rfind(_BEFORE) + len(_BEFORE)
@@ -48,18 +43,15 @@ def seal(table: pa.Table, further: Iterable[pa.Table] = ()) -> bytes:
 def unseal(path: str | Path) -> pa.BufferReader:
     """Return the bytes of the file at ``path`` after comparing them with their digest.
 
-    Raises ``ValueError`` where they differ. A file of an earlier version has no digest and is returned unchecked.
+    Raises ``ValueError`` where they differ, or where there is none.
     """
     data = Path(path).read_bytes()
     place = data.rfind(_BEFORE) + len(_BEFORE)
-    found = place >= len(_BEFORE)
-    if found and data[place : place + len(_BLANK)] != _digest(data, place):
+    if place < len(_BEFORE):
+        raise ValueError("it has no digest: it is cut, or another program wrote it")
+    if data[place : place + len(_BLANK)] != _digest(data, place):
         raise ValueError("its bytes changed after it was written")
-    source = pa.BufferReader(data)
-    if not found and _MARK.items() <= (pq.read_schema(source).metadata or {}).items():
-        raise ValueError("another program wrote it")
-    source.seek(0)
-    return source
+    return pa.BufferReader(data)
 
 
 @contextmanager

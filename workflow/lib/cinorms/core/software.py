@@ -1,7 +1,5 @@
 """The software that a result was made with."""
 
-from __future__ import annotations
-
 import platform
 from contextlib import suppress
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The contracts of all Parquet tables, and the only way to read and write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -374,10 +372,7 @@ def write(
 
 
 def write_ranges(
-    frames: Iterable[pd.DataFrame],
-    path: str | Path,
-    contract: Contract,
-    facts: dict[str, str] | None = None,
+    frames: Iterable[pd.DataFrame], path: str | Path, contract: Contract, facts: dict[str, str] | None = None
 ) -> None:
     """Write ``frames`` as one table, as ``write`` does; each has flows of its own, and one is in memory at a time."""
     parts = (_as_table(frame, contract, facts) for frame in frames)

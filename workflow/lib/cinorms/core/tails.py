@@ -3,8 +3,6 @@
 SciPy is imported where it is used: every job of a study loads the kinds that import this module.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Read YAML, and check it against a class (`cinorms.core.schema`): one message says what is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """An entry of a study: one analysis, figure or printed table, with everything of the study that it depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -81,7 +79,7 @@ class Entry(Generic[O]):
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)} | {"options": options}
 
     @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Entry[Any]:
+    def from_plain(plain: Mapping[str, Any]) -> "Entry[Any]":
         """Return the entry that ``plain`` was made from."""
         options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
         frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}

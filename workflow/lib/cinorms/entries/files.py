@@ -1,7 +1,5 @@
 """The files that an entry is made from, and how they are read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A module of the packages ``analyses``, ``figures`` or ``printed`` declares its k
 names them. To add a kind is to add a file, and deleting the file removes every trace of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ They are the one declaration of an option. The checks and their messages, the de
 and the reference in ``docs/reference`` are derived from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

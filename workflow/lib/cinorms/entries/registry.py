@@ -1,7 +1,5 @@
 """All kinds, found by looking at the modules of their packages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Write the prompts of an arm in a format of another tool."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

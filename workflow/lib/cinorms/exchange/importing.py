@@ -1,8 +1,5 @@
 """Import the responses of a model in an arm from the files of another tool: matched exactly, or not at all."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +12,7 @@ import pandas as pd
 
 from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
+from cinorms.core.files import sha256_of
 from cinorms.core.logs import SHORTEST_KEY, anonymous, redact
 from cinorms.core.version import __version__
 from cinorms.exchange.received import STATED, Received
@@ -100,10 +98,7 @@ def import_responses(
         "format": format_.name,
         "origin": origin,
         # Never the folder of a file, which is of no use elsewhere.
-        "files": [
-            {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for path in map(Path, files)
-        ],
+        "files": [{"name": path.name, "sha256": sha256_of(path)} for path in map(Path, files)],
         "received": n_received,
         "used": len(responses),
         "unmatched": reasons,

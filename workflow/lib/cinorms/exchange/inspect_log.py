@@ -3,8 +3,6 @@
 This runs in Inspect's own environment, which has none of this project's packages: it imports nothing of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

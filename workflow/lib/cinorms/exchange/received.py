@@ -1,7 +1,5 @@
 """A response as another tool recorded it, and the lines of the file that it is in."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

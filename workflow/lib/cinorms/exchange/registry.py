@@ -1,7 +1,5 @@
 """Formats: what declares one, and all of them (the modules of ``cinorms.exchange.formats``)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ A prompt is known by its text, the hash of that text, and an id. This is the onl
 and responses are matched by it. A prompt that a tool recorded next to an id is compared by ``same_prompt``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -6,8 +6,6 @@ wheels. Every later run insists on that one. The lock is the same record in a pl
 (it removes ``out`` before it rebuilds it): a study without a revision of its own keeps the commit that it found first.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

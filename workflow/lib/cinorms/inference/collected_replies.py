@@ -3,8 +3,6 @@
 Also what is complete: whether a file of responses has every question of its job, and what a job would still ask.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ journal, where the others find them: they load nothing. The file is written when
 wants, no more. Without it every job asks for itself, so nothing depends on it but time.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import suppress

@@ -9,8 +9,6 @@ tables are derived from its declaration. A declaration imports neither the engin
 before they are needed, because every job imports the declaration of its engine in an environment with little else.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -170,7 +168,7 @@ def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
 
-def _common_settings() -> type[EntrySettings]:
+def _common_settings() -> "type[EntrySettings]":
     from cinorms.inference.settings import EntrySettings
 
     return EntrySettings
@@ -207,11 +205,6 @@ def cost_by_rates(work: Work) -> Cost:
         paid_in = work.input_tokens * rates["usd_per_million_input"]
         usd = (paid_in + (work.output_tokens + work.trace_tokens) * rates["usd_per_million_output"]) / 1e6
     return Cost(minutes, usd)
-
-
-def no_cost(work: Work) -> Cost:
-    """Return the cost of asking no model."""
-    return Cost(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -268,7 +261,7 @@ class EngineKind:
     #: an engine that has more to remember than replies. Imports heavy packages. None: people, who have answered.
     make: Callable[[Spec, Mapping[str, Any], str | None, Path | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
-    settings: Callable[[], type[EntrySettings]] = _common_settings
+    settings: "Callable[[], type[EntrySettings]]" = _common_settings
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
     #: mistakes that a schema cannot see.
     identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)

@@ -5,8 +5,6 @@ while nothing does, so that a killed job differs from a waiting one. Engines not
 is not written outside a job.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

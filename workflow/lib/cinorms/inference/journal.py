@@ -26,8 +26,6 @@ Every job writes parts of its own, whole or not at all, and reads the union of a
 of another job, so that machines which share a file system need no lock to write. The name of a part names the job.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -141,7 +139,7 @@ class Journal:
         self.log = ReplyLog(self.folder, self._mark)
 
     @classmethod
-    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> Journal:
+    def at(cls, root: Path, spec: Spec, asker: Asker = _NOBODY) -> "Journal":
         """Return the journal of ``spec`` in ``root``, there or not.
 
         Raises ``JournalError`` where it is there in another format.
@@ -166,11 +164,11 @@ class Journal:
         return cls(folder, spec, asker)
 
     @classmethod
-    def of(cls, where: Mapping[str, Any], spec: Spec) -> Journal:
+    def of(cls, where: Mapping[str, Any], spec: Spec) -> "Journal":
         """Return the journal of ``spec`` where ``study.spec.journal_of`` says that it is, there or not."""
         return cls.at(Path(where["journal"]), spec, Asker(*where.get("asker", ())))
 
-    def begin(self) -> Journal:
+    def begin(self) -> "Journal":
         """Make the journal's folders, if they are not there, and return it.
 
         Raises ``JournalError`` before anything is asked if nothing can be written.
@@ -178,15 +176,10 @@ class Journal:
         settings, root = sample_settings(self.spec), self.folder.parent
         text = json.dumps({**settings, "format": FORMAT}, sort_keys=True, indent=1, ensure_ascii=False)
         with explained(self.folder):
-            for name in (
-                "parts",
-                "arriving",
-                "runs",
-                "locks",
-                "claims",
-                *(["traces"] if reasons(self.spec) else []),
-            ):
+            for name in ("parts", "arriving", "runs", "locks", "claims"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
+            if reasons(self.spec):
+                (self.folder / "traces").mkdir(exist_ok=True)
             write_whole(self.folder / "settings.json", text.encode(), self._mark)
         if self.is_empty:  # nothing is kept here yet: is a setting new?
             others = sorted(path for path in root.glob(f"{_name_of(self.spec)}.*") if path != self.folder)
@@ -266,15 +259,10 @@ class Journal:
         """Hold the (template, order) ``places`` of the asker, so that no second job of it asks them.
 
         However the model is split into shards, two jobs that share a variant in one asking of the arm exclude each
-        other; a repeat asks the same variants next to the first asking. The lock is
-        the operating system's: it ends with the process, however that ends. What jobs of other studies and arms ask
-        is kept apart by ``claims``.
+        other; a repeat asks the same variants next to the first asking. The lock is the operating system's: it ends
+        with the process, however that ends. What jobs of other studies and arms ask is kept apart by ``claims``.
 
-        Raises
-        ------
-        JournalError
-            Where another job holds one of them for longer than ``patience`` seconds.
-
+        Raises ``JournalError`` where another job holds one of them for longer than ``patience`` seconds.
         """
         with explained(self.folder):
             handle = (self.folder / "locks" / self.asker.mark).open("ab")

@@ -10,8 +10,6 @@ whose lock is free counts for nothing. Where a file system has no locks there ar
 the same. Nobody waits in a circle: a job gives up its claim before it waits for another's.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

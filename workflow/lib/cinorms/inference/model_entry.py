@@ -1,7 +1,5 @@
 """The model registry: config/models.yaml and the models.yaml of a user's own folders, each entry checked and typed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,7 +60,7 @@ class ModelEntry:
         """Return what the entry states as ``name``, or None."""
         return self.stated.get(name)
 
-    def answered_by(self, stand_in: ModelEntry) -> ModelEntry:
+    def answered_by(self, stand_in: "ModelEntry") -> "ModelEntry":
         """Return the entry of this model as if ``stand_in`` answered under its name."""
         return replace(self, kind=stand_in.kind, settings=stand_in.settings, identity=stand_in.identity)
 

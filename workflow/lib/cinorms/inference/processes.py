@@ -5,8 +5,6 @@ clean-up, Python prints that exception and forgets it. So an engine takes the si
 steps by itself uses ``stop_between_steps``, one that runs in an event loop ``stop_in_loop``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import multiprocessing

@@ -1,8 +1,5 @@
 """Provenance: what every response of a study was made with, when, and at what cost, in one file."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +11,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from cinorms.core.files import sha256_of
 from cinorms.core.sealing import REMEDY
 from cinorms.core.version import __version__
 from cinorms.inference.journal import Journal
@@ -95,7 +93,7 @@ class _File(NamedTuple):
     frame: pd.DataFrame
 
     @classmethod
-    def read(cls, path: Path) -> _File:
+    def read(cls, path: Path) -> "_File":
         facts = tables.facts(path)
         try:
             spec = Spec.from_plain(json.loads(facts["spec"]))
@@ -106,9 +104,8 @@ class _File(NamedTuple):
         return cls(path, facts, spec, tables.read(path, tables.RESPONSES, ["finish_reason"]))
 
     def described(self) -> dict[str, Any]:
-        digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
         about = {"shard": self.spec.shard, "responses": len(self.frame)}
-        return {**about, "sha256": digest, "cinorms": self.facts["cinorms"]}
+        return {**about, "sha256": sha256_of(self.path), "cinorms": self.facts["cinorms"]}
 
 
 def _journal(journal: Journal | None, shards: Sequence[str]) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 The key of a prompt is a digest of the very messages that the model receives, and of which sample of them it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass
@@ -49,7 +47,7 @@ class Questions:
     of_all_shards: pd.DataFrame
 
     @classmethod
-    def of(cls, spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame) -> Questions:
+    def of(cls, spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame) -> "Questions":
         """Return the questions of the shard that ``spec`` describes."""
         flows = select_flows(vignettes, spec.select)
         asked = variants[variants["template_no"] < spec.n_templates].reset_index(drop=True)

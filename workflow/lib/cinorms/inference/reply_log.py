@@ -8,8 +8,6 @@ The part has the log's moment and mark in its name. A log next to its part has n
 between the two. As long as a job lives, it holds a lock on its log.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

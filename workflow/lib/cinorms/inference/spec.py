@@ -4,8 +4,6 @@ A job asks one shard: a run of the variants of one model in one arm. An arm that
 more for each repeat, under names of their own: ``1-of-3`` of the first asking is ``1-of-3-repeat-2`` of the second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
@@ -91,7 +89,7 @@ class Spec:
         return repeat_of(self.shard)
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Spec:
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Spec":
         """Return the spec that ``plain`` holds; every key that is not of all specs is one of ``identity``."""
         common = {name: plain[name] for name in _COMMON}
         return cls(**common, identity={name: plain[name] for name in plain if name not in common})
@@ -100,7 +98,7 @@ class Spec:
         """Return the spec as plain data: what the job receives, and what its file of responses keeps."""
         return {**{name: getattr(self, name) for name in _COMMON}, **self.identity}
 
-    def with_identity(self, **known: Any) -> Spec:
+    def with_identity(self, **known: Any) -> "Spec":
         """Return the spec with more of its ``identity`` known."""
         return replace(self, identity={**self.identity, **known})
 

@@ -6,8 +6,6 @@ taken counts as spent: its requests may have been answered. A file that cannot b
 nobody knows how much of it is left.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import re

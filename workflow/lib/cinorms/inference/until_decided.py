@@ -5,8 +5,6 @@ the journal has to other questions change nothing. Replies are read by the rules
 later changes answers, but not what was asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ An action discloses a sensitive item where the sum of ``link`` times the latent 
 actions have, and of the item's own noise is above the middle of the thresholds.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -8,25 +8,19 @@ before the cut; a stated share of answers follows the position of the option ins
 function of (model, flow, variant, seed), so shards and restarts change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
-from cinorms.core.errors import ConfigError
 from cinorms.core.scales import DISCLOSURE, MOST_OPTIONS, PAPERS, Scale
 from cinorms.planted.agents import Acts, controlled, judge
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
-
-if TYPE_CHECKING:
-    from cinorms.core.root import Root
 
 PLAIN = (
     *["{option}"] * 4,
@@ -152,7 +146,7 @@ class Traces:
     bias: float = 0.0
     unanswered: float = 0.0
 
-    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> DrawnTraces:
+    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> "DrawnTraces":
         """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
 
         Two budgets have the same draws: where a trace is long under one, it is long under the other.
@@ -185,21 +179,6 @@ class DrawnTraces(NamedTuple):
             n_trace_tokens=self.n_tokens,
             trace_status=np.where(self.n_tokens == 0, "none", np.where(self.cut, "cut", "whole")),
         )
-
-
-def load_planted(files: Root, name: str) -> dict[str, Any]:
-    """Read and check a file of planted norms, the coefficients that respondents hold (resources/planted)."""
-    # Here, as the environments of inference have no YAML.
-    from cinorms.core.validation import load_as
-    from cinorms.planted.norms_file import NormsFile
-
-    path = files.names("planted")[name]
-    norms = load_as(NormsFile, path, files.shown(path)).model_dump(mode="json", exclude_unset=True)
-    if sorted(set(norms["thresholds"])) != norms["thresholds"]:
-        raise ConfigError(
-            f"{files.shown(path)}: thresholds: {norms['thresholds']} do not rise; put each above the last"
-        )
-    return norms
 
 
 def level_coefficients(

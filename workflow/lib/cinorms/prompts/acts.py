@@ -1,7 +1,5 @@
 """What tells a template that asks for an action from one that asks for an answer."""
 
-from __future__ import annotations
-
 #: The place of what was seen, in a template that asks for an action.
 SEEN = "{seen}"
 

@@ -6,8 +6,6 @@ shows the scale from its lowest option up, ``"43210"`` from its highest down. It
 the work into shards changes no existing order. A number line is shown in one way only, its order is ``"0"``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -122,7 +120,7 @@ def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categoric
     return pd.Categorical.from_codes(codes, categories=pd.Index(orders_of(n_options).names, dtype="str"))
 
 
-def codes_of(orders: pd.Series[Any], n_options: int) -> npt.NDArray[np.int64]:
+def codes_of(orders: "pd.Series[Any]", n_options: int) -> npt.NDArray[np.int64]:
     """Return the code of each order string, as `as_categorical` wrote it; -1 where it is missing or no such order."""
     shown = pd.Categorical(orders)
     found = pd.Index(orders_of(n_options).names).get_indexer(shown.categories.astype(str))

@@ -1,7 +1,5 @@
 """Prompt sets: the wordings of the instruction, read from YAML and checked."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -13,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import SHA256, Described, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
 from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
@@ -30,7 +28,7 @@ SOURCES = ("published", "frozen", "generate")
 #: Set to 1 to accept paraphrases unread (`make run YES=1`).
 YES = "CINORMS_YES"
 
-Described = Annotated[str, Field(description="One of them.")]
+Word = Annotated[str, Field(description="One of them.")]
 
 
 class Checkpoint(Value):
@@ -42,7 +40,7 @@ class Checkpoint(Value):
     revision: str | None = Field(None, description="Commit of the hub repository; null for its newest.")
 
 
-class Request(Value):
+class Request(Described):
     """What a paraphraser is asked."""
 
     paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
@@ -51,28 +49,23 @@ class Request(Value):
         description="Template 0, which the others reword. It has {scenario} and {options} exactly once."
     )
     count: int = Field(ge=1, le=50, description="Number of paraphrases, in addition to the original.")
-    tries: int = Field(
-        ge=1,
-        le=50,
-        description="Most rounds of asking per run; each round asks for the paraphrases still missing.",
-    )
+    tries: int = Field(ge=1, le=50)
+    """Most rounds of asking per run; each round asks for the paraphrases still missing."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature of the paraphraser.")
     seed: int = Field(ge=0, description="Seed of the first round; each further round adds one.")
-    checkpoint: LeftOut[Checkpoint] = Field(
-        None, description="The weights of pegasus (paraphraser pegasus only)."
-    )
+    checkpoint: LeftOut[Checkpoint] = None
+    """The weights of pegasus (paraphraser pegasus only)."""
 
 
 class GenerateFile(Request):
     """One original; the rule generate_paraphrases asks a paraphraser to reword it and freezes the results."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
-    source: Literal["generate"] = Field(
-        description="generate, for a prompt set whose templates a paraphraser makes."
-    )
+    source: Literal["generate"]
+    """generate, for a prompt set whose templates a paraphraser makes."""
 
 
-class Round(Value):
+class Round(Described):
     """One round of asking."""
 
     date: str = Field(description="When it was asked (UTC).")
@@ -80,9 +73,8 @@ class Round(Value):
     asked: int = Field(description="Templates asked for.")
     returned: int = Field(description="Candidates that came back.")
     accepted: int = Field(description="Candidates that passed every check.")
-    reported: LeftOut[Mapping[str, Described]] = Field(
-        None, description="What the paraphraser reported about itself, such as the model that answered."
-    )
+    reported: LeftOut[Mapping[str, Word]] = None
+    """What the paraphraser reported about itself, such as the model that answered."""
 
 
 class Rejected(Value):
@@ -93,65 +85,54 @@ class Rejected(Value):
     reason: str = Field(description="The check that it failed.")
 
 
-class Mended(Value):
+class Mended(Described):
     """What differed from the paraphraser's words at a confirmation."""
 
     date: str = Field(description="When it was confirmed (UTC).")
-    templates: tuple[int, ...] | None = Field(
-        description="Numbers of the templates worded by hand; null where the paraphraser's words were not kept."
-    )
+    templates: tuple[int, ...] | None
+    """Numbers of the templates worded by hand; null where the paraphraser's words were not kept."""
 
 
-class Confirmed(Value):
+class Confirmed(Described):
     """When and how somebody confirmed that models may be asked in these words."""
 
     date: str = Field(description="When (UTC).")
-    how: Literal["read", "unread", "planted"] = Field(
-        description="Read by a person, accepted unread (YES=1), or planted (a fixed list that needs no reading)."
-    )
+    how: Literal["read", "unread", "planted"]
+    """Read by a person, accepted unread (YES=1), or planted (a fixed list that needs no reading)."""
 
 
-class Provenance(Value):
+class Provenance(Described):
     """How frozen templates were made. Written by the rule generate_paraphrases, not by hand."""
 
     request: Request = Field(description="The request, as the file with `source: generate` stated it.")
-    paraphraser: Mapping[str, Annotated[Any, Field(description="A key of the registry's entry.")]] = Field(
-        description="The paraphraser's entry in the registry at that time: the keys that state who was asked."
-    )
+    paraphraser: Mapping[str, Annotated[Any, Field(description="A key of the registry's entry.")]]
+    """The paraphraser's entry in the registry at that time: the keys that state who was asked."""
     instruction: str = Field(description="The instruction to the paraphraser.")
     rounds: tuple[Round, ...] = Field(description="Each round of asking.")
     rejected: tuple[Rejected, ...] = Field(description="Candidates that were not used.")
-    software: Mapping[str, Described] = Field(description="Versions by package.")
+    software: Mapping[str, Word] = Field(description="Versions by package.")
     generated: tuple[str, ...] = Field((), description="Templates 1 and up as the paraphraser wrote them.")
     mended: tuple[Mended, ...] = Field((), description="Edits by hand that were confirmed.")
-    confirmed: Confirmed | None = Field(
-        None,
-        description="When and how somebody confirmed that models may be asked in these words; null until then.",
-    )
-    templates_sha256: str = Field(
-        pattern=SHA256, description="SHA-256 of the templates, joined by line breaks."
-    )
+    confirmed: Confirmed | None = None
+    """When and how somebody confirmed that models may be asked in these words; null until then."""
+    templates_sha256: str = Field(pattern=SHA256)
+    """SHA-256 of the templates, joined by line breaks."""
 
 
-class PromptFile(Value):
+class PromptFile(Described):
     """One instruction in several wordings by one paraphraser."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
-    source: Literal["published", "frozen"] = Field(
-        "published",
-        description="published for templates written down by people; frozen for those that the rule "
-        "generate_paraphrases wrote. A file with `source: generate` has other keys.",
-    )
+    source: Literal["published", "frozen"] = "published"
+    """published for templates written down by people; frozen for those that the rule generate_paraphrases wrote. A file
+    with `source: generate` has other keys."""
     paraphraser: Text = Field(description="Who or what worded templates 1 and up.")
-    scale: ResourceName = Field(
-        description="An answer scale (resources/scales); the templates fit every scale that measures the same."
-    )
+    scale: ResourceName
+    """An answer scale (resources/scales); the templates fit every scale that measures the same."""
     origin: Origin = Field(description="Where the templates come from.")
-    templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        min_length=1,
-        description="The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly "
-        "once; wordings that ask for an action have {scenario} and {seen}.",
-    )
+    templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    """The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly once; wordings that
+    ask for an action have {scenario} and {seen}."""
     provenance: LeftOut[Provenance] = Field(None, description=str(Provenance.__doc__))
 
 

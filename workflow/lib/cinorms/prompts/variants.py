@@ -1,7 +1,5 @@
 """Prompts: the variants of an arm, and the text that one (vignette, variant) pair becomes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a published folder holds: tables of the whole study, without anything about the machine that made them."""
 
-from __future__ import annotations
-
 import getpass
 import gzip
 import json
@@ -13,7 +11,6 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from io import BytesIO
 from ipaddress import ip_address
 from itertools import product
@@ -89,11 +86,6 @@ class Item:
             ".md": "text/markdown",
             ".parquet": "application/vnd.apache.parquet",
         }.get(Path(self.path).suffix, "text/plain")
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def without_places(value: Any) -> Any:

@@ -1,12 +1,11 @@
 """A Workflow Run RO-Crate: which files a run of the workflow made, from what, with which software."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cinorms.publish.contents import Item, digest
+from cinorms.core.files import sha256_of
+from cinorms.publish.contents import Item
 
 CONTEXT = ["https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run/context"]
 PROFILES = {
@@ -83,7 +82,7 @@ def _file(item: Item, folder: Path, workflow: str, about: Mapping[str, Any]) -> 
         "description": item.holds,
         "encodingFormat": item.encoding,
         "contentSize": str((folder / item.path).stat().st_size),
-        "sha256": digest(folder / item.path),
+        "sha256": sha256_of(folder / item.path),
     }
     if item.path != workflow:
         return found

@@ -1,7 +1,5 @@
 """Croissant: what machines need to find and load the tables of a published study (MLCommons, version 1.0)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -10,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinorms.publish.contents import Item, digest
+from cinorms.core.files import sha256_of
+from cinorms.publish.contents import Item
 
 
 def _own(terms: str) -> dict[str, str]:
@@ -69,7 +68,7 @@ def _file(item: Item, folder: Path) -> dict[str, Any]:
         "contentSize": f"{path.stat().st_size} B",
         # Croissant's own word for Parquet; the registered one is younger.
         "encodingFormat": "application/x-parquet" if parquet else item.encoding,
-        "sha256": digest(path),
+        "sha256": sha256_of(path),
     }
 
 

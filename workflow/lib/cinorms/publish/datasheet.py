@@ -1,7 +1,5 @@
 """A datasheet of a published study, in the sections of Gebru et al. (2021), from what the study knows of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

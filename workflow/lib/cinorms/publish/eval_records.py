@@ -1,7 +1,5 @@
 """Records of aggregates in the schema of Every Eval Ever 0.3: a model's mean level and shares, with intervals."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Make the folder of a published study: data, metadata in the formats of other projects, and a datasheet."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 sentences of an earlier one up to date, where a column was described anew and holds what it held.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

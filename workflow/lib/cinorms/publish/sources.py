@@ -1,7 +1,5 @@
 """What a study is made from and its licences: datasets, prompt sets, published answers, ratings, models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 What the jobs of an engine request from a machine or a cluster depends on that.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence

@@ -3,8 +3,6 @@
 Another version may rename any of it: `tests/workflow/test_inside.py` has a test for what each part is for.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ The arguments of a method are wildcards, by their names. A value that decides wh
 Snakemake compares parameters as a set.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +20,7 @@ from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
-from cinorms.planted.respondents import load_planted
+from cinorms.planted.norms_file import load_planted
 from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (

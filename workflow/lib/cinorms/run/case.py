@@ -1,7 +1,5 @@
 """What a check looks at: a study, which requests are left, and where its jobs will run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

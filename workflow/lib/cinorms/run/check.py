@@ -1,10 +1,6 @@
 """``python -m cinorms.run.check --configfile FILE``: can this study be run here? One line per check; spends nothing."""
 
-from __future__ import annotations
-
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +12,7 @@ from cinorms import wheels
 from cinorms.analyses.stability import FEWEST_STABLE
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
-from cinorms.core.errors import CinormsError, ConfigError, listing
+from cinorms.core.errors import CinormsError, ConfigError, EngineError, listing
 from cinorms.core.logs import command
 from cinorms.core.validation import load_yaml
 from cinorms.inference import checkpoints
@@ -35,14 +31,12 @@ from cinorms.inference.spec import repeat_of
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, responses_folder, summary
+from cinorms.run.queue import ask_slurm
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
-
-#: Seconds to wait for an answer of the cluster's controller.
-PATIENCE = 15
 
 
 @command("The study cannot run.")
@@ -329,24 +323,16 @@ def look_at_partitions(case: Case) -> Iterator[EntryProblem] | None:
 
 
 def _partitions(case: Case) -> Iterator[EntryProblem]:
-    program = shutil.which("sinfo", path=case.surroundings.environment.get("PATH"))
-    if program is None:
+    so = "is this machine part of the cluster, and is its controller running?"
+    try:
+        listed = ask_slurm("sinfo", ["--noheader", "--format=%P"], case.surroundings.environment, so)
+    except EngineError as failure:
+        yield error(str(failure))
+        return
+    if listed is None:
         yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
         return
-    try:
-        done = subprocess.run(
-            [program, "--noheader", "--format=%P"], capture_output=True, text=True, timeout=PATIENCE
-        )
-    except (OSError, subprocess.TimeoutExpired) as failure:
-        yield error(f"sinfo does not answer ({failure}); is SLURM's controller running?")
-        return
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        yield error(
-            f"sinfo fails ({why}); is this machine part of the cluster, and is its controller running?"
-        )
-        return
-    names = done.stdout.split()
+    names = listed.split()
     known = {name.rstrip("*") for name in names}
     for partition in dict.fromkeys(case.partitions.values()):
         rules = ", ".join(rule for rule, named in case.partitions.items() if named == partition)

@@ -1,7 +1,5 @@
 """``python -m cinorms.run.confirm --configfile FILE``: show unconfirmed paraphrases, and confirm them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A study has many small jobs, and half of their CPU time went into loading the same libraries in each of them.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import runpy

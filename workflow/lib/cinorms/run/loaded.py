@@ -3,8 +3,6 @@
 A list on its command line would fill a page of `ps`, once for each script that runs.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -3,8 +3,6 @@
 A study asks these commits from then on, on every machine that has the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the jobs of a run are doing, in words: read from their files, wherever they run."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """The jobs that wait in SLURM's queue: which, why, and what to do, told by one call of ``squeue``."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -56,7 +54,7 @@ class Queued:
     note: str
 
     @classmethod
-    def of(cls, number: str, state: str, reason: str) -> Queued:
+    def of(cls, number: str, state: str, reason: str) -> "Queued":
         """Return the job in words."""
         said = f"{state} {reason}"
         word, advice = next((word, what) for pattern, word, what in WORDS if re.search(pattern, said))
@@ -73,22 +71,27 @@ def waiting_jobs(study: str, environment: Mapping[str, str], folder: Path) -> di
 
     Empty on a machine without SLURM. Raises ``EngineError`` where SLURM does not answer.
     """
-    program = shutil.which("squeue", path=environment.get("PATH"))
+    options = ["--me", "--noheader", f"--format={FORMAT}"]
+    lines = ask_slurm("squeue", options, environment, "what waits in the queue is not shown")
+    return {} if lines is None else read_queue(lines, study, folder)
+
+
+def ask_slurm(name: str, options: list[str], environment: Mapping[str, str], so: str) -> str | None:
+    """Return what a command of SLURM prints; None on a machine without it.
+
+    Raises ``EngineError`` where it does not answer, or fails: ``so`` says what that means.
+    """
+    program = shutil.which(name, path=environment.get("PATH"))
     if program is None:
-        return {}
+        return None
     try:
-        done = subprocess.run(
-            [program, "--me", "--noheader", f"--format={FORMAT}"],
-            capture_output=True,
-            text=True,
-            timeout=SLURM_PATIENCE,
-        )
+        done = subprocess.run([program, *options], capture_output=True, text=True, timeout=SLURM_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as failure:
-        raise EngineError(f"squeue does not answer ({failure}); is SLURM's controller running?") from failure
+        raise EngineError(f"{name} does not answer ({failure}); is SLURM's controller running?") from failure
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        raise EngineError(f"squeue fails ({why}); what waits in the queue is not shown")
-    return read_queue(done.stdout, study, folder)
+        raise EngineError(f"{name} fails ({why}); {so}")
+    return done.stdout
 
 
 def read_queue(lines: str, study: str, folder: Path) -> dict[str, Queued]:

@@ -3,8 +3,6 @@
 Everything is read from files next to the responses: it works in any shell that sees them, during a run and after it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time
@@ -20,14 +18,7 @@ from cinorms.inference.job_state import AskingState, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
 from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
-from cinorms.run.progress import (
-    dollars,
-    duration,
-    is_under_way,
-    pace_of,
-    progress,
-    trouble,
-)
+from cinorms.run.progress import dollars, duration, is_under_way, pace_of, progress, trouble
 from cinorms.run.queue import Queued, name_of, waiting_jobs
 from cinorms.study.load import parser, read_study
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder

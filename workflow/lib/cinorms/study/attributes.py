@@ -1,7 +1,5 @@
 """The attributes of models and arms that an analysis can name: all that kinds take from this package at run time."""
 
-from __future__ import annotations
-
 #: Attributes of a model's registry entry that an analysis can name.
 MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
 #: Attributes of an arm: the conditions in which its models were asked.

@@ -1,7 +1,5 @@
 """What the schemas cannot see in a study: every name is looked up, what does not fit together is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -4,8 +4,6 @@ A job names only the file that it misses. `make` runs this first, so that one me
 without internet needs.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The entries of a study: each with its kind's options, and everything else of the study that it depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

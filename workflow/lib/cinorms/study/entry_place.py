@@ -1,7 +1,5 @@
 """Checks of analyses, figures and printed tables: where each is stated, and what only the study can look up."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What a study is, for those who read its results: the one class that writes and reads ``study.json``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -139,13 +137,13 @@ class StudyFacts(_Facts):
     settings: Mapping[str, Any] = {}
 
     @model_validator(mode="after")
-    def _has_every_dataset(self) -> StudyFacts:
+    def _has_every_dataset(self) -> "StudyFacts":
         if unknown := {arm.dataset for arm in self.arms.values()} - self.datasets.keys():
             raise ValueError(f"datasets: {', '.join(sorted(unknown))} of an arm is not among them")
         return self
 
     @classmethod
-    def read(cls, folder: Path) -> StudyFacts:
+    def read(cls, folder: Path) -> "StudyFacts":
         """Return the facts of the study whose results are in ``folder``; raise ``DataError`` where they are damaged."""
         path = folder / "study.json"
         try:

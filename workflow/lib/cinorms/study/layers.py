@@ -1,7 +1,5 @@
 """Layers of settings: each is one file, or the command line; the last wins, and settings know where they are stated."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -52,7 +50,7 @@ class Origins:
     places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False)
     path: tuple[str, ...] = field(default=(), compare=False)
 
-    def below(self, *keys: str) -> Origins:
+    def below(self, *keys: str) -> "Origins":
         """Return the origins as seen from a section of this one."""
         return replace(self, path=(*self.path, *keys))
 

@@ -4,8 +4,6 @@
 reads the file of ``--configfile`` before the workflow does, and may answer with a traceback: `make` runs this first.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence

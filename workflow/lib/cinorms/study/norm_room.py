@@ -1,7 +1,5 @@
 """Whether a study asks enough for norms: a flow needs ``t_val`` valid answers, and gets at most one per variant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The plan: what a study asks each model in each arm, what that costs and may save, before anything is spent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

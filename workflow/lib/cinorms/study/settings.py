@@ -4,8 +4,6 @@ Defaults are in config/config.yaml. The schema for study files follows from thes
 (``schema_of(StudySettings)``). A setting knows the file and the key that it comes from (``stated_in``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -30,67 +28,51 @@ MOST_REPEATS = 20
 class PlanSettings(Settings):
     """What the plan shows in addition to numbers and costs."""
 
-    pilot: str | None = Field(
-        description="Name of another study whose answers are in results/{pilot}/answers; from how much they vary, "
-        "the plan predicts how many templates are enough. Null for none."
-    )
-    target_se: Number = Field(
-        gt=0, le=4, description="Target standard error of a flow's mean over templates, in levels."
-    )
+    pilot: str | None
+    """Name of another study whose answers are in results/{pilot}/answers; from how much they vary, the plan predicts
+    how many templates are enough. Null for none."""
+    target_se: Number = Field(gt=0, le=4)
+    """Target standard error of a flow's mean over templates, in levels."""
 
 
 class DatasetOptions(Settings):
     """Options of one dataset."""
 
-    null_principle: bool = Field(
-        default=False, description="Whether to add the flows that state no transmission principle."
-    )
+    null_principle: bool = False
+    """Whether to add the flows that state no transmission principle."""
 
 
 class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
-    method: Literal["balanced", "random", "fixed"] = Field(
-        description="balanced: every option in every position equally often, to within one; random: seeded random "
-        "orders, as in the papers; fixed: the papers' order."
-    )
+    method: Literal["balanced", "random", "fixed"]
+    """balanced: every option in every position equally often, to within one; random: seeded random orders, as in the
+    papers; fixed: the papers' order."""
     count: int = Field(ge=1, le=120, description="Orders per template.")
 
 
 class Asking(Settings):
     """How much of the design each flow is asked."""
 
-    until: Literal["all", "decided"] = Field(
-        description="all: every flow is asked every variant; decided: until its verdict (norms.t_val, t_maj, "
-        "consensus) is final (docs/method/inference/until_decided.md)."
-    )
-    risk: Number = Field(
-        ge=0.005,
-        le=0.2,
-        description="For until decided: a flow is decided when its verdict would change with at most this probability.",
-    )
-    pilot: int = Field(
-        ge=LEAST_PILOT,
-        le=1_000_000,
-        description="For until decided: flows, drawn at random, that are asked every variant; they show what the "
-        "predicted risks are worth.",
-    )
+    until: Literal["all", "decided"]
+    """all: every flow is asked every variant; decided: until its verdict (norms.t_val, t_maj, consensus) is final
+    (docs/method/inference/until_decided.md)."""
+    risk: Number = Field(ge=0.005, le=0.2)
+    """For until decided: a flow is decided when its verdict would change with at most this probability."""
+    pilot: int = Field(ge=LEAST_PILOT, le=1_000_000)
+    """For until decided: flows, drawn at random, that are asked every variant; they show what the predicted risks are
+    worth."""
 
 
 class Reasoning(Settings):
     """How long models reason before they answer, all told alike."""
 
-    effort: Effort = Field(
-        description="none: models are told not to reason; else how long they are told to. The model's entry in "
-        "config/models.yaml says how it is told."
-    )
-    budget: int = Field(
-        default=0,
-        ge=0,
-        le=1_000_000,
-        description="Most tokens of a trace, on top of max_tokens, which is the length of the answer; with effort none "
-        "leave it out.",
-    )
+    effort: Effort
+    """none: models are told not to reason; else how long they are told to. The model's entry in config/models.yaml says
+    how it is told."""
+    budget: int = Field(default=0, ge=0, le=1_000_000)
+    """Most tokens of a trace, on top of max_tokens, which is the length of the answer; with effort none leave it
+    out."""
 
     @property
     def asked(self) -> Asked:
@@ -101,85 +83,61 @@ class Reasoning(Settings):
 class ArmDefaults(Settings):
     """Settings of every arm that does not state its own."""
 
-    source: Literal["model", "published", "raw_csv", "human", "responses"] = Field(
-        description="model: models are asked; published: scored answers that a paper's authors "
-        "published (frame); raw_csv: their files of responses (raw_files); human: ratings by people (ratings); "
-        "responses: responses that another tool collected (response_files)."
-    )
-    task: Literal["rate", "act"] = Field(
-        description="rate: models judge a flow on the scale; act: they write the action that an agent takes next, on a "
-        "dataset of trajectories (docs/method/answers/actions.md)."
-    )
-    frame: str | None = Field(
-        description="For source published: the release in resources/published and its frame, e.g. pets2026/regular; "
-        "else null."
-    )
-    raw_files: str | None = Field(
-        description="For source raw_csv: path of a model's CSV file; {organisation} and {name} are replaced by the "
-        "two parts of the model's source in models.yaml. Else null."
-    )
-    ratings: str | None = Field(
-        description="For source human: a survey in resources/ratings, and after a / one of its questions if not the "
-        "first, e.g. confaide_2a/personal; else null."
-    )
-    response_files: str | None = Field(
-        description="For source responses: path of a model's files; {model} is replaced by its name in models.yaml, "
-        "{organisation} and {name} as in raw_files; * and ? stand for any characters. Else null."
-    )
-    response_format: str | None = Field(
-        description="For source responses: the format of these files (docs/exchange.md). Else null."
-    )
-    response_origin: str | None = Field(
-        description="For source responses: who collected them, with which tool, when and with which settings, for the "
-        "report. Else null."
-    )
+    source: Literal["model", "published", "raw_csv", "human", "responses"]
+    """model: models are asked; published: scored answers that a paper's authors published (frame); raw_csv: their files
+    of responses (raw_files); human: ratings by people (ratings); responses: responses that another tool collected
+    (response_files)."""
+    task: Literal["rate", "act"]
+    """rate: models judge a flow on the scale; act: they write the action that an agent takes next, on a dataset of
+    trajectories (docs/method/answers/actions.md)."""
+    frame: str | None
+    """For source published: the release in resources/published and its frame, e.g. pets2026/regular; else null."""
+    raw_files: str | None
+    """For source raw_csv: path of a model's CSV file; {organisation} and {name} are replaced by the two parts of the
+    model's source in models.yaml. Else null."""
+    ratings: str | None
+    """For source human: a survey in resources/ratings, and after a / one of its questions if not the first, e.g.
+    confaide_2a/personal; else null."""
+    response_files: str | None
+    """For source responses: path of a model's files; {model} is replaced by its name in models.yaml, {organisation} and
+    {name} as in raw_files; * and ? stand for any characters. Else null."""
+    response_format: str | None
+    """For source responses: the format of these files (docs/exchange.md). Else null."""
+    response_origin: str | None
+    """For source responses: who collected them, with which tool, when and with which settings, for the report. Else
+    null."""
     select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
-    templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"] = Field(
-        description="How many templates of the prompt set to use, starting with the first (the original); 'all' for "
-        "all."
-    )
+    templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"]
+    """How many templates of the prompt set to use, starting with the first (the original); 'all' for all."""
     templates_for: Mapping[
         str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
     ] = Field(description="How many templates to use for single models, by model.")
     orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
-    scale: str | None = Field(
-        description="An answer scale of resources/scales that measures what the prompts ask for; null for that of the "
-        "dataset."
-    )
+    scale: str | None
+    """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""
     asking: Asking = Field(description="How much of the design each flow is asked.")
-    repeat: int = Field(
-        ge=1,
-        le=MOST_REPEATS,
-        description="How often the arm is asked. The first asking gives its answers; the others ask the same prompts "
-        "in another order, to show what the engine alone changes (docs/method/inference/repeats.md).",
-    )
+    repeat: int = Field(ge=1, le=MOST_REPEATS)
+    """How often the arm is asked. The first asking gives its answers; the others ask the same prompts in another order,
+    to show what the engine alone changes (docs/method/inference/repeats.md)."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
-    reasoning: Reasoning | None = Field(
-        description="How long models reason before they answer (docs/method/inference/reasoning.md); null: as the "
-        "model's entry in config/models.yaml states."
-    )
-    readout: Literal["text", "options"] = Field(
-        description="text: the model writes an answer; options: the probability of each option is read."
-    )
-    wrap: Literal["registry", "chat_template", "paper", "llama2", "tulu", "llama3", "none"] = Field(
-        description="How a prompt is wrapped. registry: as the model's entry states; chat_template: the tokenizer's; "
-        "paper: the papers' literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."
-    )
-    layout: Literal["single", "instruction_in_system", "paper"] = Field(
-        description="single: one message; instruction_in_system: the instruction as system message, the "
-        "vignette as user message; paper: as the papers asked the model."
-    )
+    reasoning: Reasoning | None
+    """How long models reason before they answer (docs/method/inference/reasoning.md); null: as the model's entry in
+    config/models.yaml states."""
+    readout: Literal["text", "options"]
+    """text: the model writes an answer; options: the probability of each option is read."""
+    wrap: Literal["registry", "chat_template", "paper", "llama2", "tulu", "llama3", "none"]
+    """How a prompt is wrapped. registry: as the model's entry states; chat_template: the tokenizer's; paper: the
+    papers' literal wrapper for the model; llama2, tulu, llama3, none: that literal wrapper."""
+    layout: Literal["single", "instruction_in_system", "paper"]
+    """single: one message; instruction_in_system: the instruction as system message, the vignette as user message;
+    paper: as the papers asked the model."""
     system: str | None = Field(description="A system prompt that comes before everything else, or null.")
     dataset: LeftOut[str] = Field(default=None, description="A dataset of resources/vignettes.")
-    prompts: str = Field(
-        default="", description="A prompt set of resources/prompts; needed unless the source is human."
-    )
-    models: LeftOut[Distinct[str]] = Field(
-        default=None,
-        min_length=1,
-        description="The models asked in this arm; default: all models of the study (source human: people).",
-    )
+    prompts: str = ""
+    """A prompt set of resources/prompts; needed unless the source is human."""
+    models: LeftOut[Distinct[str]] = Field(default=None, min_length=1)
+    """The models asked in this arm; default: all models of the study (source human: people)."""
 
 
 class Arm(ArmDefaults):
@@ -229,76 +187,55 @@ class Grid(Settings):
 class NormSettings(Settings):
     """How answers become norms."""
 
-    consensus: Literal["strict", "papers"] = Field(
-        description="strict: a norm needs share >= t_maj and no tie; papers: the two papers' rules, ties and "
-        "rounding included."
-    )
+    consensus: Literal["strict", "papers"]
+    """strict: a norm needs share >= t_maj and no tie; papers: the two papers' rules, ties and rounding included."""
     t_val: TVal = Field(description="Valid answers that a flow needs to be kept, for figures and analyses.")
-    t_maj: TMaj = Field(
-        description="Share of the valid answers that must agree, or 'plurality', for figures and analyses."
-    )
-    t_val_for: Mapping[str, Annotated[TVal, Field(description="t_val of this model.")]] = Field(
-        description="t_val for single models (a model asked fewer variants gives fewer valid answers)."
-    )
-    grid: Grid = Field(
-        description="Thresholds to try, each t_val with each t_maj: the tables norm_counts, discarded and lost, the "
-        "figure sensitivity and the norm cards show the norms under each pair."
-    )
+    t_maj: TMaj
+    """Share of the valid answers that must agree, or 'plurality', for figures and analyses."""
+    t_val_for: Mapping[str, Annotated[TVal, Field(description="t_val of this model.")]]
+    """t_val for single models (a model asked fewer variants gives fewer valid answers)."""
+    grid: Grid
+    """Thresholds to try, each t_val with each t_maj: the tables norm_counts, discarded and lost, the figure sensitivity
+    and the norm cards show the norms under each pair."""
 
 
 class AnswerSettings(Settings):
     """How replies are read that no rule can read."""
 
-    coder: str | None = Field(
-        description="A model of config/models.yaml that codes the replies that no exact rule reads; null for "
-        "none. Its codes count once it agrees with a sample coded by hand."
-    )
-    max_tokens: int = Field(
-        ge=1,
-        le=1_000_000,
-        description="Longest reply of the coder, in tokens; raise it for one that reasons.",
-    )
-    sample: Annotated[int, Field(ge=20, le=100_000)] | None = Field(
-        description="Number of replies of each model that a person codes (to_code.csv); null for 200 with a coder and "
-        "none without. They measure how well replies are read, and decide whether the coder's codes count.",
-    )
-    tried: int = Field(
-        ge=1,
-        le=1_000,
-        description="Number of coders that were compared with the same codes of a person; the more, the wider the "
-        "interval that the best of them needs.",
-    )
-    coded: str | None = Field(
-        description="The sheet with a person's codes (results/{study}/coding/to_code.csv, or a copy of it); null "
-        "until there is one."
-    )
-    agreement: Number = Field(
-        gt=0.5,
-        lt=1,
-        description="Agreement that the coder needs before its codes count: the lower end of the 95% interval, "
-        "separately for each model and kind of code.",
-    )
+    coder: str | None
+    """A model of config/models.yaml that codes the replies that no exact rule reads; null for none. Its codes count
+    once it agrees with a sample coded by hand."""
+    max_tokens: int = Field(ge=1, le=1_000_000)
+    """Longest reply of the coder, in tokens; raise it for one that reasons."""
+    sample: Annotated[int, Field(ge=20, le=100_000)] | None
+    """Number of replies of each model that a person codes (to_code.csv); null for 200 with a coder and none without.
+    They measure how well replies are read, and decide whether the coder's codes count."""
+    tried: int = Field(ge=1, le=1_000)
+    """Number of coders that were compared with the same codes of a person; the more, the wider the interval that the
+    best of them needs."""
+    coded: str | None
+    """The sheet with a person's codes (results/{study}/coding/to_code.csv, or a copy of it); null until there is
+    one."""
+    agreement: Number = Field(gt=0.5, lt=1)
+    """Agreement that the coder needs before its codes count: the lower end of the 95% interval, separately for each
+    model and kind of code."""
 
 
 class ReportSettings(Settings):
     """The report."""
 
-    replies: Literal["folder", "page", "none"] = Field(
-        description="Where the replies are that the report shows. folder: in files beside the page, loaded when asked "
-        "for; page: inside the page as far as 5 MB reach, so that one file can be sent; none: nowhere."
-    )
+    replies: Literal["folder", "page", "none"]
+    """Where the replies are that the report shows. folder: in files beside the page, loaded when asked for; page:
+    inside the page as far as 5 MB reach, so that one file can be sent; none: nowhere."""
 
 
 class PublishSettings(Settings):
     """What `make publish` states about the folder that it makes."""
 
-    creator: str | None = Field(
-        description="Who publishes the results, a person or an organisation; null for 'the authors of the study'."
-    )
-    licence: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$",
-        description="Licence of the results, by its SPDX name, such as CC-BY-4.0.",
-    )
+    creator: str | None
+    """Who publishes the results, a person or an organisation; null for 'the authors of the study'."""
+    licence: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$")
+    """Licence of the results, by its SPDX name, such as CC-BY-4.0."""
     url: str | None = Field(description="Where the results will be found; null where that is not known.")
 
 
@@ -307,9 +244,8 @@ class GateSettings(Settings):
 
     model_config = ConfigDict(json_schema_extra={"required": ["base", "new", "policy"]})
 
-    base: str = Field(
-        description="STUDY/ARM/MODEL to compare with: of this study, or of another one whose results are there."
-    )
+    base: str
+    """STUDY/ARM/MODEL to compare with: of this study, or of another one whose results are there."""
     new: str = Field(description="STUDY/ARM/MODEL to judge, as for base.")
     policy: str = Field(description="The policy, a YAML file with claims (docs/gate.md).")
 
@@ -317,75 +253,53 @@ class GateSettings(Settings):
 class StudySettings(Settings):
     """One study file, or config/config.yaml, which holds the defaults. A study file may leave out every key."""
 
-    study: str = Field(
-        pattern=NAME,
-        description="Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); its results go to "
-        "results/{study}.",
-    )
-    seed: int = Field(
-        ge=0, le=2**63 - 1, description="Whole number that seeds every random draw of the study."
-    )
-    resources: Distinct[str] = Field(
-        description="Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms "
-        "(planted/), releases (published/), checkpoints in wheels (checkpoints/) and models (models.yaml), searched "
-        "before the project's. A path starts where the study runs."
-    )
-    mirror: str | None = Field(
-        description="Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR "
-        "overrides it."
-    )
-    overrides: str | None = Field(
-        description="A CSV file of manually coded answers (columns text or sha256, or arm, model, flow and variant of "
-        "one answer; level or status; note); null for none."
-    )
+    study: str = Field(pattern=NAME)
+    """Name of the study, in lower-case letters, digits, '-' and '_' (at most 100); its results go to
+    results/{study}."""
+    seed: int = Field(ge=0, le=2**63 - 1)
+    """Whole number that seeds every random draw of the study."""
+    resources: Distinct[str]
+    """Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms (planted/), releases
+    (published/), checkpoints in wheels (checkpoints/) and models (models.yaml), searched before the project's. A path
+    starts where the study runs."""
+    mirror: str | None
+    """Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR overrides it."""
+    overrides: str | None
+    """A CSV file of manually coded answers (columns text or sha256, or arm, model, flow and variant of one answer;
+    level or status; note); null for none."""
     answers: AnswerSettings
-    compare: str | None = Field(
-        description="A release in resources/published; its printed numbers are compared with this study's tables. "
-        "Null for none."
-    )
-    engine: Literal["planted", None] = Field(
-        description="'planted' replaces every model by its planted stand-in (no model is asked); null asks the "
-        "models."
-    )
-    mode: Literal["live", "batch", None] = Field(
-        description="How models behind an API are asked: live, or batch (the Batch API); overrides the registry, null "
-        "for the registry's setting. Changes no response."
-    )
-    max_cost_usd: Number | None = Field(
-        gt=0,
-        le=10_000_000,
-        description="Dollars that the study may spend at paid APIs; asking stops before it spends more. Null for no "
-        "cap. Changes no response.",
-    )
+    compare: str | None
+    """A release in resources/published; its printed numbers are compared with this study's tables. Null for none."""
+    engine: Literal["planted", None]
+    """'planted' replaces every model by its planted stand-in (no model is asked); null asks the models."""
+    mode: Literal["live", "batch", None]
+    """How models behind an API are asked: live, or batch (the Batch API); overrides the registry, null for the
+    registry's setting. Changes no response."""
+    max_cost_usd: Number | None = Field(gt=0, le=10_000_000)
+    """Dollars that the study may spend at paid APIs; asking stops before it spends more. Null for no cap. Changes no
+    response."""
     plan: PlanSettings
     models: Distinct[str] = Field(description="The models to ask, by their names in config/models.yaml.")
     datasets: Mapping[str, DatasetOptions] = Field(description="Options of single datasets, by name.")
     arm_defaults: ArmDefaults
-    arms: Mapping[ArmName, Arm] = Field(
-        min_length=1,
-        description="The experimental conditions, by name; a study file's arms replace those of "
-        "config/config.yaml.",
-    )
+    arms: Mapping[ArmName, Arm] = Field(min_length=1)
+    """The experimental conditions, by name; a study file's arms replace those of config/config.yaml."""
     norms: NormSettings
     report: ReportSettings
     publish: PublishSettings
-    analyses: Mapping[Name, Entry] = Field(
-        description="Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's "
-        "analyses replace the defaults; one that states none gets those that fit its first arm."
-    )
-    figures: Mapping[Name, Entry] = Field(
-        description="Figures to draw, by name; keys depend on the kind (docs/reference/figures.md). A study file's "
-        "figures replace the defaults; one that states none gets those that fit its first arm."
-    )
-    printed: Mapping[Name, Entry] = Field(
-        description="Tables as the papers print them, by name; keys depend on the kind "
-        "(docs/reference/printed.md). A study file's replace the defaults."
-    )
+    analyses: Mapping[Name, Entry]
+    """Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's analyses replace
+    the defaults; one that states none gets those that fit its first arm."""
+    figures: Mapping[Name, Entry]
+    """Figures to draw, by name; keys depend on the kind (docs/reference/figures.md). A study file's figures replace the
+    defaults; one that states none gets those that fit its first arm."""
+    printed: Mapping[Name, Entry]
+    """Tables as the papers print them, by name; keys depend on the kind (docs/reference/printed.md). A study file's
+    replace the defaults."""
 
-    gates: Mapping[Name, GateSettings] = Field(
-        description="Comparisons with a policy's claims, by name; `make gate` makes results/{study}/gate/{name}/ "
-        "and fails if one does not pass (docs/gate.md)."
-    )
+    gates: Mapping[Name, GateSettings]
+    """Comparisons with a policy's claims, by name; `make gate` makes results/{study}/gate/{name}/ and fails if one does
+    not pass (docs/gate.md)."""
 
     def entries(self, section: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the entries of ``section``: analyses, figures or printed."""

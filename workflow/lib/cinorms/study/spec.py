@@ -1,17 +1,15 @@
 """What the inference jobs of a study receive: the spec of each, settings that change no response, and time."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
 
 from cinorms.inference.companions import place_of
-from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, Job, engine_kind
+from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, Job, engine_kind, engine_modules
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings, ShardsBy
 from cinorms.inference.spec import PROTOCOL, Asked, Spec, in_repeat, shard_names
-from cinorms.prompts.paraphrase.paraphrasers import OWN_ENVIRONMENTS, OwnEnvironment
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Paraphraser
 from cinorms.study.study import Study
 
 #: Most minutes that a job requests for its traces. One that is stopped goes on where it was, and longer jobs fit in few
@@ -149,9 +147,9 @@ def all_shards_of(study: Study, arm: str, model: str) -> list[str]:
     return [*shards_of(study, arm, model), *repeated_shards_of(study, arm, model)]
 
 
-def paraphraser_environment(engine: str) -> EngineKind | OwnEnvironment:
+def paraphraser_environment(engine: str) -> EngineKind | type[Paraphraser]:
     """Return the declaration of a paraphraser's environment: its engine's, or its own if it is no engine."""
-    return OWN_ENVIRONMENTS[engine] if engine in OWN_ENVIRONMENTS else engine_kind(engine)
+    return engine_kind(engine) if engine in engine_modules() else PARAPHRASERS[engine]
 
 
 def asking_minutes(study: Study, arm: str, model: str, attempt: int) -> int:

@@ -1,7 +1,5 @@
 """A study whose every name has been looked up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ A trajectory is text: the instruction and the tools, and then the steps, each of
 Next to it are the items that the action should not disclose, and those that the task needs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -35,7 +33,7 @@ def steps_of(trajectory: str) -> tuple[str, list[str]]:
     return head.strip(), [step.strip() for step in steps]
 
 
-def read_records(path: Path, dataset: Dataset) -> pd.DataFrame:
+def read_records(path: Path, dataset: "Dataset") -> pd.DataFrame:
     """Return the flows in the file of ``dataset`` with factors, text, and for trajectories their items.
 
     Raises ``ConfigError`` for a form that the source does not have, ``DataError`` for a file or record that is not laid

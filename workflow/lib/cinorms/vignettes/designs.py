@@ -1,7 +1,5 @@
 """Datasets: the keys of resources/vignettes/{name}.yaml, how they are checked, and the flows of a factorial design."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import Described, Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
 from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
 
@@ -27,13 +25,12 @@ FactorName = Annotated[
 ]
 
 
-class Level(Value):
+class Level(Described):
     """One value of a factor: its label for tables and figures, and its text for the vignette."""
 
     label: Text = Field(description="What tables and figures show.")
-    text: str = Field(
-        pattern=r"^(\S(.*\S)?)?(?!\n)$", description="What the template receives; it can be empty."
-    )
+    text: str = Field(pattern=r"^(\S(.*\S)?)?(?!\n)$")
+    """What the template receives; it can be empty."""
 
 
 class NullLevel(Value):
@@ -43,25 +40,22 @@ class NullLevel(Value):
     label: Text = Field(description="What tables and figures then show as its level.")
 
 
-class Files(Value):
+class Files(Described):
     """The files that hold the vignettes."""
 
     vignettes: SourceFile = Field(description="The file with one vignette per row or line.")
-    labels: LeftOut[SourceFile] = Field(
-        None, description="The file with one expected value per line. For confaide."
-    )
+    labels: LeftOut[SourceFile] = None
+    """The file with one expected value per line. For confaide."""
 
 
-class Columns(Value):
+class Columns(Described):
     """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
 
-    vignette: str = Field(
-        description="Column with the vignettes. For privacylens and ci_rl the form in which the flow is told: "
-        "sentence, story (privacylens only) or trajectory."
-    )
-    expected: LeftOut[str] = Field(
-        None, description="Column with the expected values; it may have empty cells. Needs expected_range."
-    )
+    vignette: str
+    """Column with the vignettes. For privacylens and ci_rl the form in which the flow is told: sentence, story
+    (privacylens only) or trajectory."""
+    expected: LeftOut[str] = None
+    """Column with the expected values; it may have empty cells. Needs expected_range."""
     factors: Mapping[FactorName, Annotated[str, Field(description="Name of the column.")]] = Field(
         min_length=1,
         description="Column of each factor, by the factor's name, slowest factor first. For privacylens and ci_rl the "
@@ -69,56 +63,40 @@ class Columns(Value):
     )
 
 
-class DatasetFile(Value):
+class DatasetFile(Described):
     """The flows of one context, either as a factorial design or as a list of vignettes in a file."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
     context: Text = Field(description="The social context that the flows belong to.")
-    scale: ResourceName = Field(
-        description="The answer scale (resources/scales) that the flows are judged on."
-    )
-    source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"] = Field(
-        description="design: the product of the factors below; csv: one row per flow; confaide: the scenarios and "
-        "labels of ConfAIde; privacylens, ci_rl: flows with what an agent saw, in the layout of PrivacyLens or of the "
-        "tasks of CI-RL (docs/method/answers/actions.md)."
-    )
+    scale: ResourceName
+    """The answer scale (resources/scales) that the flows are judged on."""
+    source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"]
+    """design: the product of the factors below; csv: one row per flow; confaide: the scenarios and labels of ConfAIde;
+    privacylens, ci_rl: flows with what an agent saw, in the layout of PrivacyLens or of the tasks of CI-RL
+    (docs/method/answers/actions.md)."""
     origin: Origin = Field(description="Where the flows come from.")
-    flows_of: LeftOut[ResourceName] = Field(
-        None,
-        description="The dataset whose flows this one tells in another form (a story, another language), flow by flow "
-        "under the same numbers. Analyses match flows of two datasets only if one states this of the other, or if "
-        "their factor levels are equal.",
-    )
+    flows_of: LeftOut[ResourceName] = None
+    """The dataset whose flows this one tells in another form (a story, another language), flow by flow under the same
+    numbers. Analyses match flows of two datasets only if one states this of the other, or if their factor levels are
+    equal."""
     factors: LeftOut[
         Mapping[
             FactorName,
             Annotated[tuple[Text | Level, ...], Field(min_length=1, description="The levels of one factor.")],
         ]
-    ] = Field(
-        None,
-        min_length=1,
-        description="Levels of each factor, slowest factor first, each a text, or its label and its text for the "
-        "vignette. For design and confaide.",
-    )
-    linked: tuple[Annotated[Distinct[str], Field(min_length=2)], ...] = Field(
-        (),
-        description="Groups of factors whose levels vary together; each group takes the place of its first factor. "
-        "For design and confaide.",
-    )
-    null_level: LeftOut[NullLevel] = Field(
-        None,
-        description="The factor that can be left out; that gives the additional flows of the null principle. For "
-        "design.",
-    )
-    template: LeftOut[str] = Field(
-        None,
-        min_length=1,
-        description="The vignette as a Jinja2 template over the factors' names; {{ factor }}, {% if %} and "
-        "comparisons only. For design.",
-    )
-    files: LeftOut[Files] = Field(
-        None, description="The files that hold the vignettes. For csv and confaide."
-    )
+    ] = Field(None, min_length=1)
+    """Levels of each factor, slowest factor first, each a text, or its label and its text for the vignette. For design
+    and confaide."""
+    linked: tuple[Annotated[Distinct[str], Field(min_length=2)], ...] = ()
+    """Groups of factors whose levels vary together; each group takes the place of its first factor. For design and
+    confaide."""
+    null_level: LeftOut[NullLevel] = None
+    """The factor that can be left out; that gives the additional flows of the null principle. For design."""
+    template: LeftOut[str] = Field(None, min_length=1)
+    """The vignette as a Jinja2 template over the factors' names; {{ factor }}, {% if %} and comparisons only. For
+    design."""
+    files: LeftOut[Files] = None
+    """The files that hold the vignettes. For csv and confaide."""
     columns: LeftOut[Columns] = Field(None, description="The columns of the file. For csv.")
     numbers: LeftOut[Mapping[str, Annotated[int, Field(ge=0, description="Number of the flow.")]]] = Field(
         None,
@@ -126,17 +104,11 @@ class DatasetFile(Value):
         description="The number of the flow that a record (by its name) tells, for flows_of; records that are not "
         "listed are left out. For privacylens.",
     )
-    rows: LeftOut[int] = Field(
-        None,
-        ge=1,
-        description="Number of flows in the file. Required with an address, so that a study can be planned before the "
-        "download. Not for design and confaide.",
-    )
-    expected_range: LeftOut[tuple[Number, Number]] = Field(
-        None,
-        description="Lowest and highest possible expected value, e.g. [-100, 100]; they correspond to the ends of the "
-        "scale.",
-    )
+    rows: LeftOut[int] = Field(None, ge=1)
+    """Number of flows in the file. Required with an address, so that a study can be planned before the download. Not
+    for design and confaide."""
+    expected_range: LeftOut[tuple[Number, Number]] = None
+    """Lowest and highest possible expected value, e.g. [-100, 100]; they correspond to the ends of the scale."""
 
 
 #: Names that a factor cannot have, because tables keep their own columns next to the factors.

@@ -1,7 +1,5 @@
 """Expected values (survey, law, policy): from a dataset's own column, or from a CSV file of stated norms."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Sequence
@@ -11,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.errors import DataError, listing
 
 Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
@@ -22,21 +20,11 @@ def from_vignettes(vignettes: pd.DataFrame, ends: Range, expected_range: Range |
 
     ``ends`` are the lowest and the highest level of the scale. ``expected_range`` holds the numbers for them in the
     column, by default the levels. Where nothing is expected, both are missing.
-
-    Raises `ConfigError` for an impossible range, `DataError` for a number outside it.
     """
     values = vignettes["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
-    low, high = _check_range(expected_range or ends)
-    outside = (values < low) | (values > high)
-    if outside.any():
-        at = int(outside.argmax())
-        raise DataError(
-            f"vignettes: flow {vignettes['flow'].iloc[at]}: expected value {values[at]:g} is outside "
-            f"{low:g}..{high:g}; give the dataset's expected_range"
-        )
     source = np.full(len(values), None, dtype=object)
     source[~np.isnan(values)] = "dataset"
-    return _frame(vignettes, _to_levels(values, (low, high), ends), source)
+    return _frame(vignettes, _to_levels(values, expected_range or ends, ends), source)
 
 
 def read_expected(
@@ -53,12 +41,10 @@ def read_expected(
     a flow, the one that names most levels counts. Flows without a matching row have no expected value.
     ``ends`` and ``expected_range`` are as in `from_vignettes`.
 
-    Raises `ConfigError` for an impossible range, and `DataError`, naming the line, for an unknown column or
-    level, a number that is none or out of range, a row that matches no flow, and two rows with equally many
-    levels that state different values for a flow.
+    Raises `DataError`, naming the line, for an unknown column or level, a number that is none or out of range, a row
+    that matches no flow, and two rows with equally many levels that state different values for a flow.
     """
-    path = Path(path)
-    between = _check_range(expected_range or ends)
+    path, between = Path(path), expected_range or ends
     rows = _read_rows(path, list(factors), between)
     flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
     for name in factors:
@@ -85,15 +71,6 @@ def _frame(vignettes: pd.DataFrame, value: Floats, source: npt.NDArray[np.object
             "expected_source": pd.array(source, dtype="str"),
         }
     )
-
-
-def _check_range(expected_range: Range) -> Range:
-    low, high = expected_range
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(
-            f"expected_range: {low:g}, {high:g} does not rise; give two numbers, the lower one first"
-        )
-    return low, high
 
 
 def _to_levels(values: Floats, given: Range, ends: Range) -> Floats:

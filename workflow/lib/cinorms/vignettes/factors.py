@@ -1,7 +1,5 @@
 """Factors of a dataset as analyses name them: those of a linked group are one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The vignettes of a dataset: from its design, a CSV file or ConfAIde's files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 A file with an address comes from a mirror folder, from the cache, or over the network, and its SHA-256 is checked.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import sys
@@ -18,43 +16,36 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import SHA256, LeftOut, Text, Value
+from cinorms.core.schema import SHA256, Described, LeftOut, Text
 
 TIMEOUT_SECONDS = 30
 CHUNK_BYTES = 1 << 16
 
 
-class Origin(Value):
+class Origin(Described):
     """Where a dataset, a survey, a prompt set or a release comes from."""
 
     citation: Text = Field(description="The publication, data set or run to cite.")
-    doi: LeftOut[str] = Field(
-        None, pattern=r"^10\.\S+/\S+(?!\n)$", description="DOI of that work, without an address before it."
-    )
+    doi: LeftOut[str] = Field(None, pattern=r"^10\.\S+/\S+(?!\n)$")
+    """DOI of that work, without an address before it."""
     url: LeftOut[str] = Field(None, pattern=r"^https?://\S+(?!\n)$", description="Address of that work.")
     licence: Text = Field(description='Terms of use; "not stated" where the authors state none.')
     note: LeftOut[str] = Field(None, description="What a reader should know, such as what was corrected.")
 
 
-class SourceFile(Value):
+class SourceFile(Described):
     """A file to read or fetch.
 
     A file with an address has a SHA-256; the user's own file, which is read in place, need not have one.
     """
 
-    url: str = Field(
-        min_length=1,
-        description="Address (http or https), or a path relative to the folder of the file that names it.",
-    )
-    sha256: LeftOut[str] = Field(
-        None,
-        pattern=SHA256,
-        description="SHA-256 of the file, 64 hexadecimal digits (`sha256sum FILE` prints it). Required with an "
-        "address; always checked if given.",
-    )
-    mirror: str | tuple[str, ...] = Field(
-        (), description="Path of the file in the mirror folder, or a list of paths to try."
-    )
+    url: str = Field(min_length=1)
+    """Address (http or https), or a path relative to the folder of the file that names it."""
+    sha256: LeftOut[str] = Field(None, pattern=SHA256)
+    """SHA-256 of the file, 64 hexadecimal digits (`sha256sum FILE` prints it). Required with an address; always checked
+    if given."""
+    mirror: str | tuple[str, ...] = ()
+    """Path of the file in the mirror folder, or a list of paths to try."""
 
     @property
     def path(self) -> Path | None:

@@ -18,7 +18,7 @@ import pytest
 
 from cinorms.core.errors import EngineError
 from cinorms.inference.engine_kind import SECONDS, Handover
-from cinorms.inference.engines.openai import limiter, live
+from cinorms.inference.engines.openai import clients, limiter, live
 from cinorms.inference.engines.openai.clients import SLOW, Answer
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.spending import spent_in
@@ -120,7 +120,7 @@ def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
         server, began, kept = Server(loop, refuse, drip), loop.now, []
         for module in (limiter, live):
             monkeypatch.setattr(module, "random", random.Random(3))
-        monkeypatch.setattr(Endpoint, "live_client", lambda self: server)
+        monkeypatch.setattr(clients, "LiveClient", lambda settings: server)
         limits = {"concurrency": AT_ONCE, "slow_replies": slow_replies}
         tuning = endpoint_tuning(limits=limits, **more)
         engine = live.LiveEngine(Endpoint(make_spec(source="gpt-x"), tuning, None))

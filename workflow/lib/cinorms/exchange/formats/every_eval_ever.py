@@ -1,7 +1,5 @@
 """Every Eval Ever: its instance-level records in. The format has no place for prompts that wait to be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

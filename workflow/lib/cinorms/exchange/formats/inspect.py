@@ -1,7 +1,5 @@
 """Inspect: a dataset and a task out; logs in, through Inspect's own package in its own environment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """lm-evaluation-harness: a task with its documents out; the samples that it logs in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

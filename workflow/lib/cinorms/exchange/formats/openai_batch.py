@@ -1,7 +1,5 @@
 """Files of the OpenAI Batch API: requests out; output and error files in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -53,13 +51,7 @@ def _files(way: Way, endpoint: Endpoint) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     for prompt in way.prompts():
-        request = {
-            "custom_id": prompt.id,
-            "method": "POST",
-            "url": "/v1/chat/completions",
-            "body": endpoint.body(prompt.messages),
-        }
-        line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+        line = endpoint.batch_line(prompt.id, prompt.messages)
         if lines and (len(lines) == REQUESTS or size + len(line) > BYTES):
             yield b"".join(lines)
             lines, size = [], 0

@@ -1,7 +1,5 @@
 """The project's own format: JSONL, Parquet or CSV with keys that any script can write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

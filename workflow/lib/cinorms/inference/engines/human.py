@@ -1,13 +1,10 @@
 """The engine ``human``: people who have answered; their ratings are read from a survey's file, and nobody is asked."""
 
-from __future__ import annotations
-
-from cinorms.inference.engine_kind import EngineKind, Needs, always, no_cost
+from cinorms.inference.engine_kind import EngineKind, Needs, always
 
 ENGINE = EngineKind(
     name="human",
     needs=Needs(memory_mb=always(1000), minutes=always(5)),
     journalled=False,
-    cost=no_cost,
     origin=lambda entry: "people",
 )

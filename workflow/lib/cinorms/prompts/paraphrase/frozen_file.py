@@ -1,7 +1,5 @@
 """Frozen paraphrases: what one must be, how their file is written, and how a person's reading and edits are kept."""
 
-from __future__ import annotations
-
 import re
 import time
 import unicodedata

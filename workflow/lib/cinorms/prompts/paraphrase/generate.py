@@ -4,8 +4,6 @@
 of its own and no Snakemake script, as ``cinorms.ask`` is: what was asked once is not asked again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -71,10 +69,9 @@ def make_request(
     Raises ``ConfigError`` for a paraphraser that is neither in ``registry`` nor pegasus, and for an original
     that names an answer option.
     """
-    asked = prompt_set.generate
-    if asked is None:
-        raise ValueError(f"prompt set {prompt_set.name} has no paraphrases to generate")
-    file, name = file or f"resources/prompts/{prompt_set.name}.yaml", prompt_set.paraphraser
+    asked, name = prompt_set.generate, prompt_set.paraphraser
+    assert asked is not None, "only a prompt set with paraphrases to generate has a request"
+    file = file or f"resources/prompts/{prompt_set.name}.yaml"
     fault = option_fault(prompt_set.templates[0], options)
     if fault:
         raise ConfigError(f"{file}: original: {fault}; leave it out: {{options}} shows the options")

@@ -1,7 +1,5 @@
 """All paraphrasers: what they share, chat models, PEGASUS and the planted one. Packages are imported when used."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -54,10 +52,11 @@ class Paraphraser:
 
     #: Its instruction, or what it does without one.
     instruction: str = INSTRUCTION
-    #: The packages whose versions can change what it replies, the one that it is asked through first; and the file of
-    #: the environment that has them.
+    #: The packages whose versions can change what it replies, the one that it is asked through first; the environment
+    #: that has them (a file in ``envs/``), and for one that is no engine a virtual environment to use without conda.
     packages: tuple[str, ...] = ()
     environment = ""
+    virtual_environment: str | None = None
 
     def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
         self._entry, self._name = entry, f"paraphraser {entry['name']!r}"
@@ -69,7 +68,7 @@ class Paraphraser:
     def _not_installed(self) -> ConfigError:
         return ConfigError(
             f"{self._name}: the package {self.packages[0]!r} is not installed in this Python; run with "
-            f"`--sdm conda`, which installs {self.environment}, or install it"
+            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or install it"
         )
 
 
@@ -186,7 +185,7 @@ class OpenAIParaphraser(Paraphraser):
     """A chat model behind OpenAI's API, or behind an address that speaks it, such as Gemini's."""
 
     packages = ("openai",)
-    environment = "envs/openai.yaml"
+    environment = "openai"
 
     def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
         super().__init__(entry)
@@ -250,7 +249,7 @@ class VllmParaphraser(Paraphraser):
     """A chat model with open weights, asked through vLLM without a server."""
 
     packages = ("vllm", "torch", "transformers")
-    environment = "envs/vllm.yaml"
+    environment = "vllm"
 
     def __init__(self, entry: Mapping[str, Any], key: str | None = None) -> None:
         super().__init__(entry)
@@ -306,6 +305,7 @@ class PegasusParaphraser(Paraphraser):
     """A PEGASUS checkpoint from the hub or a folder, on the GPU where there is one."""
 
     packages = ("transformers", "torch", "tokenizers")
+    environment, virtual_environment = "paraphrase", ".venv-paraphrase"
     instruction = (
         "None: each sentence is reworded by itself, {scenario} shown as Zanzibar and {options} as Timbuktu "
         "(as other names where the template holds these)."
@@ -408,23 +408,12 @@ def combine(choices: Sequence[Sequence[str]], wanted: int, seed: int) -> list[st
 # --- By the name of the engine that asks them
 
 
-class OwnEnvironment(NamedTuple):
-    """Where the packages of a paraphraser are that no engine has."""
-
-    #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
-    environment: str
-    virtual_environment: str
-
-
 PARAPHRASERS: dict[str, type[Paraphraser]] = {
     "planted": PlantedParaphraser,
     "openai": OpenAIParaphraser,
     "vllm": VllmParaphraser,
     "pegasus": PegasusParaphraser,
 }
-
-#: For the paraphrasers that are no engine; the others run in their engine's environment.
-OWN_ENVIRONMENTS = {"pegasus": OwnEnvironment("paraphrase", ".venv-paraphrase")}
 
 
 def open_paraphraser(entry: Mapping[str, Any], key_variable: str | None, key: str | None) -> Paraphraser:

@@ -3,8 +3,6 @@
 The journal remembers each batch in a note: a killed job finds its batches again and pays for none twice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -228,13 +226,7 @@ class BatchEngine:
         size, tokens, usd = 0, 0.0, 0.0  # of the file; of the prompts; what it costs at most
         for at in self._fresh[: self._most_requests]:
             chat = self._questions.chat(at)
-            request = {
-                "custom_id": self._questions.name(at),
-                "method": "POST",
-                "url": "/v1/chat/completions",
-                "body": self.endpoint.body(chat),
-            }
-            line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+            line = self.endpoint.batch_line(self._questions.name(at), chat)
             price = spending.price(self.endpoint.most_input(chat), self.endpoint.most_output)
             more = self._tokens(at)
             if lines and (size + len(line) > BYTES or usd + price > left or tokens + more > room):

@@ -3,8 +3,6 @@
 Answers are read from their JSON here, by type: an endpoint that calls itself compatible may send anything.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import time
@@ -55,8 +53,13 @@ class BatchApi:
     """The files and batches of an endpoint; ``backoff`` is the first pause after a failure, in seconds."""
 
     def __init__(self, endpoint: Endpoint, backoff: float) -> None:
+        # Here, as exports know the limits of a batch where the package is not installed.
+        import openai
+
+        from cinorms.inference.engines.openai.clients import BatchClient
+
         self._endpoint, self._backoff = endpoint, backoff
-        self._client = endpoint.batch_client()
+        self._client: Any = openai.OpenAI(**endpoint.client_settings, http_client=BatchClient())
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,7 +1,5 @@
 """The HTTP clients, live and behind the openai package: they follow no redirect and read no endless reply."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping

@@ -1,20 +1,16 @@
 """What both ways of asking an OpenAI-compatible endpoint share: requests, prices, and how failures are explained."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import redact
 from cinorms.inference.engines.openai.replies import LONGEST_REASON, Failure, TraceReading, clean
 from cinorms.inference.spec import OFF, Spec, reasons
 from cinorms.inference.spending import Spending
-
-if TYPE_CHECKING:
-    from cinorms.inference.engines.openai.clients import LiveClient
 
 OPENAI = "https://api.openai.com/v1"
 #: Tokens that a chat format puts around one message, at most.
@@ -48,22 +44,9 @@ class Endpoint:
         """The endpoint's limits in the registry."""
         return dict(self.tuning["limits"])
 
-    def live_client(self) -> LiveClient:
-        """Return a client for single requests, which never retries by itself: that is for the engine."""
-        from cinorms.inference.engines.openai.clients import LiveClient
-
-        return LiveClient(self._settings)
-
-    def batch_client(self) -> Any:
-        """Return the openai package's client, for files and batches; it does not retry either."""
-        import openai
-
-        from cinorms.inference.engines.openai.clients import BatchClient
-
-        return openai.OpenAI(**self._settings, http_client=BatchClient())
-
     @property
-    def _settings(self) -> dict[str, Any]:
+    def client_settings(self) -> dict[str, Any]:
+        """The settings of a client, which never retries by itself: that is for the engine."""
         # A server of one's own may need no key, and must not receive OpenAI's.
         own = {"api_key": self.key or "none", "base_url": self.url, "max_retries": 0}
         return {**own, "timeout": float(self.limits["timeout"])}
@@ -83,6 +66,16 @@ class Endpoint:
                 body[reasoning["budget_field"]] = reasoning["extra_tokens"]
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
         return body | ({"seed": spec.seed + spec.repeat - 1} if spec.temperature else {})
+
+    def batch_line(self, name: str, chat: Sequence[Mapping[str, str]]) -> bytes:
+        """Return the line of a batch's input file that asks ``chat`` as ``name``."""
+        request = {
+            "custom_id": name,
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": self.body(chat),
+        }
+        return json.dumps(request, ensure_ascii=False).encode() + b"\n"
 
     @property
     def most_output(self) -> int:

@@ -1,7 +1,5 @@
 """How a model behind an OpenAI-compatible endpoint is declared: settings, what a job needs, how it is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
 
 
-def _settings() -> type[EntrySettings]:
+def _settings() -> "type[EntrySettings]":
     from cinorms.inference.engines.openai.settings import OpenAISettings
 
     return OpenAISettings
@@ -38,7 +36,7 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return {**settings, "temperature": None} if reasoning and "switch" not in reasoning else settings
 
 
-def _reasoning(settings: OpenAISettings, asked: Asked) -> dict[str, Any] | None:
+def _reasoning(settings: "OpenAISettings", asked: Asked) -> dict[str, Any] | None:
     """Return the entry's `reasoning` with the arm's effort and budget: the same keys as if the entry stated them."""
     if settings.reasoning is None:
         return None
@@ -47,7 +45,7 @@ def _reasoning(settings: OpenAISettings, asked: Asked) -> dict[str, Any] | None:
     return {"reasoning": told} if "switch" in told else {"reasoning": told, "temperature": None}
 
 
-def _tuning(settings: OpenAISettings, job: Job) -> dict[str, Any]:
+def _tuning(settings: "OpenAISettings", job: Job) -> dict[str, Any]:
     """Return how the endpoint is reached and paid; ``key_variable`` names a variable and holds no key."""
     return {
         "mode": job.mode or settings.mode,

@@ -7,8 +7,6 @@ or after a row of refusals, everybody pauses and begins slowly. A ``Retry-After`
 ``x-ratelimit-*`` headers slow requests down before the endpoint refuses any.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -1,7 +1,5 @@
 """An OpenAI-compatible endpoint asked live: one task per request, one retry layer, parts kept as they finish."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -124,9 +122,11 @@ class _Run:
 
     async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
         """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
+        from cinorms.inference.engines.openai.clients import LiveClient
+
         self.queue.extend(todo.tolist())
         self.n_open = len(todo)
-        async with self.endpoint.live_client() as client:
+        async with LiveClient(self.endpoint.client_settings) as client:
             looking = asyncio.create_task(self._look())
 
             def cancel() -> None:
@@ -193,7 +193,7 @@ class _Run:
             self.queue.append(at)
         self.changed.set()
 
-    async def _send(self, client: LiveClient, at: int) -> None:
+    async def _send(self, client: "LiveClient", at: int) -> None:
         """Send a question when money and limiter allow it."""
         chat, limiter, spending = self.questions.chat(at), self.limiter, self.spending
         most_input, most_output = self.endpoint.most_input(chat), self.endpoint.most_output
@@ -219,7 +219,7 @@ class _Run:
         self.under_way.add(task)
         task.add_done_callback(self.under_way.discard)
 
-    async def _follow(self, client: LiveClient, sent: Sent) -> None:
+    async def _follow(self, client: "LiveClient", sent: Sent) -> None:
         """Make one request and note what became of it."""
         try:
             again_in = await self._ask(client, sent)
@@ -242,7 +242,7 @@ class _Run:
             self.slow.add(at)
             self.limiter.arriving(1)
 
-    async def _ask(self, client: LiveClient, sent: Sent) -> float | None:
+    async def _ask(self, client: "LiveClient", sent: Sent) -> float | None:
         """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
         endpoint, spending, most_usd = self.endpoint, self.spending, sent.most_usd
         reply: dict[str, Any] | Failure

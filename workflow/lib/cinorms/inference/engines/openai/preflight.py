@@ -1,10 +1,8 @@
 """Whether an endpoint answers, takes the key and knows the model: one request that is not paid, before any job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -14,9 +12,7 @@ from cinorms.core.logs import redact
 from cinorms.inference.engine_kind import EntryProblem, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.endpoint import OPENAI
 from cinorms.inference.engines.openai.replies import parsed
-
-if TYPE_CHECKING:
-    from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0

@@ -4,8 +4,6 @@ Endpoints that call themselves compatible send many shapes. Nothing of a reply l
 not hold: one reply must not cost another.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -164,7 +162,7 @@ def refusal(failure: Failure, secrets: Iterable[str], usd: float | None = 0.0) -
 
 
 def read_reply(
-    content: bytes, secrets: Sequence[str] = (), traces: TraceReading | None = None
+    content: bytes, secrets: Sequence[str] = (), traces: "TraceReading | None" = None
 ) -> dict[str, Any] | Failure:
     """Return the columns of ``journal.PART`` that a chat completion fills, or what is wrong with it.
 
@@ -178,7 +176,7 @@ def read_reply(
 
 
 def read_body(
-    body: Any, raw: bytes, secrets: Sequence[str] = (), traces: TraceReading | None = None
+    body: Any, raw: bytes, secrets: Sequence[str] = (), traces: "TraceReading | None" = None
 ) -> dict[str, Any] | Failure:
     """Return the same of a reply that is no longer JSON, which came as the bytes ``raw``.
 

@@ -1,13 +1,11 @@
 """Settings of a model behind an OpenAI-compatible endpoint in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number
-from cinorms.inference.settings import Described, ServedSettings, TraceMarks
+from cinorms.core.schema import Described, LeftOut, Number
+from cinorms.inference.settings import ServedSettings, TraceMarks
 from cinorms.inference.spec import Effort
 
 
@@ -18,18 +16,12 @@ class OpenaiReasoning(TraceMarks):
     """How long the model reasons; default: the model's own."""
     extra_tokens: int = Field(default=0, ge=0, le=1_000_000)
     """Tokens that reasoning may take, on top of the arm's max_tokens; an arm's own budget overrides it."""
-    switch: LeftOut[str] = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="For a server of open models: variable of the chat template that is true for reasoning and false "
-        "for none (enable_thinking), sent as chat_template_kwargs in place of the effort.",
-    )
-    budget_field: LeftOut[str] = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Field of a request that limits the trace alone (thinking_token_budget of vLLM's server), if the "
-        "server has one.",
-    )
+    switch: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """For a server of open models: variable of the chat template that is true for reasoning and false for none
+    (enable_thinking), sent as chat_template_kwargs in place of the effort."""
+    budget_field: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Field of a request that limits the trace alone (thinking_token_budget of vLLM's server), if the server has
+    one."""
 
 
 class Limits(Described):

@@ -1,7 +1,5 @@
 """How respondents with known norms are declared and run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import EngineKind, Keep, Needs, RegistryPlace, always, no_cost
+from cinorms.inference.engine_kind import Cost, EngineKind, Keep, Needs, RegistryPlace, always
 from cinorms.inference.questions import Questions
-from cinorms.planted.respondents import answer, load_planted
+from cinorms.planted.respondents import answer
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
@@ -32,7 +30,7 @@ class PlantedEngine:
         return {"device": "none: no model was asked"}
 
 
-def _settings() -> type[EntrySettings]:
+def _settings() -> "type[EntrySettings]":
     from cinorms.inference.engines.planted.settings import PlantedSettings
 
     return PlantedSettings
@@ -41,6 +39,7 @@ def _settings() -> type[EntrySettings]:
 def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     from cinorms.core.validation import unknown
+    from cinorms.planted.norms_file import load_planted
 
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"
@@ -69,6 +68,6 @@ ENGINE = EngineKind(
     reasoning=lambda settings, asked: {"reasoning": asked._asdict()},
     journalled=False,
     planted=True,
-    cost=no_cost,
+    cost=lambda work: Cost(0.0, 0.0),  # no model is asked
     origin=lambda entry: "planted respondent",
 )

@@ -1,32 +1,26 @@
 """Settings of a planted respondent in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import LeftOut, Number, Value
-from cinorms.inference.settings import Described, EntrySettings
+from cinorms.core.schema import Described, LeftOut, Number
+from cinorms.inference.settings import EntrySettings
 from cinorms.planted.agents import Acts
 from cinorms.planted.respondents import Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
 
 
-class Invalid(Value):
+class Invalid(Described):
     """Share of each kind of invalid answer."""
 
     refusal: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Refuses to judge.")
     needs_context: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Asks for context.")
     nonsense: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Answers off the scale.")
     ambiguous: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Names several options.")
-    conditional: LeftOut[Number] = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="Gives one verdict with and another without consent or knowledge.",
-    )
+    conditional: LeftOut[Number] = Field(default=None, ge=0, le=1)
+    """Gives one verdict with and another without consent or knowledge."""
     truncated: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Is cut off.")
     empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
 

@@ -3,8 +3,6 @@
 vLLM is fed continuously: as soon as a prompt is finished the next one goes in, and none waits for a whole batch.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ class OptionTrie:
     n_options: int
 
     @classmethod
-    def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> OptionTrie:
+    def of(cls, written: Mapping[str, Sequence[tuple[int, ...] | None]], model: str) -> "OptionTrie":
         """Build the trie from the ways to write each option; ``None`` is a way that cannot be written.
 
         Raises ``ConfigError`` where an option has no way left, or where one way is the beginning of another.
@@ -209,7 +207,7 @@ class ToldReasoning:
     effort_variable: str | None = None
 
     @classmethod
-    def of(cls, spec: Spec) -> ToldReasoning | None:
+    def of(cls, spec: Spec) -> "ToldReasoning | None":
         """Return how the model of ``spec`` is told; None where its arm states nothing."""
         stated = spec.identity.get("reasoning")
         return cls(**stated) if stated else None
@@ -245,7 +243,7 @@ class Closing:
     written: tuple[int, ...]
 
     @classmethod
-    def of(cls, reasoning: ToldReasoning, tokeniser: Tokeniser) -> Closing:
+    def of(cls, reasoning: ToldReasoning, tokeniser: Tokeniser) -> "Closing":
         """Return how the traces of a model end."""
         mark = reasoning.end.strip()
         return cls(tokeniser, reasoning.budget, mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))

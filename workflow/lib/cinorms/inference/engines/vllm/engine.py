@@ -4,8 +4,6 @@ Requests for memory and time are small, because short jobs start sooner: a retry
 its time limit loses at most the last 5 seconds, as earlier replies are in the journal.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
@@ -66,18 +64,18 @@ LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "b
 BATCHING = ("max_num_seqs", "max_num_batched_tokens", "performance_mode")
 
 
-def memory_mb(settings: VllmSettings, attempt: int) -> int:
+def memory_mb(settings: "VllmSettings", attempt: int) -> int:
     """Return the megabytes of main memory that the ``attempt``-th job of a model asks for."""
     return round(1000 * (BASE_GB + GB_PER_BILLION * (settings.capacity or 0.0))) * attempt
 
 
-def minutes(settings: VllmSettings, attempt: int) -> int:
+def minutes(settings: "VllmSettings", attempt: int) -> int:
     """Return the minutes that the ``attempt``-th job of a model asks for."""
     per_gpu = (settings.capacity or 0.0) / max(settings.gpus, 1)
     return round(BASE_MINUTES + MINUTES_PER_BILLION * per_gpu) * attempt
 
 
-def tokens_per_minute(settings: VllmSettings) -> float:
+def tokens_per_minute(settings: "VllmSettings") -> float:
     """Return how many tokens of traces a job of a model writes in a minute."""
     per_gpu = (settings.capacity or 1.0) / max(settings.gpus, 1)
     return 60 * (settings.rates.output_tokens_per_second or WRITTEN_PER_SECOND / max(per_gpu, 1.0))
@@ -90,14 +88,14 @@ def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "seed": spec.seed, **{name: tuning[name] for name in names}}
 
 
-def _tuning(settings: VllmSettings, job: Any) -> dict[str, Any]:
+def _tuning(settings: "VllmSettings", job: Any) -> dict[str, Any]:
     stated = {name: getattr(settings, name) for name in BATCHING}
     batching = {name: value for name, value in stated.items() if value is not None}
     tuning = {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
     return {**tuning, "batching": batching} if batching else tuning
 
 
-def _settings() -> type[EntrySettings]:
+def _settings() -> "type[EntrySettings]":
     from cinorms.inference.engines.vllm.settings import VllmSettings
 
     return VllmSettings
@@ -128,7 +126,7 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return stated(*LOADED, "lora")(entry, place)
 
 
-def _reasoning(settings: VllmSettings, asked: Asked) -> dict[str, Any] | None:
+def _reasoning(settings: "VllmSettings", asked: Asked) -> dict[str, Any] | None:
     """Return what the arm asks for, and how the entry says that this model is told."""
     if settings.reasoning is None:
         return None
@@ -141,7 +139,7 @@ def _origin(entry: Mapping[str, Any]) -> str:
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
 
 
-def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[EntryProblem]:
+def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings) -> Iterator[EntryProblem]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
     installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)

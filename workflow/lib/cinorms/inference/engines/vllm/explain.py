@@ -1,7 +1,5 @@
 """vLLM's failures, each as one message with what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The engine ``vllm``: vLLM loads a checkpoint once per job, is fed continuously, and its replies are kept by time."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -152,13 +150,7 @@ class VllmEngine:
         return blocks, chain.from_iterable(blocks)
 
     def _talk(
-        self,
-        llm: Any,
-        talks: Iterator[PromptTalk],
-        n_asked: int,
-        n_known: int,
-        keep: Keep,
-        adapter: Any,
+        self, llm: Any, talks: Iterator[PromptTalk], n_asked: int, n_known: int, keep: Keep, adapter: Any
     ) -> None:
         """Have ``talks``, and ``keep`` the replies by time; ``n_known`` questions have a reply already."""
         started, state = time.monotonic(), job_state.current()

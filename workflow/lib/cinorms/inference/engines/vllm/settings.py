@@ -1,7 +1,5 @@
 """Settings of a checkpoint that vLLM loads in an entry of config/models.yaml."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field
@@ -13,12 +11,9 @@ from cinorms.inference.settings import ServedSettings, TraceMarks
 class VllmReasoning(TraceMarks):
     """How a model that reasons is told how long to do so, in arms with `reasoning`."""
 
-    switch: LeftOut[str] = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="Variable of the chat template that is true for reasoning and false for none (enable_thinking). "
-        "Without it, none is an empty trace, written for the model.",
-    )
+    switch: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Variable of the chat template that is true for reasoning and false for none (enable_thinking). Without it, none
+    is an empty trace, written for the model."""
     effort_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Variable of the chat template that receives the effort as a word (reasoning_effort)."""
 
@@ -38,16 +33,12 @@ class VllmSettings(ServedSettings):
     """What vLLM tunes itself for, as its option of that name; throughput suits a whole study."""
     lora: LeftOut[str] = None
     """Folder of a LoRA adapter of `source`, as PEFT writes it: another respondent, asked with the same start."""
-    lora_rank: LeftOut[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = Field(
-        default=None,
-        description="Highest rank of the adapters that the engine is loaded for. A model and its adapters share one "
-        "start if all their entries state the same; the replies of a model loaded with it are kept by themselves.",
-    )
-    batch_invariant: bool = Field(
-        default=False,
-        description="Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only "
-        "(docs/method/inference/repeats.md).",
-    )
+    lora_rank: LeftOut[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = None
+    """Highest rank of the adapters that the engine is loaded for. A model and its adapters share one start if all their
+    entries state the same; the replies of a model loaded with it are kept by themselves."""
+    batch_invariant: bool = False
+    """Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only
+    (docs/method/inference/repeats.md)."""
     trust_remote_code: bool = False
     """Whether code from the model's repository may run. Leave it false unless you have read that code."""
     reasoning: LeftOut[VllmReasoning] = Field(default=None, description=str(VllmReasoning.__doc__))

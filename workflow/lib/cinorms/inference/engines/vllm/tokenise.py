@@ -1,7 +1,5 @@
 """From chats to token ids in bulk: the tokenizer's chat template or one of the papers' literal wrappers."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -84,7 +82,7 @@ class Tokeniser:
         model: str,
         trust_remote_code: bool = False,
         variables: Mapping[str, Any] | None = None,
-    ) -> Tokeniser:
+    ) -> "Tokeniser":
         """Load the tokenizer of the checkpoint in ``folder``."""
         from transformers import AutoTokenizer
 
