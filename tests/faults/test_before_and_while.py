@@ -41,17 +41,9 @@ def wait_for(there: Callable[[], bool], seconds: float = 600) -> None:
 
 def start(study: Study) -> subprocess.Popen[str]:
     """Start a run in a process group of its own, which prints into the file run.txt."""
+    options = ["--configfile", "api.yaml", "--quiet", "rules", "reason"]
     return subprocess.Popen(
-        [
-            *COMMAND,
-            "--configfile",
-            "api.yaml",
-            "--quiet",
-            "rules",
-            "reason",
-            "--",
-            "results/api/provenance.json",
-        ],
+        [*COMMAND, *options, "--", "results/api/provenance.json"],
         cwd=study.folder,
         env={**os.environ, "PLANTED_KEY": KEY},
         text=True,

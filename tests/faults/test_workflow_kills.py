@@ -50,14 +50,8 @@ STUDY = {
 def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     """Start the workflow in ``folder``, in a process group of its own."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"]
-    command += [
-        "--workflow-profile",
-        str(ROOT / "profiles/default"),
-        "--configfile",
-        "study.yaml",
-        "--quiet",
-        *more,
-    ]
+    profile = str(ROOT / "profiles/default")
+    command += ["--workflow-profile", profile, "--configfile", "study.yaml", "--quiet", *more]
     return subprocess.Popen(
         command,
         cwd=folder,

@@ -15,15 +15,19 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, command, redact
 
+ROOT = Path(__file__).parents[3]
+
 
 def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
     """Run ``body`` after ``start_logging`` in a process of its own: code, stdout, stderr, log."""
     log = folder / "logs" / "deep" / "job.log"
     arguments = "".join(f", {key}={value}" for key, value in settings.items())
     code = f"from cinorms.core.logs import start_logging\nstart_logging({str(log)!r}{arguments})\n{body}"
-    library = Path(__file__).parents[3] / "workflow/lib"
     done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(library)}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
+        capture_output=True,
+        text=True,
     )
     return done.returncode, done.stdout, done.stderr, log.read_text(encoding="utf-8")
 
@@ -112,15 +116,11 @@ def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_pa
         f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\nfrom cinorms.core.logs import start_logging\n"
         f"start_logging({str(tmp_path / 'logs/deep/job.log')!r})\nprint('a line')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode
-    assert "Traceback" not in done.stderr
-    assert "The disk is full: free some space and run again." in done.stderr
+    running = start("-c", code, stdout=subprocess.DEVNULL)
+    said = running.communicate()[1]
+    assert running.returncode
+    assert "Traceback" not in said
+    assert "The disk is full: free some space and run again." in said
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(
 
 def test_every_command_has_a_handler_of_its_failures() -> None:
     """A job's is set by ``start_logging``; Inspect's environment has none of this library's packages."""
-    library = Path(__file__).parents[3] / "workflow/lib/cinorms"
+    library = ROOT / "workflow/lib/cinorms"
     commands = {
         path: text
         for path in library.rglob("*.py")
@@ -183,9 +183,6 @@ def test_every_command_has_a_handler_of_its_failures() -> None:
         if not re.search(r"@command\(.*\)\ndef main|start_logging\(", text)
     ]
     assert bare == ["inspect_log.py"]
-
-
-ROOT = Path(__file__).parents[3]
 
 
 def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:

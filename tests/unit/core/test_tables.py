@@ -17,6 +17,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import read_tidy, write_tidy
 from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
+from cinorms.prompts.variants import list_variants
 
 from ...scales import LEVELS
 
@@ -30,26 +31,10 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
     "vignettes": (
         VIGNETTES,
         pd.DataFrame(
-            {
-                "flow": np.array([0, 1], dtype=np.int32),
-                "sender": categories(["a door lock", "a thermostat"]),
-                "vignette": pd.array(["one", "zwei ü 🙂"], dtype="str"),
-                "expected": [np.nan, -2.5],
-            }
-        ),
+            {"flow": np.array([0, 1], dtype=np.int32), "sender": categories(["a door lock", "a thermostat"])}
+        ).assign(vignette=pd.array(["one", "zwei ü 🙂"], dtype="str"), expected=[np.nan, -2.5]),
     ),
-    "prompts": (
-        PROMPTS,
-        pd.DataFrame(
-            {
-                "variant": pd.array(["0_0", "0_1"], dtype="str"),
-                "template": pd.array(["{scenario} {options}"] * 2, dtype="str"),
-                "prompt_set": pd.array(["chatgpt"] * 2, dtype="str"),
-                "template_no": np.array([0, 0], dtype=np.int32),
-                "order_no": np.array([0, 1], dtype=np.int32),
-            }
-        ),
-    ),
+    "prompts": (PROMPTS, list_variants("chatgpt", ["{scenario} {options}"], 1, 2)),
     "responses": (
         RESPONSES,
         pd.DataFrame(

@@ -46,6 +46,7 @@ def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
         (0.79, "In part", "79% of its norms (79 of 100)"),
         (0.2, "In part", "20% of its norms (20 of 100)"),
         (0.19, "Hardly", "19% of its norms (19 of 100)"),
+        (0.0, "Hardly", "0% of its norms (0 of 100)"),
     ],
 )
 def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
@@ -59,23 +60,10 @@ def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
     assert second.answer == "Not known"
 
 
-@pytest.mark.parametrize(
-    ("stable", "answer", "words"),
-    [
-        (
-            float("nan"),
-            "Not known",
-            "too few wordings to show how many norms others would change: that takes at least 6.",
-        ),
-        (0.0, "Hardly", "0% of its norms (0 of 100)"),
-    ],
-)
-def test_of_too_few_wordings_for_any_stable_norm_it_is_not_known(
-    results: StudyResults, stable: float, answer: str, words: str
-) -> None:
-    first = reliance(with_tables(results, stability={"share_stable": stable, "norms": 100}))[0]
-    assert first.answer == answer
-    assert words in first.text
+def test_of_too_few_wordings_for_any_stable_norm_it_is_not_known(results: StudyResults) -> None:
+    first = reliance(with_tables(results, stability={"share_stable": float("nan"), "norms": 100}))[0]
+    assert first.answer == "Not known"
+    assert "too few wordings to show how many norms others would change: that takes at least 6." in first.text
 
 
 @pytest.mark.parametrize(("verdict", "answer"), [("one_answer", "No"), ("depends_few", "Mostly")])

@@ -12,8 +12,10 @@ BENCH = Path(__file__).parents[3] / "benchmarks" / "adversaries"
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(BENCH))
+    import measurement
     import run
 
+    run.measurement = measurement
     yield run
     for name in ("run", "processes", "promises", "measurement"):
         sys.modules.pop(name, None)
@@ -87,20 +89,10 @@ def test_intervals_cover_what_the_docs_say(bench, name: str, wording: str, lowes
     assert cell.rate >= lowest, cell
 
 
-@pytest.fixture
-def measurement(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    import measurement
-
-    yield measurement
-    for name in ("measurement", "processes"):
-        sys.modules.pop(name, None)
-
-
 @pytest.mark.slow
-def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(measurement) -> None:
+def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(bench) -> None:
     """Of 300 studies 5% give up to 8.8% (three standard errors)."""
-    rates = list(measurement.odds(300, 60, 5, "flow"))
+    rates = list(bench.measurement.odds(300, 60, 5, "flow"))
     assert len(rates) == 3
     assert all(rate.rate <= 0.088 for rate in rates), rates
 
@@ -111,6 +103,6 @@ def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(measur
     [(11, "normal", "both", 0.05), (30, "bimodal", "both", 0.08), (11, "rare", "one", 0.15)],
 )
 def test_models_that_differ_by_the_margin_are_called_equivalent_as_rarely_as_the_docs_say(
-    measurement, templates: int, wording: str, reacts: str, highest: float
+    bench, templates: int, wording: str, reacts: str, highest: float
 ) -> None:
-    assert measurement.equivalence(300, templates, wording, reacts).rate <= highest
+    assert bench.measurement.equivalence(300, templates, wording, reacts).rate <= highest

@@ -172,16 +172,8 @@ def test_what_is_needed_makes_the_weakest_flow_clear() -> None:
     assert equivalence.more_for_sides(x + 1, equivalence.sides(x + 1, 1.0, 1, 0.75), 1.0, 0, 0.05) == more
     again = np.tile(x[1], 1 + -(-more // 4))[None, :]
     assert equivalence.sides(again, 0.0, 1, 0.75).p_right[0] < 0.05
-    assert (
-        equivalence.more_for_sides(
-            np.array([[1.0, -1, 1, -1]]),
-            equivalence.sides(np.array([[1.0, -1, 1, -1]]), 0, 1, 0.75),
-            0.0,
-            0,
-            0.05,
-        )
-        is None
-    )
+    tied = np.array([[1.0, -1, 1, -1]])
+    assert equivalence.more_for_sides(tied, equivalence.sides(tied, 0, 1, 0.75), 0.0, 0, 0.05) is None
 
 
 def test_what_is_needed_counts_one_template_that_dissents() -> None:

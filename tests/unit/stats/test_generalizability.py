@@ -69,12 +69,8 @@ def test_what_the_study_cannot_show_has_a_status() -> None:
     levels, templates = made()
     first = [f"{t}_0" for t in range(6)]
     assert coefficients(levels, templates, [DesignSize(6, 1, 2)])[0].status == "not_repeated"
-    assert [
-        one.status for one in coefficients(levels[first], templates, [DesignSize(6, 1), DesignSize(6, 2)])
-    ] == [
-        "ok",
-        "one_order",
-    ]
+    orders = coefficients(levels[first], templates, [DesignSize(6, 1), DesignSize(6, 2)])
+    assert [one.status for one in orders] == ["ok", "one_order"]
     assert coefficients(levels.iloc[:1], templates, [DesignSize(6, 2)])[0].status == "no_flows"
     assert coefficients(levels * 0, templates, [DesignSize(6, 2)])[0].status == "no_variance"
     assert coefficients(levels.iloc[:, :2], templates, [DesignSize(6, 2)])[0].status == "one_template"

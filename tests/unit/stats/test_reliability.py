@@ -16,7 +16,7 @@ from cinorms.prompts.variants import list_variants
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from ...specs import ask_shard, make_spec
+from ...specs import ask_shard, make_flows, make_spec
 from .made import answers_of, crossed, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
@@ -261,10 +261,7 @@ def reasoned(
 ) -> pd.DataFrame:
     """Return answers of a planted respondent, to flows in one template and five balanced orders."""
     factor = pd.Categorical([f"a{i % 20}" for i in range(n_flows)])
-    texts = [f"flow {i}" for i in range(n_flows)]
-    vignettes = pd.DataFrame(
-        {"flow": np.arange(n_flows, dtype=np.int32), "a": factor, "vignette": texts, "expected": np.nan}
-    )
+    vignettes = make_flows(n_flows, a=factor)
     known = {
         "noise": 0.3,
         "position_share": 0.1,
