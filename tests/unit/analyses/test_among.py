@@ -10,15 +10,14 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from .made import LEVELS, PROMPTS, VIGNETTES, make_answers
 
 PEOPLE = 24
-RATERS = pd.DataFrame(
-    {"variant": [f"{r}_0" for r in range(PEOPLE)], "template_no": range(PEOPLE), "order_no": 0}
-)
+RATERS = list_variants("people", ["text"] * PEOPLE, PEOPLE, 1)
 ARMS = ["main", "people-arm"]
 PAIRS = [("main", "small"), ("people-arm", "people")]
 

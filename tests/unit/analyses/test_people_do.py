@@ -16,6 +16,7 @@ from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
 from cinorms.entries.entry import Selected
 from cinorms.human.ratings import list_raters
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.agent_files import items_of
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -80,10 +81,7 @@ def test_does_it_do_what_people_call_acceptable(
     people = pd.DataFrame({"flow": ratings["flow"].to_numpy(np.int32), "variant": pd.Categorical(raters)})
     levels = pd.array(ratings["value"].to_numpy(int), "Int8")
     people = people.assign(level=levels, status=pd.Categorical(["ok"] * len(people)))
-    prompts = {
-        "people": list_raters(people, "survey", "?"),
-        "act": pd.DataFrame({"variant": ["0_0"], "template_no": [0], "order_no": [0]}),
-    }
+    prompts = {"people": list_raters(people, "survey", "?"), "act": list_variants("set", ["text"], 1, 1)}
     mean = ratings.groupby("flow")["value"].mean().reindex(told["flow"]).to_numpy()
     agents = {"follows": mean > 0, "shares": np.ones(len(told)), "withholds": np.zeros(len(told))}
     entry = make_entry(

@@ -13,22 +13,17 @@ from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.registry import kinds
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY
+from ...specs import make_flows
 
 DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
 N = 6
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": np.arange(N, dtype=np.int32),
-        "sender": pd.Categorical(["a", "b"] * (N // 2)),
-        "vignette": [f"v{i}" for i in range(N)],
-        "expected": np.nan,
-    }
-)
-PROMPTS = pd.DataFrame({"variant": ["0_0"], "template_no": [0], "order_no": [0]})
+VIGNETTES = make_flows(N, sender=pd.Categorical(["a", "b"] * (N // 2)))
+PROMPTS = list_variants("set", ["text"], 1, 1)
 FRAMES = dict.fromkeys(("say", "act"), VIGNETTES)
 
 

@@ -11,15 +11,14 @@ from cinorms.core.scales import Scale
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, shipped
 
 FLOWS, TEMPLATES = 60, 6
 FOUR = shipped("acceptability_4")
-PROMPTS = pd.DataFrame(
-    {"variant": [f"{t}_0" for t in range(TEMPLATES)], "template_no": range(TEMPLATES), "order_no": 0}
-)
+PROMPTS = list_variants("set", ["text"] * TEMPLATES, TEMPLATES, 1)
 
 
 def answers(levels: np.ndarray) -> pd.DataFrame:

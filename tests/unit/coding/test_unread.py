@@ -23,7 +23,8 @@ from cinorms.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of,
 from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+
+from ...specs import make_spec
 
 SCALE = papers_scale("acceptability")
 TEXTS = [
@@ -118,13 +119,7 @@ def test_two_items_with_one_number_both_have_one() -> None:
 def test_the_coder_is_shown_the_flow_the_reply_and_the_options() -> None:
     asked = responses()
     items = merge_items([find_unread(asked, read_responses(asked, SCALE), VIGNETTES, SCALE.name).items])
-    spec = Spec.from_plain(
-        {
-            "protocol": 1, "engine": "openai", "model": "m", "shard": "1-of-1", "seed": 1, "scale": SCALE.name,
-            "factors": [], "select": {}, "n_templates": 1, "order_method": "fixed", "temperature": 0.0,
-            "max_tokens": 10, "readout": "text", "layout": "single", "system": None,
-        }
-    )  # fmt: skip
+    spec = make_spec(scale=SCALE.name, n_templates=1, order_method="fixed")
     questions = Questions.of(spec, questions_of(items), prompts_of(SCALE))
     assert len(questions.grid) == len(items) == 4
     shown = [questions.chat(at)[0]["content"] for at in range(4)]

@@ -16,16 +16,14 @@ from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
 
 from ...scales import ACCEPTABILITY
 from ...specs import make_flows, make_spec
 
 N_FLOWS = 90
 SPEC = make_spec("planted", order_method="random", n_templates=2)
-VARIANTS = pd.DataFrame(
-    [(f"{t}_{o}", "{scenario} {options}", "p", t, o) for t in range(2) for o in range(3)],
-    columns=["variant", "template", "prompt_set", "template_no", "order_no"],
-)
+VARIANTS = list_variants("p", ["{scenario} {options}"] * 2, 2, 3)
 VIGNETTES = make_flows(N_FLOWS)
 TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 

@@ -55,7 +55,6 @@ def load(build_study: Any, **entry: Any) -> Any:
         ),
         ({"kind": "norms", "models": ["gpt"]}, "did you mean|allowed"),
         ({"kind": "norms", "models": TWO, "select": {"sender": ["a fridge"]}}, "figures.fig.select.sender"),
-        ({"kind": "norms", "models": TWO, "hight": 3}, "did you mean 'height'"),
         ({"kind": "delta", "by": "place"}, "figures.fig.by: 'place' is not a factor of dataset 'iot'"),
         (
             {"kind": "coefficients", "table": "counts"},
@@ -73,20 +72,8 @@ def load(build_study: Any, **entry: Any) -> Any:
         ),
         ({"kind": "delta", "expected": "nowhere.csv"}, "figures.fig.expected: .*nowhere.csv"),
         ({"kind": "delta", "embedding": [1, 2, 3, 3, 5]}, "figures.fig.embedding: .*do not rise"),
-        ({"kind": "coefficients"}, "key 'table' is missing"),
-        ({"kind": "coefficients", "table": "regression", "first": 0}, "figures.fig.first"),
         ({"kind": "norms", "first": 3}, "figures.fig.first: .*allowed: 1, 2, 4"),
         ({"kind": "norms", "models": TWO, "rows": ["a", "b", "c"]}, "figures.fig.rows"),
-        ({"kind": "distribution", "width": 1.9}, "figures.fig.width"),
-        ({"kind": "distribution", "height": 60.5}, "figures.fig.height"),
-        ({"kind": "distribution", "t_val": 3}, "t_val"),
-        ({"kind": "sensitivity", "t_maj": 0.5}, "t_maj"),
-        ({"kind": "variance", "over": "moods"}, "figures.fig.over"),
-        ({"kind": "distribution", "base_size": 5}, "figures.fig.base_size: .*6"),
-        (
-            {"kind": "distribution", "legend": "left"},
-            "figures.fig.legend: 'left' is not allowed; allowed: bottom, none, top",
-        ),
         (
             {"kind": "distribution", "font": "DejaVu San"},
             "fig.font: 'DejaVu San' is not a font .*'DejaVu Sans'",

@@ -42,7 +42,6 @@ SHIFT = {"kind": "shift", "margin": 0.25}
     ("document", "message"),
     [
         ({}, "key 'claims' is missing"),
-        ({"claims": {}}, "claims: it has 0 entries; allowed: at least 1"),
         (
             {"claims": {"a": SHIFT}, "undecided": "maybe"},
             "undecided: 'maybe' is not allowed; allowed: fail, pass, report",
@@ -58,13 +57,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
         ),
         ({"claims": {"a": {"kind": "shfit"}}}, "claims.a.kind: 'shfit' is not a kind of claim; .*'shift'"),
         ({"claims": {"a": {"kind": "shift"}}}, "claims.a: key 'margin' is missing"),
-        (
-            {"claims": {"a": SHIFT | {"margin": 0}}},
-            "claims.a.margin: 0 is out of range; allowed: more than 0",
-        ),
         ({"claims": {"a": SHIFT | {"margin_for": {"x": 1}}}}, "claims.a.margin_for: it needs the key 'by'"),
-        ({"claims": {"a": {"kind": "side", "stays": "bad"}}}, "claims.a.stays: 'bad' is not allowed"),
-        ({"claims": {"a": {"kind": "flips", "at_most": 1}}}, "claims.a.at_most: 1 is out of range"),
         (
             {"claims": {"a": {"kind": "status", "may_rise": 0.1, "statuses": ["refuse"]}}},
             "claims.a.statuses.0.: 'refuse' is not allowed; .*did you mean 'refusal'",

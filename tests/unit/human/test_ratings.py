@@ -21,7 +21,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
-from .conftest import write
+from ...snakemake_runs import write_yaml
 from .surveys import COMMENT, IDS, SURVEY, as_csv, rows
 
 LEVELS = (-2, -1, 0, 1, 2)
@@ -30,7 +30,7 @@ LEVELS = (-2, -1, 0, 1, 2)
 def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -> Ratings:
     """Return the ratings of the survey in ``folder``, with ``changes`` of what it declares."""
     survey = {key: value for key, value in {**copy.deepcopy(SURVEY), **changes}.items() if value is not None}
-    write(folder / "ratings/doors_survey.yaml", survey)
+    write_yaml(folder / "ratings/doors_survey.yaml", survey)
     found = load_survey(folder / "ratings/doors_survey.yaml")
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     return read_ratings(found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {})
@@ -225,7 +225,7 @@ def test_confaide_s_ratings(
     survey["questions"] = {
         name: {**SURVEY["questions"][name], "column": name} for name in ("people", "personal")
     }
-    write(tmp_path / "s.yaml", survey)
+    write_yaml(tmp_path / "s.yaml", survey)
     flows = pd.DataFrame({"flow": range(98)})
     read_it = read_ratings(
         load_survey(tmp_path / "s.yaml"), "", FOLDER / "confaide_ratings.csv", flows, LEVELS, {}
@@ -242,7 +242,7 @@ def test_the_chatbot_survey_s_ratings(folder: Path, tmp_path: Path) -> None:
     survey = load_yaml(folder / "resources/ratings/chatbot.yaml")
     assert (survey["raters"], survey["ratings"], survey["rater"]["modulo"]) == (300, 9000, 300)
     survey |= {"rater": {"column": "rater"}, "file": {"url": str(FOLDER / "chatbot_ratings.csv")}}
-    write(tmp_path / "s.yaml", survey)
+    write_yaml(tmp_path / "s.yaml", survey)
     flows = read_vignettes(load_dataset(folder / "resources/vignettes/chatbot.yaml"), tmp_path)
     declared = load_survey(tmp_path / "s.yaml")
     answers = read_ratings(declared, "", FOLDER / "chatbot_ratings.csv", flows, range(101), {}).answers

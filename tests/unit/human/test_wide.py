@@ -21,7 +21,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
-from .conftest import write
+from ...snakemake_runs import write_yaml
 from .surveys import IDS, WIDE, wide_csv, write_wide
 
 LEVELS = (-2, -1, 0, 1, 2)
@@ -31,7 +31,7 @@ def read(folder: Path, texts: dict[str, str] | None = None, **changes: Any) -> R
     """Return the ratings of the wide survey, with ``changes`` of what it declares, and other ``texts`` of its files."""
     write_wide(folder / "ratings", **(texts or {}))
     survey = {key: value for key, value in {**copy.deepcopy(WIDE), **changes}.items() if value is not None}
-    write(folder / "ratings/wide.yaml", survey)
+    write_yaml(folder / "ratings/wide.yaml", survey)
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     at = folder / "ratings"
     return read_ratings(

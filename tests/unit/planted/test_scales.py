@@ -12,6 +12,7 @@ from cinorms.answers.read import read_responses
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.planted.respondents import Respondent, plant, thresholds_on
+from cinorms.prompts.variants import list_variants
 
 from ...scales import ACCEPTABILITY, shipped
 from ...specs import ask_shard, make_spec
@@ -39,11 +40,7 @@ def flows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def variants() -> pd.DataFrame:
-    numbers = [(template, order) for template in range(6) for order in range(2)]
-    return pd.DataFrame(
-        [(f"{t}_{o}", f"Rate {t}: {{scenario}} {{options}}", "set", t, o) for t, o in numbers],
-        columns=["variant", "template", "prompt_set", "template_no", "order_no"],
-    ).astype({"template_no": np.int32, "order_no": np.int32})
+    return list_variants("set", [f"Rate {t}: {{scenario}} {{options}}" for t in range(6)], 6, 2)
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -154,18 +154,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"arm_defaults": {"templates": 12}},
         "arm_defaults.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
     ),
-    "expected values that are not there": (
-        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "expected": "law.csv"}}, "figures": {}},
-        "analyses.d.expected: there is no file 'law.csv' in the folder that the study runs in "
-        "({cwd}); correct the path",
-    ),
-    "numbers for the levels that do not rise": (
-        {
-            "analyses": {"d": {"kind": "delta", "arms": ["main"], "embedding": [-2, -1, 0, 0, 2]}},
-            "figures": {},
-        },
-        "analyses.d.embedding: [-2, -1, 0, 0, 2] do not rise; make each number larger than the one before",
-    ),
     "an unknown kind of figure": (
         figure(kind="distributon"),
         "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
