@@ -18,6 +18,7 @@ MODULES = {
     ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(LIBRARY.rglob("*.py"))
 }
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 SCRIPTS = sorted((ROOT / "workflow/scripts").glob("*.py"))
 HEAVY = {"torch", "vllm", "openai", "transformers", "statsmodels", "plotnine", "matplotlib", "sklearn"}
@@ -50,32 +51,32 @@ RULE_NAMES = [name for _, name, _ in RULES]
 
 
 def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long() -> None:
-    for path in MODULES.values():
+    for name, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
         assert path.name in ("inside.py", "__main__.py") or "snakemake" not in text, (
             f"{path}: the library takes plain values"
         )
         assert text.count("\n") <= 600, path
-        assert ast.get_docstring(ast.parse(text)), path
+        assert ast.get_docstring(TREES[name]), path
 
 
 def test_a_class_name_means_one_thing() -> None:
     modules: dict[str, list[str]] = {}
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for name, tree in TREES.items():
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules.setdefault(node.name, []).append(name)
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
 def test_no_function_is_longer_than_fifty_lines() -> None:
-    for path in MODULES.values():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 late = [part for part in body if isinstance(part, ast.Import | ast.ImportFrom)]
                 lines = sum(part.end_lineno - part.lineno + 1 for part in body if part not in late)
-                assert lines <= 50, f"{path.name}: {node.name} has {lines} lines"
+                assert lines <= 50, f"{name}: {node.name} has {lines} lines"
 
 
 #: They extend classes of a heavy package, and are imported where they are used.

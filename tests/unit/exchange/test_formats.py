@@ -87,15 +87,20 @@ def test_the_makefile_knows_the_formats() -> None:
 # --- Round trips
 
 
-@pytest.mark.parametrize("write", [jsonl, parquet, csv])
+PLACE = ["flow", "template", "order"]
+
+
 @pytest.mark.parametrize(
-    "keys", [["id"], ["flow", "template", "order"], ["prompt_sha256"], ["prompt"], ["messages"]]
+    ("write", "keys"),
+    [
+        *((jsonl, keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["prompt"], ["messages"])),
+        *((parquet, keys) for keys in (PLACE, ["messages"])),
+        *((csv, keys) for keys in (PLACE, ["prompt"])),  # a cell of a CSV file holds no list
+    ],
 )
 def test_plain_gives_the_answers_of_a_study_that_asked_itself(
-    tmp_path: Path, keys: list[str], write: Callable[[Path, list[dict[str, Any]]], Path]
+    tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path], keys: list[str]
 ) -> None:
-    if keys == ["messages"] and write is csv:
-        pytest.skip("a cell of a CSV file holds no list")
     folder = export("plain", tmp_path)
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     lines = [

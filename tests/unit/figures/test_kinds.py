@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -118,6 +119,8 @@ def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path]:
     files = {kind: folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "caption")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(theme, "DPI", 72)  # the pixels are not looked at
+        # Nor is the PDF, whose fonts cost as much as all else; tests/unit/figures/test_theme.py has one.
+        patch.setattr("matplotlib.backends.backend_pdf.PdfPages", MagicMock())
         theme.save(shown, **files)
     return kinds("figures")[request.param], shown, files["svg"]
 

@@ -37,6 +37,8 @@ from cinorms.run.check import (
 )
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
+from cinorms.vignettes.designs import Dataset
+from cinorms.vignettes.reading import read_vignettes
 
 from ...studies import ARM, PROJECT, load
 
@@ -44,8 +46,13 @@ ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with 
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that the study runs in."""
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, iot_flows: pd.DataFrame) -> Path:
+    """Return an empty folder that the study runs in; the flows of iot are not made anew for each study."""
+
+    def read(dataset: Dataset, *given: Any) -> pd.DataFrame:
+        return iot_flows if dataset.name == "iot" else read_vignettes(dataset, *given)
+
+    monkeypatch.setattr("cinorms.run.case.read_vignettes", read)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_YES", raising=False)
     return tmp_path
