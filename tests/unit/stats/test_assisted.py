@@ -219,7 +219,12 @@ def test_what_cannot_be_estimated_has_a_status():
 
 @pytest.mark.parametrize(
     ("flows", "raters", "per_flow", "n_rated", "agreement"),
-    [(98, 46, 20, 40, 0.8), (98, 26, 5, 98, 0.8), (98, 26, 5, 40, 0.0), (98, 12, 3, 98, 0.95)],
+    [
+        (98, 46, 20, 40, 0.8),
+        (98, 12, 3, 98, 0.95),
+        pytest.param(98, 26, 5, 98, 0.8, marks=pytest.mark.slow),
+        pytest.param(98, 26, 5, 40, 0.0, marks=pytest.mark.slow),
+    ],
 )
 def test_coverage_over_flows_is_nominal(flows, raters, per_flow, n_rated, agreement):
     rng, hits = np.random.default_rng(4), []
@@ -230,6 +235,7 @@ def test_coverage_over_flows_is_nominal(flows, raters, per_flow, n_rated, agreem
     assert 0.93 <= np.mean(hits) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("from_2a", [True, False], ids=["predicted by the 2a ratings", "by nothing"])
 def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from_2a):
     """Half the raters rate half the flows; the other raters' means of all flows are held out."""

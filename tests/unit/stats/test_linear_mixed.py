@@ -89,6 +89,7 @@ def test_what_cannot_be_fitted_is_said() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_intervals_cover_over_raters_and_flows() -> None:
     """Planted: shops get 5 more. Raters and flows are drawn anew each time, so both must be in the interval."""
     covered, rng, times = 0, np.random.default_rng(4), 200
