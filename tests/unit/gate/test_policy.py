@@ -42,6 +42,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
     ("document", "message"),
     [
         ({}, "key 'claims' is missing"),
+        ({"claims": {}}, "claims: it has 0 entries; allowed: at least 1"),
         (
             {"claims": {"a": SHIFT}, "undecided": "maybe"},
             "undecided: 'maybe' is not allowed; allowed: fail, pass, report",
