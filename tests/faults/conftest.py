@@ -1,7 +1,5 @@
 """What the fault tests share: an endpoint, a small study, and one way to ask it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the tests of figures share: a small dataset, answers and norms made from levels, and an entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the tests of analyses share: flows, answers and norms made here, and the table that a kind makes of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,9 +1,6 @@
 """Options of analyses: the names in them are looked up when the study is read."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 
@@ -69,16 +66,14 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ),
     ],
 )
-def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(
-    build_study: Any, kind: str, stated: dict[str, Any], message: str
-) -> None:
+def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(build_study, kind, stated, message):
     entry = ({"kind": kind, "arms": ["main"]} if kind else REGRESSION) | stated
     parts = f"study.yaml: analyses.mine.{message}".split(" ... ")
     with pytest.raises(ConfigError, match="^" + ".*".join(map(re.escape, parts))):
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
-def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study: Any) -> None:
+def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study):
     entry = {"kind": "ordinal_regression", "arms": ["main"], "factors": ["capacity"]}
     with pytest.raises(
         ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
@@ -86,7 +81,7 @@ def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_st
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
-def test_right_names_pass(build_study: Any) -> None:
+def test_right_names_pass(build_study):
     entries = {
         "pooled": REGRESSION
         | {"factors": ["capacity", "sender"], "baselines": {"capacity": 7, "sender": "a door lock"}},

@@ -1,9 +1,6 @@
 """Agents against what people call acceptable: of ConfAIde's flows where its files are here, and of planted ratings."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -69,12 +66,12 @@ def acted(told: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
     ],
 )
 def test_does_it_do_what_people_call_acceptable(
-    source: Callable[[Path], tuple[pd.DataFrame, pd.DataFrame]],
-    n_ratings: int,
-    n_no: int,
-    n_yes: int,
-    tmp_path: Path,
-) -> None:
+    source,
+    n_ratings,
+    n_no,
+    n_yes,
+    tmp_path,
+):
     told, ratings = source(tmp_path)
     assert len(ratings) == n_ratings
     raters = [f"{number}_0" for number in pd.factorize(ratings["rater"])[0]]
@@ -109,9 +106,7 @@ def test_does_it_do_what_people_call_acceptable(
 
 @needs_ratings
 @needs_agents
-def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(folder, tmp_path):
     told, _ = published(tmp_path)
     wrong = {}
     for tier in ("2a", "2b"):

@@ -1,7 +1,5 @@
 """Options of figures: defaults, and mistakes in an entry that are found before anything runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -83,7 +81,7 @@ def load(build_study: Any, **entry: Any) -> Any:
         ({"kind": "distribution", "palette": ["#ff0000"]}, "figures.fig.palette"),
     ],
 )
-def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_one_message(build_study, entry, message):
     with pytest.raises(ConfigError, match=message):
         load(build_study, **entry)
 
@@ -104,17 +102,17 @@ def test_a_mistake_is_one_message(build_study, entry: dict[str, Any], message: s
         {"kind": "coefficients", "table": "regression", "factors": ["sender"]},
     ],
 )
-def test_what_can_be_drawn_is_let_through(build_study, entry: dict[str, Any]) -> None:
+def test_what_can_be_drawn_is_let_through(build_study, entry):
     study = load(build_study, **entry)
     assert make_entry(study, "figures", "fig").selected
 
 
-def test_first_takes_the_first_models_of_the_study(build_study) -> None:
+def test_first_takes_the_first_models_of_the_study(build_study):
     entry = make_entry(load(build_study, kind="norms", first=2), "figures", "fig")
     assert entry.selected == tuple(("main", model) for model in TWO)
 
 
-def test_what_is_left_out_has_the_default_that_is_declared(build_study) -> None:
+def test_what_is_left_out_has_the_default_that_is_declared(build_study):
     def options(**entry: Any) -> Any:
         return make_entry(load(build_study, **entry), "figures", "fig").options
 

@@ -1,7 +1,5 @@
 """A folder of results as a study leaves it, from arrays of planted levels."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A survey in the layout of ConfAIde's files, with ids that are found again wherever they leak to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

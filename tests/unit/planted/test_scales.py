@@ -1,7 +1,5 @@
 """Planted respondents on every scale: they answer on it, are read on it, and their norms are recovered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -44,7 +42,7 @@ def variants() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", SCALES)
-def test_norms_are_recovered(name: str, flows: pd.DataFrame, variants: pd.DataFrame) -> None:
+def test_norms_are_recovered(name, flows, variants):
     scale = shipped(name)
     stated: dict[str, Any] = {"model": "someone", "factors": FACTORS, "n_templates": 6, "scale": scale.known}
     responses, _ = ask_shard(make_spec("planted", planted=PLANTED, **stated), flows, variants)
@@ -62,7 +60,7 @@ def test_norms_are_recovered(name: str, flows: pd.DataFrame, variants: pd.DataFr
         assert truth.nunique() == len(scale.levels)
 
 
-def test_thresholds_divide_the_levels_in_the_planted_proportions() -> None:
+def test_thresholds_divide_the_levels_in_the_planted_proportions():
     respondent = Respondent("r", thresholds=(-3.0, -1.0, 1.0, 3.0))
     assert thresholds_on(respondent, ACCEPTABILITY).tolist() == [-3, -1, 1, 3]
     assert thresholds_on(respondent, shipped("acceptability_2")).tolist() == pytest.approx([0])

@@ -1,7 +1,5 @@
 """People's means, assisted by a model: coverage, gain, and no gain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -256,7 +254,7 @@ def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from
 
 
 @needs_ratings
-def test_flows_that_nobody_rated_from_factors_alone() -> None:
+def test_flows_that_nobody_rated_from_factors_alone():
     """A third of the flows and a third of the people of the survey of 2016 are held out, and predicted."""
     asked = pd.read_csv(FOLDER / "hcomp2016/ratings_long.csv").query("code < 3")
     flows = asked.drop_duplicates("question").sort_values("question")
