@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -108,11 +107,6 @@ OWN = ["#010000", "#01ff00", "#0100ff", "#01ffff", "#018080", "#01e060", "#0160e
 LOOKS = {"palette": OWN, "font": "STIXGeneral", "base_size": 12, "legend": "top"}
 
 
-def no_pages(path: Path, **_: Any) -> MagicMock:
-    path.touch()
-    return MagicMock()
-
-
 # The figure on actions needs other answers: tests/unit/figures/test_say_do.py.
 @pytest.fixture(scope="session", params=[name for name in kinds("figures") if name != "say_do"])
 def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path]:
@@ -122,8 +116,6 @@ def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path]:
     files = {kind: folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "caption")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(theme, "DPI", 72)  # the pixels are not looked at
-        # Nor is the PDF, whose fonts cost as much as all else; tests/unit/figures/test_theme.py has one.
-        patch.setattr("matplotlib.backends.backend_pdf.PdfPages", no_pages)
         theme.save(shown, **files)
     return kinds("figures")[request.param], shown, files["svg"]
 
