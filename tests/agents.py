@@ -1,7 +1,5 @@
 """Agents for tests: a small file of flows with what an agent saw, and the authors' files where they are here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The column CI of the page describes what is run of each row. A row's counts ("25
 its command prints.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

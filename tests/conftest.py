@@ -1,7 +1,5 @@
 """What several test modules share: the project, studies built from layers, and flows to ask about."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """An engine for tests, which hands over made-up replies and notes what it was asked, and a clock that tests move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Entries for tests: a kind's options, and of the study only what a test says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small planted arm: its prompts, what the planted engine answers, and the answers read from that."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

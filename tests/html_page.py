@@ -1,7 +1,5 @@
 """A page as a browser sees it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 

@@ -1,7 +1,5 @@
 """Python files that are in no package: benchmarks, scripts and tools."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

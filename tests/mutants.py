@@ -5,8 +5,6 @@ those that differ from --base. Each edit runs the tests of its package in a fork
 libraries, in a copy of the project. It counts as noticed if a test fails, or if they take three times as long.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import os

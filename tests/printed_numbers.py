@@ -1,7 +1,5 @@
 """Every number of the paper's printed tables beside what stands in ours, read from the CSV files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

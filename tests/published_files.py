@@ -1,7 +1,5 @@
 """The files that the papers' authors published, for the tests: from a mirror, or fetched once and kept."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The papers' scales, and how their options are ordered, for tests and benchmarks."""
 
-from __future__ import annotations
-
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER, Scale, papers_scale
 from cinorms.prompts.orders import orders_of

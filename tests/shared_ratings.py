@@ -1,7 +1,5 @@
 """People's ratings without ids, for tests: they are no part of the project, because their authors state no licence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Real Snakemake in a test: on a copy of the project, with what it printed and the exit code that is expected."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Specs, model entries and tunings for tests and benchmarks: one of each, changed where a test says so."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

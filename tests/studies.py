@@ -1,7 +1,5 @@
 """Studies and single settings for tests: the defaults of config/config.yaml, with changes."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Facts of small studies for tests: what `study.json` states, with changes."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from pydantic import BaseModel

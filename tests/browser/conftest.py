@@ -1,7 +1,5 @@
 """A real browser for the tests of the report: Chromium, headless, driven by Selenium."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

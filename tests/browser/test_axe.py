@@ -3,8 +3,6 @@
 And none runs, loads or sends what somebody may have put into it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -84,9 +82,7 @@ NAMES = pytest.mark.parametrize("name", ["report", "people", "gate", "replicatio
 
 
 @NAMES
-def test_a_page_s_policy_forbids_whatever_it_does_not_need(
-    window: Window, pages: dict[str, Callable[[], str]], tmp_path: Path, name: str
-) -> None:
+def test_a_page_s_policy_forbids_whatever_it_does_not_need(window, pages, tmp_path, name):
     file = tmp_path / "page.html"
     file.write_text(pages[name](), encoding="utf-8")
     window.driver.get(file.as_uri())
@@ -105,12 +101,12 @@ def test_a_page_s_policy_forbids_whatever_it_does_not_need(
 
 @NAMES
 def test_a_page_has_no_violation_and_does_not_scroll_sideways(
-    window: Window,
-    pages: dict[str, Callable[[], str]],
-    emulated: Callable[[int, str, str], None],
-    tmp_path: Path,
-    name: str,
-) -> None:
+    window,
+    pages,
+    emulated,
+    tmp_path,
+    name,
+):
     file = tmp_path / "page.html"
     file.write_text(pages[name](), encoding="utf-8")
     if name == "report":

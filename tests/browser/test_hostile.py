@@ -1,7 +1,5 @@
 """What models, data and settings say stays text, in every place that it can reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,7 +44,7 @@ def page(mark: str, tmp_path: Path, window: Window) -> Iterator[Path]:
     assert window.run(f"return {every}.filter((a) => a.name.startsWith('on')).length") == 0
 
 
-def test_the_page_shows_hostile_texts_as_they_are(window: Window, page: Path, mark: str) -> None:
+def test_the_page_shows_hostile_texts_as_they_are(window, page, mark):
     window.open(page)
     shown = window.run("return document.body.textContent")
     flat = " ".join(mark.split())
@@ -56,7 +54,7 @@ def test_the_page_shows_hostile_texts_as_they_are(window: Window, page: Path, ma
     assert window.one("h1").is_displayed()
 
 
-def test_the_explorer_works_on_hostile_labels(window: Window, page: Path, mark: str) -> None:
+def test_the_explorer_works_on_hostile_labels(window, page, mark):
     window.open(page)
     level = "a camera" + mark
     window.choose("fix:sender", level)

@@ -1,12 +1,8 @@
 """The pages that whole studies made, given with ``--page``: they load, say nothing, ask for nothing, and react."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-
-from .conftest import Window
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -15,7 +11,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("page", [Path(page).resolve() for page in pages], ids=pages)
 
 
-def test_a_study_s_page_works(window: Window, page: Path) -> None:
+def test_a_study_s_page_works(window, page):
     window.complaints()
     window.open(page)
     assert page.stat().st_size < 10 * 2**20

@@ -1,7 +1,5 @@
 """The report in a real browser: slices, sorts, searches, opens flows, keeps its state in the address."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html import unescape
@@ -49,7 +47,7 @@ def _silence(window: Window) -> object:
     assert window.complaints() == []
 
 
-def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: Path) -> None:
+def test_the_page_shows_every_flow_of_two_models_at_first(window, page):
     window.open(page)
     assert window.one("#slice").text == "120 of 120 flows."
     assert window.texts("#counts tbody th") == ["model-a", "model-b"]
@@ -58,9 +56,7 @@ def test_the_page_shows_every_flow_of_two_models_at_first(window: Window, page: 
     assert "Planted respondents: no model gave their answers." in window.one("header").text
 
 
-def test_a_fixed_level_leaves_its_slice_with_its_counts(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_a_fixed_level_leaves_its_slice_with_its_counts(window, page, results):
     window.open(page)
     window.choose("fix:sender", "a camera")
     assert window.one("#slice").text == "40 of 120 flows with sender ‘a camera’."
@@ -73,9 +69,7 @@ def test_a_fixed_level_leaves_its_slice_with_its_counts(
     assert parse_qs(window.hash().partition("?")[2])["fix:sender"] == ["a camera"]
 
 
-def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(window, page, results):
     window.open(page)
     first = window.one(".heatmap tbody td").get_attribute("aria-label") or ""
     where = f"principle == '{PRINCIPLES[0]}' and recipient == '{RECIPIENTS[0]}'"
@@ -88,7 +82,7 @@ def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(
     assert "unacceptable" in label
 
 
-def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window: Window, page: Path) -> None:
+def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window, page):
     window.open(page, "#explorer?arm=main&model=model-a")
     for _ in range(2):
         window.click("#flows-more button")
@@ -109,7 +103,7 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window:
     assert window.one('th[aria-sort="descending"]').text.startswith("model-a")
 
 
-def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> None:
+def test_searching_finds_what_all_words_are_in(window, page):
     window.open(page)
     box = window.one('[name="query"]')
     box.send_keys("CAMERA police")
@@ -123,9 +117,7 @@ def test_searching_finds_what_all_words_are_in(window: Window, page: Path) -> No
     window.wait(lambda: window.one("#flows-status").text.startswith("0 flows"), "the search finds something")
 
 
-def test_an_open_flow_shows_its_norm_answers_and_expected_value(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_an_open_flow_shows_its_norm_answers_and_expected_value(window, page, results):
     flow = 7
     window.open(page, f"#explorer?arm=main&model=model-a&model=model-b&flow={flow}")
     said = window.dialog()
@@ -147,9 +139,7 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(
         assert text.endswith("refusal" if pd.isna(level) else OPTIONS[int(level) + 2])
 
 
-def test_the_question_of_a_variant_is_what_was_asked(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_the_question_of_a_variant_is_what_was_asked(window, page, results):
     window.open(page, "#explorer?arm=main&model=model-a&flow=7")
     window.dialog()
     variants = results.prompts["main"]
@@ -168,7 +158,7 @@ def test_the_question_of_a_variant_is_what_was_asked(
     assert asked == [message["content"] for message in chat]
 
 
-def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None:
+def test_the_address_restores_what_was_shown(window, page):
     window.open(page)
     window.choose("fix:recipient", "the police")
     window.choose("rows", "sender")
@@ -186,9 +176,7 @@ def test_the_address_restores_what_was_shown(window: Window, page: Path) -> None
     assert window.one('[name="query"]').get_attribute("value") == "lock"
 
 
-def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(window, page, results):
     window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
     window.click('[name="compare"]')
     gap = (results.held("main", "model-a") - results.held("main", "model-c")).dropna().abs()
@@ -200,7 +188,7 @@ def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(
     assert window.texts("#flows tbody th")[0] == f"Flow {first}"
 
 
-def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window: Window, page: Path) -> None:
+def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window, page):
     window.open(page, f"#explorer?arm=main&model=model-a&fix:sender={SENDERS[0]}")
     assert len(window.all('.heatmap td[tabindex="0"]')) == 1
     window.run("document.querySelector('.heatmap td[tabindex=\"0\"]').focus()")
@@ -216,7 +204,7 @@ def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window: Wi
     window.wait(lambda: "flow=" not in window.hash(), "closing does not leave the flow")
 
 
-def test_a_cell_of_several_flows_narrows_the_table(window: Window, page: Path) -> None:
+def test_a_cell_of_several_flows_narrows_the_table(window, page):
     window.open(page)
     window.click(".heatmap tbody td")
     said = window.one("#flows-status").text
@@ -227,7 +215,7 @@ def test_a_cell_of_several_flows_narrows_the_table(window: Window, page: Path) -
     assert window.one("#flows-status").text.startswith("120 flows")
 
 
-def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
+def test_arms_differ_in_models_and_variants(window, page):
     window.open(page)
     window.choose("arm", "one")
     window.wait(lambda: window.texts("#counts tbody th") == ["model-a"], "the arm does not change")
@@ -239,7 +227,7 @@ def test_arms_differ_in_models_and_variants(window: Window, page: Path) -> None:
     assert "Wording 1" not in window.dialog()
 
 
-def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results: StudyResults) -> None:
+def test_every_finding_leads_to_its_evidence(window, page, results):
     window.open(page)
     links = [link.get_attribute("href") for link in window.all("#findings ~ * a[href*='#explorer?']")]
     assert len(links) == 5  # three, the distance from what is expected, what was discarded
@@ -255,7 +243,7 @@ def test_every_finding_leads_to_its_evidence(window: Window, page: Path, results
     )
 
 
-def test_a_link_to_another_flow_of_what_is_shown_draws_nothing_else_again(window: Window, page: Path) -> None:
+def test_a_link_to_another_flow_of_what_is_shown_draws_nothing_else_again(window, page):
     state = "#explorer?arm=main&model=model-a&fix:sender=a+camera"
     window.open(page, state)
     window.run("document.querySelector('.heatmap').dataset.seen = '1'")
@@ -267,7 +255,7 @@ def test_a_link_to_another_flow_of_what_is_shown_draws_nothing_else_again(window
     window.wait(lambda: "‘a lock’" in window.one("#slice").text, "a link to another slice is not followed")
 
 
-def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window: Window, page: Path) -> None:
+def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window, page):
     window.open(
         page, "#explorer?arm=nowhere&model=nobody&rows=x&fix:sender=nothing&flow=99999&sort=norm:x&held=y"
     )
@@ -275,7 +263,7 @@ def test_a_state_that_makes_no_sense_is_the_state_at_the_start(window: Window, p
     assert window.run("return document.getElementById('cell').open") is False
 
 
-def test_the_flows_can_be_taken_along_and_no_cell_is_a_formula(window: Window, page: Path) -> None:
+def test_the_flows_can_be_taken_along_and_no_cell_is_a_formula(window, page):
     window.open(page, "#explorer?arm=main&model=model-a&query=friend")
     window.run(
         "URL.createObjectURL = (blob) => { blob.text().then((t) => { window.taken = t; }); return 'blob:x'; }"
@@ -289,7 +277,7 @@ def test_the_flows_can_be_taken_along_and_no_cell_is_a_formula(window: Window, p
     assert all(",'=a friend," in line for line in lines[1:])
 
 
-def test_a_phone_scrolls_no_page_sideways_and_print_unfolds_all(window: Window, page: Path) -> None:
+def test_a_phone_scrolls_no_page_sideways_and_print_unfolds_all(window, page):
     metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -327,7 +315,7 @@ return [...document.querySelectorAll('p, a, td, th, dt, dd, .part, .part small, 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_has_contrast(window: Window, page: Path, scheme: str) -> None:
+def test_all_text_has_contrast(window, page, scheme):
     feature = [{"name": "prefers-color-scheme", "value": scheme}]
     window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
     try:
@@ -346,7 +334,7 @@ return [...document.querySelectorAll('button, select, input, dialog, [role=group
 """
 
 
-def test_everything_has_a_name_for_a_screen_reader(window: Window, page: Path) -> None:
+def test_everything_has_a_name_for_a_screen_reader(window, page):
     window.open(page)
     assert window.run(NAMELESS) == []
     assert window.run("return [...document.querySelectorAll('img')].filter((e) => !e.alt).length") == 0
@@ -362,9 +350,7 @@ def responses_of(results: StudyResults, model: str = "model-a") -> pd.DataFrame:
     return answers.merge(said.astype({"text": str}), on=["flow", "variant"])
 
 
-def test_answers_that_are_too_many_for_the_page_come_with_the_replies(
-    window: Window, results: StudyResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_that_are_too_many_for_the_page_come_with_the_replies(window, results, monkeypatch):
     state = "#explorer?arm=main&model=model-a&model=model-b&flow=7&variant=1_1"
     page = folder_of(results) / "report/index.html"
     window.open(page, state)
@@ -377,9 +363,7 @@ def test_answers_that_are_too_many_for_the_page_come_with_the_replies(
     assert window.dialog() == whole
 
 
-def test_a_variant_shows_its_prompt_and_the_reply_with_the_words_that_were_used(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_a_variant_shows_its_prompt_and_the_reply_with_the_words_that_were_used(window, page, results):
     said = responses_of(results).query("flow == 7").reset_index(drop=True)
     window.open(page, "#explorer?arm=main&model=model-a&model=model-b&flow=7")
     window.dialog()
@@ -396,9 +380,7 @@ def test_a_variant_shows_its_prompt_and_the_reply_with_the_words_that_were_used(
         assert f"by the rule {row['rule']}." in window.dialog()
 
 
-def test_replies_are_found_by_text_answer_wording_and_distance_from_the_norm(
-    window: Window, page: Path, results: StudyResults
-) -> None:
+def test_replies_are_found_by_text_answer_wording_and_distance_from_the_norm(window, page, results):
     said = responses_of(results).assign(norm=lambda f: f["flow"].map(results.held("main", "model-a")))
     said = said.merge(results.prompts["main"][["variant", "template_no"]], on="variant")
 
@@ -426,9 +408,7 @@ def test_replies_are_found_by_text_answer_wording_and_distance_from_the_norm(
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-def test_the_page_writes_the_line_that_sets_a_reading_right(
-    window: Window, page: Path, results: StudyResults, tmp_path: Path, everywhere: bool
-) -> None:
+def test_the_page_writes_the_line_that_sets_a_reading_right(window, page, results, tmp_path, everywhere):
     window.open(page, "#explorer?arm=main&model=model-a&flow=7&variant=2_1")
     window.dialog()
     window.wait(lambda: window.all("#question textarea"), "no reply appears")
@@ -457,8 +437,8 @@ def test_the_page_writes_the_line_that_sets_a_reading_right(
 
 
 def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_none(
-    window: Window, results: StudyResults, tmp_path: Path
-) -> None:
+    window, results, tmp_path
+):
     alone, whole = tmp_path / "alone.html", tmp_path / "whole.html"
     alone.write_text(render(results, COMMAND), encoding="utf-8")
     settings = {**results.study.settings, "report": {"replies": "page"}}
@@ -477,7 +457,7 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
     window.wait(lambda: window.texts("#question .reply"), "the reply does not appear")
 
 
-def test_one_model_alone_is_told_that_it_cannot_be_compared(window: Window, tmp_path: Path) -> None:
+def test_one_model_alone_is_told_that_it_cannot_be_compared(window, tmp_path):
     alone = make_results(tmp_path, models=["model-a"])
     page = tmp_path / "index.html"
     page.write_text(render(alone, COMMAND), encoding="utf-8")

@@ -4,8 +4,6 @@
 response for the text of each prompt.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@
 tools wrote in tests/data/exchange, for the tests that run without them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -49,7 +47,7 @@ def keep(found: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_inspect(tmp_path: Path, layout: str) -> None:
+def test_inspect(tmp_path, layout):
     folder = export("inspect", tmp_path, layout=layout)
     run(INSPECT, folder, str(HERE / "answer_with_inspect.py"), "answers.json", "cinorms_main.py", "logs")
     (log,) = (folder / "logs").glob("*.eval")
@@ -64,7 +62,7 @@ def test_inspect(tmp_path: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_lm_eval(tmp_path: Path, layout: str) -> None:
+def test_lm_eval(tmp_path, layout):
     folder = export("lm_eval", tmp_path, layout=layout)
     stated = [
         "--model",
@@ -85,7 +83,7 @@ def test_lm_eval(tmp_path: Path, layout: str) -> None:
         keep(samples, "lm_eval.jsonl")
 
 
-def test_every_eval_ever(tmp_path: Path) -> None:
+def test_every_eval_ever(tmp_path):
     """Its own converter makes instance-level records of what lm-evaluation-harness logged."""
     folder = export("lm_eval", tmp_path)
     stated = ["--model", "recorded", "--model_args", "pretrained=planted/m,answers=answers.json"]

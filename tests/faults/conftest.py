@@ -1,7 +1,5 @@
 """What the fault tests share: an endpoint, a small study, and one way to ask it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from ..specs import endpoint_tuning, make_spec
+from ..specs import endpoint_tuning, make_flows, make_spec
 from .server import Endpoint
 
 KEY = "sk-planted-0123456789abcdef"
@@ -43,13 +41,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 def vignettes(n: int) -> pd.DataFrame:
     """Return ``n`` flows."""
-    return pd.DataFrame(
-        {
-            "flow": pd.array(range(n), dtype="int32"),
-            "vignette": [f"A doorbell sends picture {i} to the police" for i in range(n)],
-            "expected": [float("nan")] * n,
-        }
-    )
+    return make_flows([f"A doorbell sends picture {i} to the police" for i in range(n)])
 
 
 def variants(templates: int = 3, orders: int = 2) -> pd.DataFrame:

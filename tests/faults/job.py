@@ -1,7 +1,5 @@
 """One job in a process of its own, to be killed: ``python job.py JSON``. Chunks are small."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

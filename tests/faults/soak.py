@@ -5,8 +5,6 @@ all their responses. Then the round's files are compared with those of a quiet e
 they arrive. Rounds follow each other, with other prompts, until the time is over.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

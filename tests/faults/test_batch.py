@@ -1,7 +1,5 @@
 """Asking in batches: limits kept, failures asked again, and after a kill no request is paid for twice."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -28,7 +26,7 @@ def live_file(shard: Shard) -> bytes:
     return live.out.read_bytes()
 
 
-def test_batch_and_live_give_the_same_file_for_half_the_price(batched: Shard) -> None:
+def test_batch_and_live_give_the_same_file_for_half_the_price(batched):
     batched.tuning["rates"] = RATES
     batched.ask()
     assert batched.endpoint.keys == {f"Bearer {KEY}"}
@@ -42,7 +40,7 @@ def test_batch_and_live_give_the_same_file_for_half_the_price(batched: Shard) ->
     assert line["body"]["max_tokens"] == 100
 
 
-def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_keep_to_the_limits(batched, monkeypatch):
     monkeypatch.setattr(batch, "BYTES", 10_000)
     batched.ask(most_requests=50)
     assert sum(sizes(batched.endpoint)) == 120
@@ -53,9 +51,7 @@ def test_files_keep_to_the_limits(batched: Shard, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("way", "again"), [("failed", 6), ("expired", 60)])
-def test_what_failed_or_expired_once_is_asked_again_and_nothing_else(
-    batched: Shard, way: str, again: int
-) -> None:
+def test_what_failed_or_expired_once_is_asked_again_and_nothing_else(batched, way, again):
     fails = about(3, Fault(500))
     if way == "failed":
         batched.endpoint.line_fault = lambda times, body: None if times else fails(times, body)
@@ -66,7 +62,7 @@ def test_what_failed_or_expired_once_is_asked_again_and_nothing_else(
     assert set(batched.billed) == {1}
 
 
-def test_batches_that_always_expire_end_the_job(batched: Shard) -> None:
+def test_batches_that_always_expire_end_the_job(batched):
     batched.endpoint.batch_end = lambda number, requests: "expired"
     with pytest.raises(EngineError, match="expired unanswered in 3 batches"):
         batched.ask()
@@ -78,14 +74,14 @@ def test_batches_that_always_expire_end_the_job(batched: Shard) -> None:
     [(Fault(400, "content_policy_violation", "no"), [120]), (Fault(500), [120, 6, 6])],
     ids=["refused", "failed in three rounds"],
 )
-def test_a_prompt_without_answer_is_an_error(batched: Shard, fault: Fault, sent: list[int]) -> None:
+def test_a_prompt_without_answer_is_an_error(batched, fault, sent):
     batched.endpoint.line_fault = about(3, fault)
     responses = batched.ask()
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {3}
     assert sizes(batched.endpoint) == sent
 
 
-def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: Shard) -> None:
+def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched):
     batched.endpoint.line_fault = about(3, Fault(429, "insufficient_quota", "no money"))
     with pytest.raises(EngineError, match="no money"):
         batched.ask()
@@ -95,9 +91,7 @@ def test_quota_in_the_middle_keeps_what_was_answered_and_goes_on_later(batched: 
     assert sizes(batched.endpoint) == [120, 6]
 
 
-def test_a_full_queue_makes_smaller_batches_one_after_the_other(
-    batched: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_queue_makes_smaller_batches_one_after_the_other(batched, monkeypatch):
     monkeypatch.setattr(batch, "SMALLEST", 10)
     batched.endpoint.batch_end = lambda number, requests: (
         "failed:token_limit_exceeded" if len(requests) > 40 else "completed"
@@ -107,7 +101,7 @@ def test_a_full_queue_makes_smaller_batches_one_after_the_other(
     assert sizes(batched.endpoint) == [120, 60, 30, 30, 30, 30]
 
 
-def test_a_known_queue_limit_is_never_passed(batched: Shard) -> None:
+def test_a_known_queue_limit_is_never_passed(batched):
     batched.tuning["limits"] = {"enqueued_tokens": 3000}
     waiting: list[int] = []
     create = batched.endpoint.create_batch
@@ -129,9 +123,7 @@ def test_a_known_queue_limit_is_never_passed(batched: Shard) -> None:
 @pytest.mark.parametrize(
     ("every_line", "message"), [(True, "would be refused"), (False, "may have been retired")]
 )
-def test_a_batch_that_fails_as_a_whole_says_why_and_nothing_is_recorded(
-    batched: Shard, every_line: bool, message: str
-) -> None:
+def test_a_batch_that_fails_as_a_whole_says_why_and_nothing_is_recorded(batched, every_line, message):
     if every_line:
         batched.endpoint.line_fault = lambda times, body: Fault(400, "invalid_request", "no such thing")
     else:
@@ -141,7 +133,7 @@ def test_a_batch_that_fails_as_a_whole_says_why_and_nothing_is_recorded(
     assert batched.journal().read().num_rows == 0
 
 
-def test_a_cancelled_batch_stops_and_its_replies_are_kept(batched: Shard) -> None:
+def test_a_cancelled_batch_stops_and_its_replies_are_kept(batched):
     batched.endpoint.batch_end = lambda number, requests: "cancelled" if number == 0 else "completed"
     with pytest.raises(EngineError, match="was cancelled"):
         batched.ask()
@@ -150,7 +142,7 @@ def test_a_cancelled_batch_stops_and_its_replies_are_kept(batched: Shard) -> Non
     assert sizes(batched.endpoint) == [120, 60]
 
 
-def test_a_spoilt_download_is_fetched_again(batched: Shard) -> None:
+def test_a_spoilt_download_is_fetched_again(batched):
     batched.endpoint.spoil_download = lambda number, data: data[: len(data) // 2 - 7] if number == 1 else data
     batched.ask()
     assert batched.endpoint.downloads == 2
@@ -162,9 +154,7 @@ def test_a_spoilt_download_is_fetched_again(batched: Shard) -> None:
     [("_create", False), ("_create", True), ("_submit", True), ("_harvest", True), (None, True)],
     ids=["noted", "created", "submitted", "harvested", "the reply to create was lost"],
 )
-def test_a_killed_job_finds_its_batches_again(
-    batched: Shard, method: str | None, after: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_job_finds_its_batches_again(batched, method, after, monkeypatch):
     if method is None:
         batched.endpoint.lose_create = 1
     else:
@@ -175,9 +165,7 @@ def test_a_killed_job_finds_its_batches_again(
     assert batched.out.read_bytes() == live_file(batched)
 
 
-def test_other_shards_take_their_part_of_an_old_batch_and_other_settings_nothing(
-    batched: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_shards_take_their_part_of_an_old_batch_and_other_settings_nothing(batched, monkeypatch):
     killed_when(batched, "_submit", monkeypatch)
     for number in (1, 2, 3):
         batched.changes = {"shard": f"{number}-of-3"}
@@ -189,7 +177,7 @@ def test_other_shards_take_their_part_of_an_old_batch_and_other_settings_nothing
     assert sizes(batched.endpoint) == [120, 120]
 
 
-def test_the_cap_holds_for_batches(batched: Shard) -> None:
+def test_the_cap_holds_for_batches(batched):
     batched.tuning |= {"rates": RATES, "max_cost_usd": 0.5}
     with pytest.raises(EngineError, match="could exceed max_cost_usd"):
         batched.ask()
@@ -200,7 +188,7 @@ def test_the_cap_holds_for_batches(batched: Shard) -> None:
     assert set(batched.billed) == {1}
 
 
-def test_a_killed_jobs_reservation_is_taken_over(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_jobs_reservation_is_taken_over(batched, monkeypatch):
     """A batch costs 0.72 and reserves about 9: without taking over, the cap would be exceeded on paper."""
     batched.tuning |= {"rates": RATES, "max_cost_usd": 12.0}
     killed_when(batched, "_submit", monkeypatch)

@@ -1,7 +1,5 @@
 """A study behind an endpoint: what is refused before the first request, what is shown while it is asked, the status."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -41,17 +39,9 @@ def wait_for(there: Callable[[], bool], seconds: float = 600) -> None:
 
 def start(study: Study) -> subprocess.Popen[str]:
     """Start a run in a process group of its own, which prints into the file run.txt."""
+    options = ["--configfile", "api.yaml", "--quiet", "rules", "reason"]
     return subprocess.Popen(
-        [
-            *COMMAND,
-            "--configfile",
-            "api.yaml",
-            "--quiet",
-            "rules",
-            "reason",
-            "--",
-            "results/api/provenance.json",
-        ],
+        [*COMMAND, *options, "--", "results/api/provenance.json"],
         cwd=study.folder,
         env={**os.environ, "PLANTED_KEY": KEY},
         text=True,
@@ -77,9 +67,7 @@ def printed_by(study: Study) -> str:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_the_first_request(
-    study: Study, endpoint: Endpoint, way: str, message: str
-) -> None:
+def test_what_cannot_be_asked_is_refused_before_the_first_request(study, endpoint, way, message):
     environment = {}
     if way == "model":
         endpoint.models = ["gpt-4o-planted"]
@@ -108,9 +96,7 @@ def test_what_cannot_be_asked_is_refused_before_the_first_request(
     assert endpoint.bodies == []
 
 
-def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and_at_the_end(
-    study: Study, endpoint: Endpoint
-) -> None:
+def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and_at_the_end(study, endpoint):
     before = call(study, "status")
     assert ["main", "behind-an-api", "missing", "0", "216", "216", "-"] in [
         row.split() for row in before.splitlines()
@@ -158,7 +144,7 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert "outdated" in call(study, "status")
 
 
-def test_status_check_and_plan_say_what_a_run_asks_after_edits(study: Study, endpoint: Endpoint) -> None:
+def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
     snakemake(study, "results/api/provenance.json")
     assert "Study api: nothing is left to ask" in call(study, "check")
     for file, old, new in (
@@ -182,7 +168,7 @@ def test_status_check_and_plan_say_what_a_run_asks_after_edits(study: Study, end
     assert "the journal: nothing is left to ask." in snakemake(study, "plan")
 
 
-def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoint: Endpoint) -> None:
+def test_no_connection_shows_when_the_next_attempt_is_made(study, endpoint):
     endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
     run = start(study)
     path = study.folder / STATE
@@ -199,7 +185,7 @@ def test_no_connection_shows_when_the_next_attempt_is_made(study: Study, endpoin
     assert json.loads(path.read_text())["trouble"] == ""
 
 
-def test_why_a_job_failed_is_in_the_status_without_the_key(study: Study, endpoint: Endpoint) -> None:
+def test_why_a_job_failed_is_in_the_status_without_the_key(study, endpoint):
     endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}")
     printed = snakemake(study, "results/api/provenance.json", code=1)
     assert "Incorrect API key" in printed

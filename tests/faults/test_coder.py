@@ -1,7 +1,5 @@
 """A model codes what the rules cannot read: through Snakemake, with a person's sample, and without asking twice."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -68,7 +66,7 @@ def fill_in(study: Study) -> int:
 
 
 @pytest.mark.slow
-def test_codes_count_once_a_person_has_confirmed_them(study: Study, endpoint: Endpoint) -> None:
+def test_codes_count_once_a_person_has_confirmed_them(study, endpoint):
     respondent = endpoint.answer = Respondent()
     study.run(targets=WANTED)
     unread = answers(study)["level"].isna()
@@ -108,7 +106,7 @@ def test_codes_count_once_a_person_has_confirmed_them(study: Study, endpoint: En
 
 
 @pytest.mark.slow
-def test_a_coder_that_errs_does_not_count(study: Study, endpoint: Endpoint) -> None:
+def test_a_coder_that_errs_does_not_count(study, endpoint):
     endpoint.answer = Respondent(mistakes=1)
     del study.study["answers"]["coder"]
     study.run(targets=WANTED)
@@ -133,7 +131,7 @@ def test_a_coder_that_errs_does_not_count(study: Study, endpoint: Endpoint) -> N
     assert not any(str(rule).startswith("coder") for rule in read["rule"].unique())
 
 
-def test_mistakes_in_the_settings_are_one_message(study: Study) -> None:
+def test_mistakes_in_the_settings_are_one_message(study):
     for given, message in (
         ({"coder": "behind-an-apii"}, "'behind-an-apii' is not a model"),
         ({"coder": "planted-gpt-4o-mini"}, "is planted"),

@@ -1,7 +1,5 @@
 """The study of docs/your-first-context.md as it is in the repository: an endpoint, a report, a reader's override."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -34,7 +32,7 @@ def run(folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_tutorial_from_the_first_run_to_an_override(folder: Path, endpoint: Endpoint) -> None:
+def test_the_tutorial_from_the_first_run_to_an_override(folder, endpoint):
     endpoint.answer = lambda chat: ODD if "a bookshop" in chat[0]["content"] else answer_to(chat)
     run(folder)
     results = folder / "results/library"
@@ -63,7 +61,7 @@ def test_the_tutorial_from_the_first_run_to_an_override(folder: Path, endpoint: 
     assert (answers["rule"] == "override").sum() == 9 * 30
 
 
-def test_the_page_shows_the_files_of_the_example() -> None:
+def test_the_page_shows_the_files_of_the_example():
     page = (ROOT / "docs/your-first-context.md").read_text(encoding="utf-8")
     shown = {
         name: yaml.safe_load(text)

@@ -1,7 +1,5 @@
 """An endpoint that answers nonsense, lies or listens: no reply costs another one, money or a secret."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -49,7 +47,7 @@ FIELDS = ("id", "model", "system_fingerprint", "created", "usage", "object")
 
 
 @pytest.mark.parametrize("mode", ["live", "batch"])
-def test_odd_fields_cost_no_answer(shard: Shard, mode: str) -> None:
+def test_odd_fields_cost_no_answer(shard, mode):
     clean = Shard(shard.folder / "clean", shard.endpoint)
     expected = clean.ask()["text"].tolist()
     shard.tuning = {"mode": mode}
@@ -77,7 +75,7 @@ HOSTILE: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(shard: Shard, name: str) -> None:
+def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(shard, name):
     shard.tuning = {"rates": RATES}
     shard.endpoint.fault = about(3, HOSTILE[name])
     responses = shard.ask(chunk=1000)
@@ -113,7 +111,7 @@ ERRORS: list[tuple[bytes, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_errors_of_any_shape_cost_no_answer(shard: Shard, status: int) -> None:
+def test_errors_of_any_shape_cost_no_answer(shard, status):
     # The last flows: some refusals before any answer end a job.
     wrong = dict(enumerate(ERRORS, start=20 - len(ERRORS)))
     faults = [about(flow, Fault(status, content=c, headers=h)) for flow, (c, h) in wrong.items()]
@@ -128,9 +126,7 @@ def test_errors_of_any_shape_cost_no_answer(shard: Shard, status: int) -> None:
     ("fault", "message"),
     [(HOSTILE["a page"], "no JSON"), (HOSTILE["a bomb of headers"], "headers are too long")],
 )
-def test_an_endpoint_that_only_answers_nonsense_stops_the_job(
-    shard: Shard, fault: Fault, message: str
-) -> None:
+def test_an_endpoint_that_only_answers_nonsense_stops_the_job(shard, fault, message):
     shard.flows = vignettes(1)  # fewer prompts than it takes to see that all are refused
     shard.variants = variants(templates=1, orders=2)
     shard.changes = {"n_templates": 1}
@@ -141,7 +137,7 @@ def test_an_endpoint_that_only_answers_nonsense_stops_the_job(
     assert max(shard.endpoint.asked.values()) == 2
 
 
-def test_what_can_be_handed_over_again_is_not_lost(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_be_handed_over_again_is_not_lost(shard, monkeypatch):
     keep, calls = Journal.keep, []
 
     def fail_once(journal: Journal, part: Any, *traces: Any) -> None:
@@ -157,7 +153,7 @@ def test_what_can_be_handed_over_again_is_not_lost(shard: Shard, monkeypatch: py
     assert kept == sum(shard.endpoint.answered.values())
 
 
-def test_equal_ids_are_no_equal_replies(shard: Shard) -> None:
+def test_equal_ids_are_no_equal_replies(shard):
     shard.endpoint.fault = altered(lambda reply: reply.update(id="the same"))
     assert len(shard.ask()) == 120
     raw = shard.journal().read()
@@ -174,7 +170,7 @@ def test_equal_ids_are_no_equal_replies(shard: Shard) -> None:
     [{"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": 1, "completion_tokens": 1}, None],
     ids=["none", "fewer than its text has", "not said"],
 )
-def test_no_reply_is_free(shard: Shard, usage: object) -> None:
+def test_no_reply_is_free(shard, usage):
     shard.tuning = {"rates": RATES, "max_cost_usd": 1.0}
 
     def claim(reply: dict[str, Any]) -> None:
@@ -191,7 +187,7 @@ def test_no_reply_is_free(shard: Shard, usage: object) -> None:
 # --- Secrets
 
 
-def test_an_endpoint_that_echoes_the_key_has_it_stored_nowhere(shard: Shard) -> None:
+def test_an_endpoint_that_echoes_the_key_has_it_stored_nowhere(shard):
     def echo(reply: dict[str, Any]) -> None:
         reply.update(id=f"id {KEY}", model=KEY, system_fingerprint=f"{'x' * 190}{KEY}")
         choice = reply["choices"][0]
@@ -217,7 +213,7 @@ def test_an_endpoint_that_echoes_the_key_has_it_stored_nowhere(shard: Shard) -> 
 
 @pytest.mark.parametrize("status", [301, 308])
 @pytest.mark.parametrize("mode", ["live", "batch"])
-def test_prompts_do_not_follow_a_redirect(shard: Shard, status: int, mode: str) -> None:
+def test_prompts_do_not_follow_a_redirect(shard, status, mode):
     shard.tuning = {"mode": mode}
     asked: list[str] = []
 
@@ -237,7 +233,7 @@ def test_prompts_do_not_follow_a_redirect(shard: Shard, status: int, mode: str) 
 
 
 @pytest.mark.parametrize("location", [None, "/v2/chat/completions", "http://[", f"http://{KEY}.test/v1"])
-def test_a_redirect_to_nowhere_is_one_message(shard: Shard, location: str | None) -> None:
+def test_a_redirect_to_nowhere_is_one_message(shard, location):
     headers = {"Location": location} if location else {}
     shard.endpoint.fault = lambda number, body: Fault(307, content=b"", headers=headers)
     with pytest.raises(EngineError) as raised:
@@ -248,9 +244,7 @@ def test_a_redirect_to_nowhere_is_one_message(shard: Shard, location: str | None
 # --- Time
 
 
-def test_useless_advice_to_wait_ends_with_the_longest_wait(
-    shard: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_useless_advice_to_wait_ends_with_the_longest_wait(shard, monkeypatch):
     monkeypatch.setattr(live, "LONGEST_WAIT", 0.5)
     fault = Fault(429, "rate_limit_exceeded", headers={"Retry-After": "-5"})
     shard.endpoint.fault = lambda number, body: fault
@@ -260,7 +254,7 @@ def test_useless_advice_to_wait_ends_with_the_longest_wait(
 
 
 @pytest.mark.parametrize(("status", "after"), [(429, "3600"), (503, "Wed, 21 Oct 2815 07:28:30 GMT")])
-def test_advice_to_wait_for_ever_ends_the_job(shard: Shard, status: int, after: str) -> None:
+def test_advice_to_wait_for_ever_ends_the_job(shard, status, after):
     shard.endpoint.fault = lambda number, body: Fault(status, "busy", headers={"Retry-After": after})
     started = time.monotonic()
     with pytest.raises(EngineError, match="busy"):
@@ -268,7 +262,7 @@ def test_advice_to_wait_for_ever_ends_the_job(shard: Shard, status: int, after: 
     assert time.monotonic() - started < 600  # the shorter of them would be an hour
 
 
-def test_a_reply_that_drips_leaves_its_place_to_others_and_is_given_up_in_the_end(shard: Shard) -> None:
+def test_a_reply_that_drips_leaves_its_place_to_others_and_is_given_up_in_the_end(shard):
     shard.flows = vignettes(2)
     # The drip takes 20 s, any other reply much less.
     shard.tuning = {"limits": {"timeout": 5.0, "concurrency": 1}}
@@ -288,7 +282,7 @@ LINES = [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}', b"{}"]
 
 
 @pytest.mark.parametrize("way", ["unreadable bodies", "lines that never come"])
-def test_a_line_without_a_reply_is_asked_for_twice(batched: Shard, way: str) -> None:
+def test_a_line_without_a_reply_is_asked_for_twice(batched, way):
     marks: list[str] = []
 
     def spoil(reply: dict[str, Any]) -> Any:
@@ -303,7 +297,7 @@ def test_a_line_without_a_reply_is_asked_for_twice(batched: Shard, way: str) -> 
     assert batched.billed == [1] * 114 + [2] * 6
 
 
-def test_a_line_that_is_too_long_is_an_error(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_an_error(batched, monkeypatch):
     monkeypatch.setattr(replies, "LONGEST_REPLY", 1000)
     first: list[str] = []
 
@@ -316,14 +310,14 @@ def test_a_line_that_is_too_long_is_an_error(batched: Shard, monkeypatch: pytest
     assert max(batched.billed) == 2
 
 
-def test_results_without_end_are_one_message(batched: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_without_end_are_one_message(batched, monkeypatch):
     monkeypatch.setattr(clients, "LONGEST_RESULTS", 5000)
     with pytest.raises(EngineError, match="more than 5,000 bytes"):
         batched.ask()
     assert batched.endpoint.downloads == 1
 
 
-def test_lines_of_another_shape_cost_no_answer(batched: Shard) -> None:
+def test_lines_of_another_shape_cost_no_answer(batched):
     shapes = [7, "x", [], {"status_code": "x"}, {"status_code": [2]}, {}]
 
     def spoil(number: int, data: bytes) -> bytes:
@@ -338,7 +332,7 @@ def test_lines_of_another_shape_cost_no_answer(batched: Shard) -> None:
     assert batched.billed == [1] * 114 + [2] * 6
 
 
-def test_a_batch_is_not_named_after_the_key(batched: Shard) -> None:
+def test_a_batch_is_not_named_after_the_key(batched):
     create = batched.endpoint.create_batch
     batched.endpoint.create_batch = lambda given: {**create(given), "id": KEY}  # type: ignore[method-assign]
     with pytest.raises(EngineError, match="holds the key") as raised:
@@ -355,9 +349,7 @@ STRANGE += ["\ud800", -(10**30)]
     "field",
     ["output_file_id", "error_file_id", "request_counts", "errors", "metadata", "created_at", "status"],
 )
-def test_an_odd_field_of_a_batch_itself_is_harmless_or_one_message(
-    batched: Shard, field: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_odd_field_of_a_batch_itself_is_harmless_or_one_message(batched, field, monkeypatch):
     monkeypatch.setattr(batch_api, "ATTEMPTS", 2)
     for number, value in enumerate(STRANGE):
         if field == "status" and isinstance(value, str | int) and value != "" and value is not True:
@@ -375,7 +367,7 @@ def test_an_odd_field_of_a_batch_itself_is_harmless_or_one_message(
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_an_odd_id_is_one_message_and_says_how_to_go_on(batched: Shard, name: Any) -> None:
+def test_an_odd_id_is_one_message_and_says_how_to_go_on(batched, name):
     batched.endpoint.shown = lambda found: {**found, "id": name}
     with pytest.raises(EngineError) as raised:
         batched.ask()
@@ -388,7 +380,7 @@ def test_an_odd_id_is_one_message_and_says_how_to_go_on(batched: Shard, name: An
 @pytest.mark.parametrize(
     "answer", [b"", b"[]", b"7", b"null", b"[" * 100_000, b"{}", b'{"data": 3}', b"\xff"]
 )
-def test_an_answer_of_another_shape_to_a_call_is_one_message(batched: Shard, answer: bytes) -> None:
+def test_an_answer_of_another_shape_to_a_call_is_one_message(batched, answer):
     for path in ("/files", "/batches"):
         batched.endpoint.every = lambda asked, path=path: (
             Fault(200, content=answer) if asked.endswith(path) else None
@@ -401,9 +393,7 @@ def test_an_answer_of_another_shape_to_a_call_is_one_message(batched: Shard, ans
 
 
 @pytest.mark.parametrize("days", [-4000, 4000])
-def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(
-    batched: Shard, days: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(batched, days, monkeypatch):
     now = time.time
     with monkeypatch.context() as wrong:
         wrong.setattr(batch.time, "time", lambda: now() + days * 86_400)

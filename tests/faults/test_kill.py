@@ -1,7 +1,5 @@
 """Jobs killed at random moments: nothing lost, nothing asked twice but what was under way, the same bytes."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -21,7 +19,7 @@ from cinorms.inference.spec import Spec
 
 from ..specs import endpoint_tuning
 from .conftest import every_file, spec, variants, vignettes
-from .server import Endpoint, Fault
+from .server import Fault
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
@@ -93,7 +91,7 @@ def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_batch_shard_killed_again_and_again(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_batch_shard_killed_again_and_again(tmp_path, endpoint):
     endpoint.batch_polls = 12
     given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
     killed = kill_until_done(
@@ -127,9 +125,7 @@ def environment(**more: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("by", "words"), [(signal.SIGTERM, "Stopped by SIGTERM"), (signal.SIGINT, "Stopped by Ctrl+C")]
 )
-def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(
-    tmp_path: Path, endpoint: Endpoint, by: signal.Signals, words: str
-) -> None:
+def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path, endpoint, by, words):
     """SLURM sends SIGTERM half a minute before it kills."""
     endpoint.delay = 0.05
     given = files(tmp_path, spec(endpoint), vignettes(400), variants())
@@ -159,7 +155,7 @@ def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(
 
 
 @pytest.mark.parametrize("answer", ["answers", "refuses"])
-def test_a_planted_key_appears_nowhere(tmp_path: Path, endpoint: Endpoint, answer: str) -> None:
+def test_a_planted_key_appears_nowhere(tmp_path, endpoint, answer):
     key = "sk-planted-9876543210-do-not-print"
     if answer == "refuses":
         endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {key}")

@@ -1,10 +1,7 @@
 """Asking live: whatever the endpoint does, every question gets its one reply, and nothing is asked twice."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ from .conftest import KEY, RATES, Shard, once, spec, vignettes
 from .server import Fault, about, answer_to
 
 
-def test_every_question_is_asked_once_and_its_reply_and_cost_are_kept(shard: Shard) -> None:
+def test_every_question_is_asked_once_and_its_reply_and_cost_are_kept(shard):
     shard.tuning = {"rates": RATES}
     responses = shard.ask()
     assert len(responses) == shard.n == 120
@@ -57,7 +54,7 @@ TRANSIENT = {
 
 
 @pytest.mark.parametrize("name", TRANSIENT)
-def test_a_passing_fault_leaves_no_trace(shard: Shard, name: str) -> None:
+def test_a_passing_fault_leaves_no_trace(shard, name):
     shard.flows = vignettes(4)
     clean = Shard(shard.folder / "clean", shard.endpoint, flows=shard.flows)
     clean.ask()
@@ -70,14 +67,14 @@ def test_a_passing_fault_leaves_no_trace(shard: Shard, name: str) -> None:
     assert all(count == 2 for count in shard.endpoint.answered.values())  # once by each shard
 
 
-def test_a_request_without_reply_is_sent_again(shard: Shard) -> None:
+def test_a_request_without_reply_is_sent_again(shard):
     shard.tuning = {"limits": {"timeout": 1.0, "concurrency": 4}}
     shard.endpoint.fault = lambda number, body: Fault(way="hang") if number == 5 else None
     assert shard.ask()["text"].notna().all()
     assert shard.endpoint.number == 121
 
 
-def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(shard: Shard) -> None:
+def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(shard):
     refused, filtered = Fault(400, "content_policy_violation", "not this one"), Fault(way="filtered")
     shard.endpoint.fault = lambda *asked: about(3, refused)(*asked) or about(4, filtered)(*asked)
     responses = shard.ask()
@@ -99,8 +96,8 @@ def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(shard: Shard)
     ],
 )
 def test_an_endpoint_that_refuses_everything_or_is_down_stops_the_job_and_records_nothing(
-    shard: Shard, fault: Fault, message: str
-) -> None:
+    shard, fault, message
+):
     shard.endpoint.fault = lambda number, body: fault
     with pytest.raises(EngineError, match=message):
         shard.ask(backoff=0.001)
@@ -108,7 +105,7 @@ def test_an_endpoint_that_refuses_everything_or_is_down_stops_the_job_and_record
     assert fault.way == "drop" or shard.endpoint.number < 40
 
 
-def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(shard: Shard) -> None:
+def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(shard):
     shard.endpoint.fault = about(7, Fault(500))
     responses = shard.ask(backoff=0.001)
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {7}
@@ -125,9 +122,7 @@ def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(sh
         (Fault(400, "unsupported_value", "bad", param="temperature"), "reasoning"),
     ],
 )
-def test_what_concerns_every_prompt_stops_at_once_and_keeps_the_journal(
-    shard: Shard, fault: Fault, message: str
-) -> None:
+def test_what_concerns_every_prompt_stops_at_once_and_keeps_the_journal(shard, fault, message):
     shard.tuning = {"limits": {"concurrency": 4}}
     shard.endpoint.fault = lambda number, body: fault if number >= 60 else None
     with pytest.raises(EngineError, match=message) as raised:
@@ -141,7 +136,7 @@ def test_what_concerns_every_prompt_stops_at_once_and_keeps_the_journal(
     assert set(shard.endpoint.answered.values()) == {1}
 
 
-def test_rate_limit_headers_hold_requests_back(shard: Shard) -> None:
+def test_rate_limit_headers_hold_requests_back(shard):
     shard.flows = vignettes(4)
     shard.tuning = {"limits": {"concurrency": 1}}
     # 1,200 a minute, none left, a minute until full: twenty requests a second.
@@ -158,7 +153,7 @@ def test_rate_limit_headers_hold_requests_back(shard: Shard) -> None:
 # --- Money
 
 
-def test_the_cap_stops_before_it_is_passed_and_a_higher_one_goes_on(shard: Shard) -> None:
+def test_the_cap_stops_before_it_is_passed_and_a_higher_one_goes_on(shard):
     shard.tuning = {"rates": RATES, "max_cost_usd": 1.0}
     with pytest.raises(EngineError, match=r"could exceed max_cost_usd \(1\)"):
         shard.ask()
@@ -171,7 +166,7 @@ def test_the_cap_stops_before_it_is_passed_and_a_higher_one_goes_on(shard: Shard
     assert shard.endpoint.number == 120
 
 
-def test_unanswered_requests_count_as_paid(shard: Shard) -> None:
+def test_unanswered_requests_count_as_paid(shard):
     shard.tuning = {"rates": RATES}
     shard.endpoint.fault = once(Fault(way="drop"))
     shard.ask()
@@ -181,7 +176,7 @@ def test_unanswered_requests_count_as_paid(shard: Shard) -> None:
 # --- Keys
 
 
-def test_openais_key_is_not_sent_to_another_endpoint(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openais_key_is_not_sent_to_another_endpoint(shard, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openais-own")
     shard.tuning, shard.key = {"key_variable": None}, ""
     shard.flows = vignettes(2)
@@ -193,12 +188,12 @@ def test_openais_key_is_not_sent_to_another_endpoint(shard: Shard, monkeypatch: 
     ("changes", "message"),
     [({"wrap": "llama2"}, "wraps prompts itself"), ({"readout": "options"}, "an API gives text only")],
 )
-def test_what_an_api_cannot_do_is_refused(shard: Shard, changes: dict[str, Any], message: str) -> None:
+def test_what_an_api_cannot_do_is_refused(shard, changes, message):
     shard.changes = changes
     with pytest.raises(ConfigError, match=message):
         shard.ask()
 
 
-def test_openai_itself_needs_a_key() -> None:
+def test_openai_itself_needs_a_key():
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         make_engine(spec(None), {"key_variable": "OPENAI_API_KEY"}, None, None)

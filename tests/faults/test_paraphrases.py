@@ -1,7 +1,5 @@
 """Paraphrases that a model wrote: the run stops for a reader, `make confirm` goes on, mending by hand is recorded."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -92,7 +90,7 @@ def snakemake(
     return study.run_as_it_is(*options, code=code, targets=targets, **environment)
 
 
-def test_a_run_stops_for_a_reader_and_goes_on_when_confirmed(study: Study, endpoint: Endpoint) -> None:
+def test_a_run_stops_for_a_reader_and_goes_on_when_confirmed(study, endpoint):
     printed = snakemake(study, "all", code=1)
     assert printed.count(f"{FROZEN}: these paraphrases wait for you: nobody has read them yet") == 1
     assert "make confirm" in printed
@@ -124,7 +122,7 @@ def test_a_run_stops_for_a_reader_and_goes_on_when_confirmed(study: Study, endpo
     assert n_asked(endpoint) == 9 * 12 * 4
 
 
-def test_a_paraphrase_is_mended_by_hand(study: Study, endpoint: Endpoint) -> None:
+def test_a_paraphrase_is_mended_by_hand(study, endpoint):
     snakemake(study, "all", code=1)
     bad = WORDINGS[0]
     edit(study, bad, "How acceptable is this? {scenario} Somewhat acceptable? One of: {options}")
@@ -157,7 +155,7 @@ def test_a_paraphrase_is_mended_by_hand(study: Study, endpoint: Endpoint) -> Non
     assert asked["responses"] == 9 * 12 * 4
 
 
-def test_batch_use_accepts_paraphrases_unread(study: Study, endpoint: Endpoint) -> None:
+def test_batch_use_accepts_paraphrases_unread(study, endpoint):
     printed = snakemake(study, "results/api/provenance.json", CINORMS_YES="1")
     assert "wait for you" not in printed
     assert n_asked(endpoint) == 9 * 12 * 4

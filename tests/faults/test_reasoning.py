@@ -1,10 +1,7 @@
 """Models that reason, behind an endpoint: traces apart from answers, in every way that servers send them."""
 
-from __future__ import annotations
-
 import signal
 import time
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,7 +13,7 @@ from cinorms.inference.questions import Questions
 
 from ..scales import ACCEPTABILITY
 from .conftest import Shard, spec, variants, vignettes
-from .server import Endpoint, answer_to
+from .server import answer_to
 from .test_kill import files, job
 
 OPENAI = {"reasoning": {"effort": "low", "extra_tokens": 500}, "temperature": None}
@@ -55,7 +52,7 @@ def asked(shard: Shard, reply: Any, changes: dict[str, Any]) -> tuple[pd.DataFra
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_a_trace_beside_the_answer_is_kept_apart(shard: Shard, name: str) -> None:
+def test_a_trace_beside_the_answer_is_kept_apart(shard, name):
     responses, answers, traces = asked(shard, says(count=200, **{name: TRACE}), SERVED)
     questions = Questions.of(shard.spec, shard.flows, shard.variants)
     assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(shard.n)]
@@ -67,7 +64,7 @@ def test_a_trace_beside_the_answer_is_kept_apart(shard: Shard, name: str) -> Non
 
 
 @pytest.mark.parametrize("start", ["<think>", ""], ids=["between marks", "opened by a template"])
-def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard: Shard, start: str) -> None:
+def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard, start):
     responses, answers, traces = asked(shard, says(f"{start}{TRACE}</think>\n\nANSWER"), SERVED)
     assert not responses["text"].str.contains("think").any()
     assert responses["n_trace_tokens"].between(191, 203).all()
@@ -83,9 +80,7 @@ def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard: Shard, start
         (says(f"<think>{TRACE}", finish="length"), SERVED),
     ],
 )
-def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(
-    shard: Shard, reply: Any, changes: dict[str, Any]
-) -> None:
+def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(shard, reply, changes):
     responses, answers, _ = asked(shard, reply, changes)
     assert set(responses["trace_status"]) == {"cut"}
     assert set(answers["status"]) == {"trace_cut"}
@@ -93,13 +88,13 @@ def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(
     assert set(responses["text"]) == {""}
 
 
-def test_an_answer_cut_after_a_whole_trace_is_no_cut_trace(shard: Shard) -> None:
+def test_an_answer_cut_after_a_whole_trace_is_no_cut_trace(shard):
     responses, answers, _ = asked(shard, says("Based on the", 100, "length", reasoning=TRACE), SERVED)
     assert set(responses["trace_status"]) == {"whole"}
     assert set(answers["status"]) == {"truncated"}
 
 
-def test_what_an_endpoint_does_not_say_is_missing_and_not_0(shard: Shard) -> None:
+def test_what_an_endpoint_does_not_say_is_missing_and_not_0(shard):
     responses, answers, traces = asked(shard, says(), OPENAI)
     assert responses["n_trace_tokens"].isna().all()
     assert responses["trace_status"].isna().all()
@@ -107,7 +102,7 @@ def test_what_an_endpoint_does_not_say_is_missing_and_not_0(shard: Shard) -> Non
     assert (answers["status"] == "ok").all()
 
 
-def test_no_reasoning_is_a_trace_of_no_tokens(shard: Shard) -> None:
+def test_no_reasoning_is_a_trace_of_no_tokens(shard):
     responses, _, _ = asked(shard, says(), OFF)
     assert set(responses["n_trace_tokens"]) == {0}
     assert set(responses["trace_status"]) == {"none"}
@@ -115,7 +110,7 @@ def test_no_reasoning_is_a_trace_of_no_tokens(shard: Shard) -> None:
     assert shard.endpoint.bodies[0]["max_tokens"] == 100
 
 
-def test_the_budget_is_room_beside_the_answer(shard: Shard) -> None:
+def test_the_budget_is_room_beside_the_answer(shard):
     changes = {"reasoning": {**SERVED["reasoning"], "budget_field": "thinking_token_budget"}}
     asked(shard, says(count=1, reasoning="x"), changes)
     body = {name: value for name, value in shard.endpoint.bodies[0].items() if name != "messages"}
@@ -137,20 +132,20 @@ def test_the_budget_is_room_beside_the_answer(shard: Shard) -> None:
         {"reasoning_content": "\ud800 half a letter", "reasoning": "x" * 100_000},
     ],
 )
-def test_odd_traces_cost_no_answer(shard: Shard, message: dict[str, Any]) -> None:
+def test_odd_traces_cost_no_answer(shard, message):
     responses, answers, _ = asked(shard, says(**message), SERVED)
     assert (responses["finish_reason"] == "stop").all()
     assert (answers["status"] == "ok").all()
 
 
-def test_a_model_that_does_not_reason_has_its_columns_as_before(shard: Shard) -> None:
+def test_a_model_that_does_not_reason_has_its_columns_as_before(shard):
     responses, answers, _ = asked(shard, says(reasoning_content=TRACE, count=3), {})
     assert not {"n_trace_tokens", "trace_status"} & {*responses, *answers}
     assert "trace_cut" not in answers["status"].cat.categories
     assert not (shard.journal().folder / "traces").exists()
 
 
-def test_a_batch_keeps_traces_too(shard: Shard) -> None:
+def test_a_batch_keeps_traces_too(shard):
     shard.endpoint.line_body = lambda body: says(count=200, reasoning=TRACE)({}, body)
     shard.tuning = {"mode": "batch"}
     responses, _, traces = asked(shard, lambda request, reply: reply, SERVED)
@@ -158,9 +153,7 @@ def test_a_batch_keeps_traces_too(shard: Shard) -> None:
     assert traces == [TRACE] * shard.n
 
 
-def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(
-    tmp_path: Path, endpoint: Endpoint
-) -> None:
+def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(tmp_path, endpoint):
     """Five jobs killed at any moment: every reply in the journal has its trace, and the bytes are the same."""
     endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
     of = spec(endpoint, **SERVED)

@@ -1,7 +1,5 @@
 """Studies that share journals: nothing is paid twice, whoever asks, and whenever somebody is killed."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time
@@ -16,7 +14,6 @@ from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.spec import Spec
 
 from .conftest import RATES, Shard, spec, variants, vignettes
-from .server import Endpoint
 from .test_kill import command, environment, files
 
 
@@ -28,7 +25,7 @@ def words(folder: Path, study: str, of: Spec, flows: Any) -> list[str]:
     return command(given, own, journal=journal, asker=[study, "main", "audited"])
 
 
-def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_two_studies_that_run_at_once_share_the_work(tmp_path, endpoint):
     """The second finds what the first has claimed, asks the rest, waits, and takes the first's replies."""
     endpoint.delay = 0.05
     jobs = {
@@ -45,7 +42,7 @@ def test_two_studies_that_run_at_once_share_the_work(tmp_path: Path, endpoint: E
     assert frames[0]["text"].tolist() == frames[1]["text"].tolist()[: len(frames[0])]
 
 
-def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path, endpoint):
     endpoint.hold_from = 40  # the first does not come to its end before it is killed
     of = spec(endpoint)
     one = subprocess.Popen(words(tmp_path, "one", of, vignettes(60)), env=environment())
@@ -72,9 +69,7 @@ def log_of(folder: Path, study: str) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(
-    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(tmp_path, endpoint, monkeypatch):
     folder = tmp_path / "results/.journal"
 
     def shard(study: str) -> Shard:

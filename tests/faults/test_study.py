@@ -1,7 +1,5 @@
 """A whole study behind an API: through Snakemake, with its provenance, and without asking twice."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -75,7 +73,7 @@ class Study:
 
 
 @pytest.mark.slow
-def test_a_study_behind_an_api(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_study_behind_an_api(tmp_path, endpoint):
     study = Study(tmp_path / "it's a project", endpoint)
     printed = study.run()
     n = 9 * 12 * 2

@@ -1,7 +1,5 @@
 """Study files that nobody meant to write, through what `make plan` runs: one message, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -132,7 +130,7 @@ def plan(path: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_no_study_file_ends_in_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_study_file_ends_in_a_traceback(tmp_path, capsys):
     files = {**NASTY, **{f"mutated {seed}": mutated(seed) for seed in range(N_MUTATED)}}
     found: dict[str, tuple[int, str]] = {}
     readable = {}
@@ -157,7 +155,7 @@ def test_no_study_file_ends_in_a_traceback(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["a folder", "x" * 300])
-def test_a_file_that_is_none(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_none(name, tmp_path):
     if len(name) < 100:
         (tmp_path / name).mkdir()
     done = run("cinorms.study.load", str(tmp_path / name), folder=tmp_path)

@@ -1,7 +1,5 @@
 """A machine that refuses: full disks, limits, no locks, other users. One message each, and no reply is lost."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os
@@ -29,8 +27,7 @@ from cinorms.core.logs import without_traceback
 from cinorms.figures.theme import Drawn, save
 from cinorms.inference import journal as journals
 
-from .conftest import RATES, Shard, spec, variants, vignettes
-from .server import Endpoint
+from .conftest import RATES, spec, variants, vignettes
 from .soak import Moody
 from .test_kill import command, environment, files, journal_of
 
@@ -100,7 +97,7 @@ REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard: Shard, what: str) -> None:
+def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard, what):
     refusing, message = REFUSALS[what]
     if not IS_ROOT and what != "size":
         pytest.skip("only root can make it")
@@ -114,9 +111,7 @@ def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard: Shard
     assert set(shard.endpoint.answered.values()) == {1}
 
 
-def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(
-    tmp_path: Path, endpoint: Endpoint
-) -> None:
+def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(tmp_path, endpoint):
     endpoint.delay = 0.3  # connections are open at the same time
     given = files(
         tmp_path, spec(endpoint), vignettes(50), variants(), limits={"concurrency": 64, "timeout": 60}
@@ -134,7 +129,7 @@ def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(
     assert journal_of(given).read().num_rows == sum(endpoint.answered.values()) > 0
 
 
-def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(shard: Shard) -> None:
+def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(shard):
     with no_locks():
         shard.tuning = {"rates": RATES, "max_cost_usd": 5.0}
         with pytest.raises(EngineError, match=r"this file system has no locks.*leave max_cost_usd out"):
@@ -164,7 +159,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("what", WRITERS)
-def test_whatever_is_written_a_full_disk_is_one_message(tmp_path: Path, what: str) -> None:
+def test_whatever_is_written_a_full_disk_is_one_message(tmp_path, what):
     if not IS_ROOT:
         pytest.skip("only root can mount a disk")
     try:
@@ -177,9 +172,7 @@ def test_whatever_is_written_a_full_disk_is_one_message(tmp_path: Path, what: st
         subprocess.run(["umount", "-q", tmp_path / "disk"], stderr=subprocess.DEVNULL)
 
 
-def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
-    shard: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(shard, monkeypatch):
     def fill(handle: int, start: int, length: int) -> None:
         os.write(handle, b"0" * 1000)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -190,9 +183,7 @@ def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(
     assert not list(shard.folder.rglob("spare.*"))
 
 
-def test_many_prompts_of_which_a_fifth_fails(
-    shard: Shard, record_property: Callable[[str, object], None]
-) -> None:
+def test_many_prompts_of_which_a_fifth_fails(shard, record_property):
     shard.flows = vignettes(PROMPTS // 6)
     moody = Moody(random.Random(20), slow=0)
     shard.endpoint.fault = moody
@@ -205,7 +196,7 @@ def test_many_prompts_of_which_a_fifth_fails(
         record_property(name, value)
 
 
-def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path: Path) -> None:
+def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path):
     folder = tempfile.mkdtemp()  # the path of a socket in it is short
     (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
     main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
@@ -234,7 +225,7 @@ NOBODY = 54321
 
 
 @pytest.mark.parametrize("processes", [20, 200])
-def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(processes: int) -> None:
+def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(processes):
     if not IS_ROOT or not all(folder.stat().st_mode & 0o001 for folder in Path(__file__).parents):
         pytest.skip("only root can be another user, who may read this folder")
 
@@ -259,9 +250,7 @@ def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(proces
         assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
 
 
-def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nobody/cache")
     monkeypatch.setenv("HF_HOME", "")  # so that it is put back
     monkeypatch.delenv("HF_HOME")

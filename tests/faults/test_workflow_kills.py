@@ -1,7 +1,5 @@
 """The whole workflow killed again and again, at any moment: the results are those of a run that nothing stopped."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -9,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -50,14 +47,8 @@ STUDY = {
 def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     """Start the workflow in ``folder``, in a process group of its own."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"]
-    command += [
-        "--workflow-profile",
-        str(ROOT / "profiles/default"),
-        "--configfile",
-        "study.yaml",
-        "--quiet",
-        *more,
-    ]
+    profile = str(ROOT / "profiles/default")
+    command += ["--workflow-profile", profile, "--configfile", "study.yaml", "--quiet", *more]
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -80,9 +71,7 @@ def made(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(results)): path.read_bytes() for path in sorted(kept)}
 
 
-def test_the_whole_workflow_killed_again_and_again(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_the_whole_workflow_killed_again_and_again(tmp_path, record_property):
     chance = random.Random(8)
     folders = {}
     for name in ("killed", "whole"):

@@ -3,8 +3,6 @@
 Run by `make test-paraphrase`, in an environment with torch and transformers (requirements/paraphrase.lock).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -110,23 +108,21 @@ def ask(seed: int = 7, wanted: int = 3) -> Ask:
     return Ask((ORIGINAL,), wanted, "acceptability", temperature=1.5, seed=seed)
 
 
-def test_more_candidates_than_wanted_come_back_and_the_seed_decides_them(pegasus: PegasusParaphraser) -> None:
+def test_more_candidates_than_wanted_come_back_and_the_seed_decides_them(pegasus):
     first = pegasus.ask(ask())
     assert len(first.texts) == len(set(first.texts)) == 2 * 3 + SPARE
     assert pegasus.ask(ask()) == first
     assert pegasus.ask(ask(seed=8)).texts != first.texts
 
 
-def test_a_candidate_has_no_more_tokens_than_the_checkpoint_allows(pegasus: PegasusParaphraser) -> None:
+def test_a_candidate_has_no_more_tokens_than_the_checkpoint_allows(pegasus):
     assert pegasus._max_tokens == 48 < MAX_TOKENS
     tokens = pegasus._tokenizer(list(pegasus.ask(ask()).texts)).input_ids
     # Two sentences of 48 tokens each; read again they may be cut into other tokens, but not into many more.
     assert max(map(len, tokens)) <= 2 * 2 * 48
 
 
-def test_rubbish_is_rejected_and_the_message_names_what_failed(
-    request_: dict, pegasus: PegasusParaphraser, tmp_path: Path
-) -> None:
+def test_rubbish_is_rejected_and_the_message_names_what_failed(request_, pegasus, tmp_path):
     out = tmp_path / "frozen" / "mine.yaml"
     with pytest.raises(ParaphraseError) as raised:
         freeze(request_, pegasus, out)
@@ -140,9 +136,7 @@ def test_rubbish_is_rejected_and_the_message_names_what_failed(
     assert set(part["provenance"]["software"]) >= {"torch", "transformers", "tokenizers"}
 
 
-def test_good_sentences_come_through_with_their_placeholders(
-    request_: dict, pegasus: PegasusParaphraser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_good_sentences_come_through_with_their_placeholders(request_, pegasus, tmp_path, monkeypatch):
     reworded = {
         "Please": [
             "Tell me to what extent ZANZIBAR is acceptable.",
@@ -168,21 +162,19 @@ def test_good_sentences_come_through_with_their_placeholders(
     assert "ZANZIBAR" not in " ".join(frozen.templates)
 
 
-def test_sentences_are_read_back_as_they_were_written(pegasus: PegasusParaphraser) -> None:
+def test_sentences_are_read_back_as_they_were_written(pegasus):
     ids = pegasus._tokenizer("Tell me how acceptable Zanzibar is.").input_ids
     assert pegasus._tokenizer.decode(ids, skip_special_tokens=True) == "Tell me how acceptable Zanzibar is."
 
 
-def test_a_checkpoint_that_is_not_there_gives_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_is_not_there_gives_one_message(tmp_path, monkeypatch):
     with pytest.raises(ParaphraseError, match=r"checkpoint '.*nowhere' cannot be loaded"):
         open_paraphraser(
             {"engine": "pegasus", "name": "pegasus", "source": str(tmp_path / "nowhere")}, None, None
         )
 
 
-def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_: dict, tmp_path: Path) -> None:
+def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_, tmp_path):
     out, log = tmp_path / "frozen/mine.yaml", tmp_path / "log.txt"
     command = [sys.executable, "-m", "cinorms.prompts.paraphrase.generate", "--request", json.dumps(request_)]
     done = subprocess.run(
@@ -197,7 +189,7 @@ def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_: d
     assert part_path(out).is_file()
 
 
-def test_a_reply_is_never_without_a_candidate(pegasus: PegasusParaphraser) -> None:
+def test_a_reply_is_never_without_a_candidate(pegasus):
     reply = pegasus.ask(ask(wanted=1))
     assert isinstance(reply, Candidates)
     assert reply.texts

@@ -3,8 +3,6 @@
 The files are copies of the two contexts that the crate names, for a machine without internet. Prints what is wrong.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Load every table of a published folder with mlcroissant: ``python check_croissant.py FOLDER``; prints their rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

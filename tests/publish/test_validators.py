@@ -4,8 +4,6 @@
 copies of them from the folder ``ro-crate`` of CINORMS_MIRROR (crate.jsonld, workflow-run.jsonld).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -54,7 +52,7 @@ def is_reachable(address: str) -> bool:
     return True
 
 
-def test_mlcroissant_loads_every_table(published: Path) -> None:
+def test_mlcroissant_loads_every_table(published):
     found = json.loads(run(PYTHON, HERE / "check_croissant.py", published, folder=published).splitlines()[-1])
     assert found["errors"] == []
     for records in ("norms", "tables/answers", "tables/regression"):
@@ -63,14 +61,14 @@ def test_mlcroissant_loads_every_table(published: Path) -> None:
         assert found["rows"][records] == len(pd.read_parquet(published / f"{records}.parquet"))
 
 
-def test_every_eval_ever_accepts_the_records(published: Path) -> None:
+def test_every_eval_ever_accepts_the_records(published):
     folder = published / "every_eval_ever"
     files = [path.relative_to(folder) for path in sorted(folder.rglob("*.json"))]
     assert len(files) == len(SMALL["models"])  # type: ignore[arg-type]
     assert f"{len(files)} passed" in run(EVERY_EVAL_EVER, "validate", *files, folder=folder)
 
 
-def test_the_ro_crate_validator_finds_nothing(published: Path) -> None:
+def test_the_ro_crate_validator_finds_nothing(published):
     mirror = Path(os.environ.get("CINORMS_MIRROR", ""), "ro-crate")
     copies = [mirror / f"{name}.jsonld" for name in ("crate", "workflow-run")]
     given: list[Any] = copies if all(path.is_file() for path in copies) else []
@@ -82,7 +80,7 @@ def test_the_ro_crate_validator_finds_nothing(published: Path) -> None:
     assert len(issues) == 4
 
 
-def test_the_crate_has_every_file_of_the_folder(published: Path) -> None:
+def test_the_crate_has_every_file_of_the_folder(published):
     crate = json.loads((published / "ro-crate-metadata.json").read_text(encoding="utf-8"))
     parts = next(one for one in crate["@graph"] if one["@id"] == "./")["hasPart"]
     files = {str(path.relative_to(published)) for path in published.rglob("*") if path.is_file()}

@@ -1,7 +1,5 @@
 """What the tests on a cluster share: one SLURM for all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

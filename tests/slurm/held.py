@@ -1,7 +1,5 @@
 """Models behind endpoints that hold their answers back, so that jobs can be ended in the middle of a shard."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -4,8 +4,6 @@ A job notes its environment and answers once as many jobs as ``PRETEND_JOBS`` sa
 a study can only end where they do. The first job of a model called ``unlucky`` fails before that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Jobs with GPUs: what they ask for, what reaches them, and that two run at once."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -47,7 +45,7 @@ def minutes(job: dict[str, str]) -> int:
     return 60 * (24 * int(days or 0) + hours) + of_hour
 
 
-def test_two_models_at_once_on_two_gpus(tmp_path: Path, cluster: Cluster) -> None:
+def test_two_models_at_once_on_two_gpus(tmp_path, cluster):
     noted = tmp_path / "noted"
     noted.mkdir()
     project, entries = pretend(tmp_path, cluster)

@@ -1,17 +1,13 @@
 """However a job is ended: it goes on where it was, and the results are those of a quiet run."""
 
-from __future__ import annotations
-
 import os
 import signal
-from pathlib import Path
 
-from .cluster import Cluster
 from .held import check_results, endpoints, entries, process_of, release, wait_until_held
 from .project import Project
 
 
-def test_jobs_that_are_ended_go_on_where_they_were(tmp_path: Path, cluster: Cluster) -> None:
+def test_jobs_that_are_ended_go_on_where_they_were(tmp_path, cluster):
     models = ["cancelled", "killed", "overdue", "preempted"]
     with endpoints(models) as running:
         project = Project(tmp_path / "project", cluster, entries(running))

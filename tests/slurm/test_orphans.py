@@ -1,10 +1,7 @@
 """The workflow itself is killed: its successor meets the jobs that it left, and asks nothing beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from .cluster import Cluster
 from .held import check_results, endpoints, entries, release, wait_until_held
 from .project import Project
 
@@ -17,7 +14,7 @@ def text_of(path: Path) -> str:
         return ""
 
 
-def test_a_workflow_that_was_killed_and_the_jobs_it_left(tmp_path: Path, cluster: Cluster) -> None:
+def test_a_workflow_that_was_killed_and_the_jobs_it_left(tmp_path, cluster):
     models = ["orphaned", "buried"]
     with endpoints(models) as running:
         project = Project(tmp_path / "project", cluster, entries(running))

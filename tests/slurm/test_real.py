@@ -1,14 +1,9 @@
 """Real vLLM on the cluster, in jobs with a GPU: the control model, trained in a job of its own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from .cluster import Cluster
 from .project import VENV, Project, check_crew
 
 
-def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path: Path, cluster: Cluster) -> None:
+def test_the_control_model_through_vllm_in_gpu_jobs(tmp_path, cluster):
     assert (VENV / "done").exists(), "vLLM is not here: make .venv-vllm/done (make test-slurm does)"
     project = Project(tmp_path / "project", cluster, {})
     (project.folder / ".venv-vllm").symlink_to(VENV)

@@ -1,11 +1,8 @@
 """A whole planted study through the profile, and one figure of it again."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +18,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Proje
     return Project(tmp_path_factory.mktemp("study") / "project", cluster, {}, models=MODELS)
 
 
-def test_a_planted_study_gives_what_it_gives_here(project: Project, cluster: Cluster, tmp_path: Path) -> None:
+def test_a_planted_study_gives_what_it_gives_here(project, cluster, tmp_path):
     before = cluster.last_job()
     printed = project.run()
     assert re.search(r"Report +results/trial/report/index.html", printed)
@@ -36,9 +33,7 @@ def test_a_planted_study_gives_what_it_gives_here(project: Project, cluster: Clu
         assert project.content(folder)
 
 
-def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted(
-    project: Project, cluster: Cluster
-) -> None:
+def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted(project, cluster):
     before = cluster.last_job()
     again = ["--forcerun", "ask_planted", "--", "results/trial/provenance.json"]
     printed = project.start("--default-resources", "slurm_partition=nosuch", *again).end(1)
@@ -47,7 +42,7 @@ def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted
     assert cluster.last_job() == before
 
 
-def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> None:
+def test_the_status_is_read_on_the_machine_that_submitted(project):
     for arguments, words in (
         (["status"], "Study trial: 3 done"),
         (["check", "--profile", "profiles/slurm"], "ok       partitions   nothing to look at"),
@@ -60,7 +55,7 @@ def test_the_status_is_read_on_the_machine_that_submitted(project: Project) -> N
     assert [json.loads(path.read_text())["phase"] for path in states] == ["done"] * len(MODELS)
 
 
-def test_a_figure_alone_submits_no_job(project: Project, cluster: Cluster) -> None:
+def test_a_figure_alone_submits_no_job(project, cluster):
     before = cluster.last_job()
     project.study["figures"]["distribution"]["title"] = "Another title"
     write_yaml(project.folder / "trial.yaml", project.study)

@@ -1,7 +1,5 @@
 """What the tests of figures share: a small dataset, answers and norms made from levels, and an entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 from cinorms.entries.entry import Entry, Selected
 from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ..entries import make_entry
@@ -39,14 +38,7 @@ def small_vignettes() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def small_prompts() -> pd.DataFrame:
     """Return the prompts of 2 templates x 2 orders."""
-    pairs = [(t, o) for t in range(2) for o in range(2)]
-    return pd.DataFrame(
-        {
-            "variant": [f"{t}_{o}" for t, o in pairs],
-            "template_no": [t for t, _ in pairs],
-            "order_no": [o for _, o in pairs],
-        }
-    )
+    return list_variants("set", ["text"] * 2, 2, 2)
 
 
 def make_answers(levels: Sequence[Sequence[int | None]]) -> pd.DataFrame:

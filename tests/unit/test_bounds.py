@@ -1,7 +1,5 @@
 """Every number of a study, a registry and an entry has both bounds, and names have no line break at their end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,7 +39,7 @@ def numbers(schema: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_every_number_has_both_bounds(name: str) -> None:
+def test_every_number_has_both_bounds(name):
     for path, schema in numbers(SCHEMAS[name], name):
         assert {"minimum", "exclusiveMinimum"} & set(schema), path
         assert {"maximum", "exclusiveMaximum"} & set(schema), path
@@ -55,6 +53,6 @@ def test_every_number_has_both_bounds(name: str) -> None:
         ({"arms": {"main\n": {"dataset": "iot", "prompts": "chatgpt"}}}, "arms"),
     ],
 )
-def test_what_is_out_of_bounds_is_one_message(document: dict[str, Any], message: str) -> None:
+def test_what_is_out_of_bounds_is_one_message(document, message):
     with pytest.raises(ConfigError, match=message):
         check(document, StudySettings, "my.yaml")

@@ -1,7 +1,5 @@
 """The command `cinorms`: what it starts, as `make` does, and what it answers to mistakes."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -31,9 +29,7 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", face.STAGES)
-def test_a_part_of_the_workflow_starts_snakemake_as_make_does(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_of_the_workflow_starts_snakemake_as_make_does(name, monkeypatch):
     study = str(ROOT / "config/demo-small.yaml")
     program = started(monkeypatch, name, "--configfile", study, "--cores", "3", "--dry-run")
     assert program[:3] == [sys.executable, "-m", "cinorms_snakemake"]
@@ -45,9 +41,7 @@ def test_a_part_of_the_workflow_starts_snakemake_as_make_does(
     assert "--cores" not in started(monkeypatch, name, "--profile", "profiles/slurm")
 
 
-def test_a_study_with_a_mistake_starts_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_study_with_a_mistake_starts_nothing(tmp_path, monkeypatch, capsys):
     (tmp_path / "s.yaml").write_text("modles: [a]", encoding="utf-8")
     monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("started"))
     with pytest.raises(SystemExit, match="2"):
@@ -56,9 +50,7 @@ def test_a_study_with_a_mistake_starts_nothing(
 
 
 @pytest.mark.parametrize("name", [*face.AROUND, *face.READING])
-def test_a_module_is_run_with_its_arguments_and_its_exit_code(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_module_is_run_with_its_arguments_and_its_exit_code(name, monkeypatch, capsys):
     module, _ = (face.AROUND | face.READING)[name]
     monkeypatch.setattr(f"{module}.main", lambda arguments: 3 if arguments == ["--x", "1"] else 0)
     assert face.main([name, "--x", "1"]) == 3
@@ -66,9 +58,7 @@ def test_a_module_is_run_with_its_arguments_and_its_exit_code(
     assert f"  {name} " in capsys.readouterr().out
 
 
-def test_mistakes_have_a_message_and_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_have_a_message_and_code_2(tmp_path, monkeypatch, capsys):
     assert face.main(["staus"]) == 2
     assert "did you mean 'status'" in capsys.readouterr().err
     monkeypatch.setattr(face, "PROJECT", tmp_path)

@@ -1,7 +1,5 @@
 """What the documents name exists: files that they link to, modules, the pages of the index and of the site."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util
@@ -36,7 +34,7 @@ def short(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=short)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_leads_somewhere(page):
     for link in HOOKS.relative_links(page.read_text(encoding="utf-8")):
         target = ROOT / HOOKS.target_of(short(page), link)
         part = link.partition("#")[2]
@@ -45,7 +43,7 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
             assert part in map(HOOKS.heading_id, headings), f"{short(page)}: {link}: no such heading"
 
 
-def test_a_link_is_written_as_the_site_needs_it() -> None:
+def test_a_link_is_written_as_the_site_needs_it():
     text = (
         "[a](../../../config/README.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
         "![e](../../images/norms.png), [f](../../../Makefile), [g](../../decisions/)"
@@ -57,7 +55,7 @@ def test_a_link_is_written_as_the_site_needs_it() -> None:
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../../README.md", "../workflow/Snakefil"])
-def test_a_link_that_leads_nowhere_ends_the_build_of_the_site(link: str) -> None:
+def test_a_link_that_leads_nowhere_ends_the_build_of_the_site(link):
     with pytest.raises(HOOKS.DeadLink, match=r"docs/method\.md: the link"):
         HOOKS.with_links_of_the_site(f"[a]({link})", "docs/method.md")
 
@@ -72,7 +70,7 @@ def test_a_link_that_leads_nowhere_ends_the_build_of_the_site(link: str) -> None
         ('<a href="https://example.org/">a</a><img src="images/a.png">', False),
     ],
 )
-def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path: Path, tag: str, refused: bool) -> None:
+def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path, tag, refused):
     page = tmp_path / "page.html"
     page.write_text(f"<p>{tag}</p>", encoding="utf-8")
     if refused:
@@ -82,7 +80,7 @@ def test_a_page_of_the_site_loads_nothing_from_another_host(tmp_path: Path, tag:
         HOOKS.check_page(page)
 
 
-def test_the_navigation_of_the_site_has_every_page_once() -> None:
+def test_the_navigation_of_the_site_has_every_page_once():
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     named = list(pages_of(site["nav"]))
     assert len(named) == len(set(named))
@@ -102,13 +100,13 @@ def pages_of(part: Any) -> Iterator[str]:
             yield from pages_of(inner)
 
 
-def test_every_note_on_a_decision_is_in_its_index() -> None:
+def test_every_note_on_a_decision_is_in_its_index():
     index = (ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
     notes = sorted((ROOT / "docs/decisions").glob("0*.md"))
     assert re.findall(r"\]\((0[\w.-]+)\)", index) == [note.name for note in notes]
 
 
-def test_every_change_says_whether_results_change() -> None:
+def test_every_change_says_whether_results_change():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, flags=re.MULTILINE))
     assert next(iter(versions)) == "Unreleased"
@@ -121,7 +119,7 @@ def test_every_change_says_whether_results_change() -> None:
         )
 
 
-def test_the_forms_for_issues_ask_for_something() -> None:
+def test_the_forms_for_issues_ask_for_something():
     forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
     forms = [form for form in forms if form.name != "config.yml"]
     assert forms
@@ -136,7 +134,7 @@ def test_the_forms_for_issues_ask_for_something() -> None:
             assert field["attributes"]["label"]
 
 
-def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves() -> None:
+def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves():
     text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     (job,) = yaml.safe_load(text)["jobs"].values()
     targets = job["strategy"]["matrix"]["target"]
@@ -152,7 +150,7 @@ def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves() -
     assert "MIRROR" not in text
 
 
-def test_pages_named_in_code_and_text_exist() -> None:
+def test_pages_named_in_code_and_text_exist():
     named = 0
     files = [ROOT / "README.md", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
     for path in files:
@@ -163,7 +161,7 @@ def test_pages_named_in_code_and_text_exist() -> None:
     assert named > 10
 
 
-def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index() -> None:
+def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index():
     index = (ROOT / "docs/method.md").read_text(encoding="utf-8")
     pages = sorted((ROOT / "docs/method").rglob("*.md"))
     assert len(pages) > 10
@@ -177,7 +175,7 @@ def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index() -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "docs" in page.parts and "reference" not in page.parts], ids=short
 )
-def test_modules_that_a_page_names_exist(page: Path) -> None:
+def test_modules_that_a_page_names_exist(page):
     """`stats.clm`, `norms.distances.bias_table` and `analyses/counts.py` are things of the library."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     packages = "|".join(PACKAGES)
@@ -189,7 +187,7 @@ def test_modules_that_a_page_names_exist(page: Path) -> None:
         assert (LIBRARY / name).is_file(), f"{short(page)}: there is no {name}"
 
 
-def test_the_page_on_architecture_has_the_layers_that_are_checked() -> None:
+def test_the_page_on_architecture_has_the_layers_that_are_checked():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
@@ -227,7 +225,7 @@ def around(page: str, name: str) -> str:
     return " ".join((found[1] + found[2]).split())
 
 
-def test_every_picture_is_the_one_whose_facts_are_recorded() -> None:
+def test_every_picture_is_the_one_whose_facts_are_recorded():
     drawn = {path.name for path in (ROOT / "docs/images").iterdir()} - {"facts.json", "data-flow.svg"}
     assert drawn == set(FACTS)
     assert set(SHOWN) <= {(page, name) for name, facts in FACTS.items() for page in facts["says"]}
@@ -239,7 +237,7 @@ def test_every_picture_is_the_one_whose_facts_are_recorded() -> None:
 
 
 @pytest.mark.parametrize(("name", "page"), [(name, page) for name in FACTS for page in FACTS[name]["says"]])
-def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(name: str, page: str) -> None:
+def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(name, page):
     text = around(page, name) if (page, name) in SHOWN else plain_text(page)
     left = text
     for phrase in FACTS[name]["says"][page]:
@@ -251,7 +249,7 @@ def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(n
         assert not others, f"{page}: {others}, next to {name}, are not among its facts"
 
 
-def test_the_commands_of_pictures_are_those_of_the_readme_and_name_their_studies() -> None:
+def test_the_commands_of_pictures_are_those_of_the_readme_and_name_their_studies():
     for name, facts in FACTS.items():
         target, _, config = facts["command"].partition(" CONFIG=")
         rule = (

@@ -1,7 +1,5 @@
 """Each file of envs/ has what the code that runs in it imports; pip installs what a study needs."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -101,7 +99,7 @@ def locked(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("environment", sorted(path.stem for path in (ROOT / "envs").glob("*.yaml")))
-def test_an_environment_has_what_runs_in_it(environment: str) -> None:
+def test_an_environment_has_what_runs_in_it(environment):
     provided = with_what_they_need(stated(environment))
     if environment in LOCKS:
         provided |= locked(LOCKS[environment]) | {"torch"}
@@ -116,7 +114,7 @@ def test_an_environment_has_what_runs_in_it(environment: str) -> None:
     assert not missing, f"envs/{environment}.yaml: add {', '.join(sorted(missing))}"
 
 
-def test_every_command_and_script_of_the_rules_was_looked_at() -> None:
+def test_every_command_and_script_of_the_rules_was_looked_at():
     known = set().union(*RUNS.values())
     assert set(re.findall(r"-m (cinorms[\w.]*)", RULES)) <= known
     for rule in re.split(r"^ *rule", RULES, flags=re.MULTILINE)[1:]:
@@ -124,7 +122,7 @@ def test_every_command_and_script_of_the_rules_was_looked_at() -> None:
             assert '"../../envs/core.yaml"' in rule
 
 
-def test_the_locks_were_made_from_what_the_environments_name() -> None:
+def test_the_locks_were_made_from_what_the_environments_name():
     for environment, lock in LOCKS.items():
         lines = (ROOT / f"requirements/{lock}.in").read_text(encoding="utf-8").splitlines()
         asked = {canonicalize_name(Requirement(line).name) for line in lines if line and line[0] != "#"}
@@ -133,7 +131,7 @@ def test_the_locks_were_made_from_what_the_environments_name() -> None:
         assert not extra, f"envs/{environment}.yaml lacks {extra}, which the tests of it have"
 
 
-def test_pip_installs_what_a_study_needs_from_its_one_list() -> None:
+def test_pip_installs_what_a_study_needs_from_its_one_list():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "dependencies" in project["project"]["dynamic"]
     assert project["tool"]["setuptools"]["dynamic"]["dependencies"] == {"file": ["requirements/run.in"]}
@@ -142,7 +140,7 @@ def test_pip_installs_what_a_study_needs_from_its_one_list() -> None:
     assert {"snakemake", "pandas", "pydantic"} <= needed
 
 
-def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested() -> None:
+def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested():
     named, tested = ((ROOT / f"requirements/run.{kind}").read_text() for kind in ("in", "lock"))
     lowest = re.search(r"^snakemake\S*>=([\d.]+)", named, re.MULTILINE)[1]
     assert re.search(r"^snakemake==([\d.]+)", tested, re.MULTILINE)[1].startswith(f"{lowest}.")

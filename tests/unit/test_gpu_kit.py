@@ -1,7 +1,5 @@
 """The kit for one call on a GPU: what is sent arrives whole or is refused, and its JSON is complete from the start."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -38,14 +36,14 @@ def unpack(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_parts_are_joined_and_installed(parts: Path, tmp_path: Path) -> None:
+def test_parts_are_joined_and_installed(parts, tmp_path):
     done = unpack(parts, tmp_path / "site")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site/kit_one.py").read_text() == "NAME = 'one'\n"
     assert (tmp_path / "site/kit_two.py").exists()
 
 
-def test_a_damaged_or_missing_part_is_named(parts: Path, tmp_path: Path) -> None:
+def test_a_damaged_or_missing_part_is_named(parts, tmp_path):
     damaged = parts / "part-01"
     data = damaged.read_bytes()
     damaged.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -55,7 +53,7 @@ def test_a_damaged_or_missing_part_is_named(parts: Path, tmp_path: Path) -> None
     assert not (tmp_path / "site").exists()
 
 
-def test_wheels_are_one_version_each() -> None:
+def test_wheels_are_one_version_each():
     lines = [line for line in (KIT / "gpu-packages.txt").read_text().splitlines() if not line.startswith("#")]
     names = [line.split("==")[0] for line in lines]
     assert len(names) == len(set(names))
@@ -63,7 +61,7 @@ def test_wheels_are_one_version_each() -> None:
     assert not {"torch", "numpy", "transformers"} & set(names)  # the machine has them
 
 
-def test_without_time_every_step_says_so(tmp_path: Path) -> None:
+def test_without_time_every_step_says_so(tmp_path):
     out = tmp_path / "gpu.json"
     command = [sys.executable, str(KIT / "gpu.py"), "--out", str(out), "--minutes", "0.05"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

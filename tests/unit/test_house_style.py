@@ -1,7 +1,5 @@
 """What the code of this project keeps to, checked on the files themselves."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -18,6 +16,7 @@ MODULES = {
     ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(LIBRARY.rglob("*.py"))
 }
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 SCRIPTS = sorted((ROOT / "workflow/scripts").glob("*.py"))
 HEAVY = {"torch", "vllm", "openai", "transformers", "statsmodels", "plotnine", "matplotlib", "sklearn"}
@@ -49,33 +48,33 @@ RULE_NAMES = [name for _, name, _ in RULES]
 # --- The library
 
 
-def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long() -> None:
-    for path in MODULES.values():
+def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long():
+    for name, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
         assert path.name in ("inside.py", "__main__.py") or "snakemake" not in text, (
             f"{path}: the library takes plain values"
         )
         assert text.count("\n") <= 600, path
-        assert ast.get_docstring(ast.parse(text)), path
+        assert ast.get_docstring(TREES[name]), path
 
 
-def test_a_class_name_means_one_thing() -> None:
+def test_a_class_name_means_one_thing():
     modules: dict[str, list[str]] = {}
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for name, tree in TREES.items():
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules.setdefault(node.name, []).append(name)
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
-def test_no_function_is_longer_than_fifty_lines() -> None:
-    for path in MODULES.values():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_no_function_is_longer_than_fifty_lines():
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 late = [part for part in body if isinstance(part, ast.Import | ast.ImportFrom)]
                 lines = sum(part.end_lineno - part.lineno + 1 for part in body if part not in late)
-                assert lines <= 50, f"{path.name}: {node.name} has {lines} lines"
+                assert lines <= 50, f"{name}: {node.name} has {lines} lines"
 
 
 #: They extend classes of a heavy package, and are imported where they are used.
@@ -92,7 +91,7 @@ def packages_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_any_module_pulls_in_nothing_heavy() -> None:
+def test_importing_any_module_pulls_in_nothing_heavy():
     code = (
         "import importlib, sys\n"
         f"for name in {[name for name in MODULES if name not in SUBCLASSES]!r}: importlib.import_module(name)\n"
@@ -102,7 +101,7 @@ def test_importing_any_module_pulls_in_nothing_heavy() -> None:
     assert "pandas" in loaded
 
 
-def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
+def test_asking_needs_no_package_that_the_inference_environments_lack():
     """envs/openai.yaml and envs/vllm.yaml have pandas, pyarrow and numpy, and neither YAML nor schemas."""
     code = (
         "import sys, cinorms.ask\n"
@@ -112,7 +111,7 @@ def test_asking_needs_no_package_that_the_inference_environments_lack() -> None:
     assert not {"yaml", "jinja2", "scipy", "pydantic"} & packages_after(code)
 
 
-def test_loading_a_study_needs_no_scipy() -> None:
+def test_loading_a_study_needs_no_scipy():
     """Every Snakemake process loads all kinds of entries, also `snakemake -n` and the one in each job on a cluster."""
     code = (
         "import sys, cinorms.study.load\n"
@@ -125,7 +124,7 @@ def test_loading_a_study_needs_no_scipy() -> None:
 # --- Rules
 
 
-def test_there_are_rules_to_check() -> None:
+def test_there_are_rules_to_check():
     named = {
         "expand_vignettes",
         "ask",
@@ -138,7 +137,7 @@ def test_there_are_rules_to_check() -> None:
 
 
 @pytest.mark.parametrize("path", RULE_FILES, ids=short)
-def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
+def test_a_stage_says_what_goes_in_and_what_comes_out(path):
     text = path.read_text(encoding="utf-8")
     assert "lambda" not in text
     functions = {"library.smk": 120, "study.smk": 80, "common.smk": 170, "hooks.smk": 130}
@@ -154,7 +153,7 @@ def test_a_stage_says_what_goes_in_and_what_comes_out(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "name", "text"), RULES, ids=RULE_NAMES)
-def test_a_rule_has_a_log_an_environment_and_a_script_of_its_name(path: Path, name: str, text: str) -> None:
+def test_a_rule_has_a_log_an_environment_and_a_script_of_its_name(path, name, text):
     assert re.search(r"^    log:$", text, flags=re.MULTILINE)
     assert re.search(r"^    conda:$", text, flags=re.MULTILINE)
     log = re.search(r"^    log:\n        f?\"logs/(.*)\",$", text, flags=re.MULTILINE)
@@ -167,7 +166,7 @@ def test_a_rule_has_a_log_an_environment_and_a_script_of_its_name(path: Path, na
     assert scripts or "shell:" in text
 
 
-def test_no_script_is_without_its_rule() -> None:
+def test_no_script_is_without_its_rule():
     assert {path.stem for path in SCRIPTS} <= set(RULE_NAMES)
 
 
@@ -175,7 +174,7 @@ def test_no_script_is_without_its_rule() -> None:
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=short)
-def test_a_script_is_short_and_does_nothing_when_imported(path: Path) -> None:
+def test_a_script_is_short_and_does_nothing_when_imported(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= 40
     assert "argparse" not in text
@@ -187,6 +186,6 @@ def test_a_script_is_short_and_does_nothing_when_imported(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "workflow").rglob("templates/*.*")), ids=short)
-def test_a_template_asks_for_the_value_of_a_key_and_not_whether_it_exists(path: Path) -> None:
+def test_a_template_asks_for_the_value_of_a_key_and_not_whether_it_exists(path):
     asked = re.search(r"is (not )?defined|\|\s*default\b", path.read_text(encoding="utf-8"))
     assert asked is None, "a key that always exists, empty, is taken for one that has a value"

@@ -1,7 +1,5 @@
 """The Makefile: what targets hand to Snakemake, set-ups that were killed or that meet, what `make clean` keeps."""
 
-from __future__ import annotations
-
 import os
 import re
 import select
@@ -82,7 +80,7 @@ def made(*arguments: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_target_hands_over_the_study_and_nothing_after_it(target: str) -> None:
+def test_a_target_hands_over_the_study_and_nothing_after_it(target):
     code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
     found = re.findall(
@@ -120,7 +118,7 @@ def is_whole(clone: Path, ready: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ready", READY)
-def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -> None:
+def test_a_set_up_killed_at_any_moment_is_begun_again(clone, ready):
     for moment in range(1, 9):
         shutil.rmtree(clone / Path(ready).parent, ignore_errors=True)
         (clone / "notes").unlink(missing_ok=True)
@@ -136,9 +134,7 @@ def test_a_set_up_killed_at_any_moment_is_begun_again(clone: Path, ready: str) -
 
 
 @pytest.mark.parametrize(("number", "shell"), [("9", "sh"), ("2", "sh"), ("2", "bash")])
-def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(
-    clone: Path, number: str, shell: str
-) -> None:
+def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(clone, number, shell):
     assert made(".venv/run.done", cwd=clone)[0] == 0
     assert made(".venv/dev.done", f"SHELL={shell}", cwd=clone, KILL_AT="5", KILL_WITH=number)[0] != 0
     code, said = made(".venv/run.done", cwd=clone)
@@ -146,7 +142,7 @@ def test_an_update_killed_half_way_leaves_no_environment_that_counts_as_ready(
     assert is_whole(clone, ".venv/run.done")
 
 
-def test_a_changed_lock_is_installed_and_a_set_up_that_has_just_ended_is_no_mistake(clone: Path) -> None:
+def test_a_changed_lock_is_installed_and_a_set_up_that_has_just_ended_is_no_mistake(clone):
     assert made(".venv/run.done", cwd=clone)[0] == 0
     os.utime(clone / ".venv/run.done", (1, 1))
     assert "Installing" in made(".venv/run.done", cwd=clone)[1]
@@ -154,21 +150,21 @@ def test_a_changed_lock_is_installed_and_a_set_up_that_has_just_ended_is_no_mist
     assert made(".venv/run.done", "UNFINISHED=.venv/unfinished", cwd=clone) == (0, "")
 
 
-def test_without_internet_an_environment_stays_as_it_was(clone: Path) -> None:
+def test_without_internet_an_environment_stays_as_it_was(clone):
     assert made(".venv/run.done", cwd=clone)[0] == 0
     assert made(".venv/dev.done", cwd=clone, OFFLINE="1")[0] != 0
     assert made("-q", ".venv/run.done", cwd=clone)[0] == 0
     assert is_whole(clone, ".venv/run.done")
 
 
-def test_an_environment_without_pip_is_made_again(clone: Path) -> None:
+def test_an_environment_without_pip_is_made_again(clone):
     (clone / ".venv/bin").mkdir(parents=True)
     shutil.copy(clone / "python", clone / ".venv/bin")
     assert made(".venv/run.done", cwd=clone)[0] == 0
     assert is_whole(clone, ".venv/run.done")
 
 
-def test_the_environment_has_cinorms_itself_and_its_command(tmp_path: Path) -> None:
+def test_the_environment_has_cinorms_itself_and_its_command(tmp_path):
     code = "import cinorms; print(cinorms.__file__)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     streams = {"cwd": tmp_path, "env": environment, "text": True, "stdout": subprocess.PIPE}
@@ -179,7 +175,7 @@ def test_the_environment_has_cinorms_itself_and_its_command(tmp_path: Path) -> N
     assert done.stdout == f"cinorms {cinorms.__version__}\n"
 
 
-def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:
+def test_one_of_two_set_ups_waits_for_the_other(clone):
     both = [make(".venv/run.done", cwd=clone, GO=str(clone / "go")) for _ in range(2)]
     reading = {process.stdout.fileno(): process for process in both if process.stdout}
     first_lines: dict[int, str] = {}
@@ -194,7 +190,7 @@ def test_one_of_two_set_ups_waits_for_the_other(clone: Path) -> None:
     assert is_whole(clone, ".venv/run.done")
 
 
-def test_responses_and_their_journals_stay(tmp_path: Path) -> None:
+def test_responses_and_their_journals_stay(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (*KEPT, *REMOVED):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

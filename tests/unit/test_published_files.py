@@ -1,7 +1,5 @@
 """Where the authors' files come from in tests, and what pytest says where they cannot be obtained."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import shutil
@@ -16,9 +14,7 @@ from ..conftest import LEFT_OUT
 from ..snakemake_runs import ROOT
 
 
-def test_what_is_fetched_is_laid_out_as_a_mirror(
-    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_fetched_is_laid_out_as_a_mirror(mirror, tmp_path, monkeypatch):
     cache, files = tmp_path / "cache", [file for file in published_files.declared() if file.path is None]
     cache.mkdir()
     for file in files:
@@ -74,7 +70,7 @@ def run(folder: Path, *options: str, **environment: str) -> subprocess.Completed
     )
 
 
-def test_the_closing_line_counts_what_was_left_out_and_says_how_to_run_it(bare: Path) -> None:
+def test_the_closing_line_counts_what_was_left_out_and_says_how_to_run_it(bare):
     done = run(bare, "-n1")  # what another process reports arrives in another shape
     assert done.returncode == 0, done.stdout
     *rest, last = done.stdout.strip().splitlines()
@@ -85,7 +81,7 @@ def test_the_closing_line_counts_what_was_left_out_and_says_how_to_run_it(bare: 
     assert "cannot be fetched" in rest[-1]
 
 
-def test_in_ci_the_want_of_the_data_is_a_failure(bare: Path) -> None:
+def test_in_ci_the_want_of_the_data_is_a_failure(bare):
     done = run(bare, CI="true")
     assert done.returncode == 1
     assert "cannot be fetched" in done.stdout

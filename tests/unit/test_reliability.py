@@ -1,13 +1,9 @@
 """The page of promises: its figures are what the script makes of a test run, and its tests exist."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from pathlib import Path
-
-import pytest
 
 from ..modules import module_at
 
@@ -37,14 +33,14 @@ TABLE = """# Page
 """
 
 
-def test_the_figures_are_those_that_the_script_writes() -> None:
+def test_the_figures_are_those_that_the_script_writes():
     assert reliability.with_figures(PAGE, MEASURED) == PAGE
     assert len(MEASURED) >= 5
     for test, figures in MEASURED.items():
         assert reliability._shown(test, figures) in PAGE, f"no promise names {test}"
 
 
-def test_every_test_that_the_page_names_exists() -> None:
+def test_every_test_that_the_page_names_exists():
     named = set(re.findall(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`", PAGE))
     assert len(named) > 20
     assert [file for file, _ in sorted(named) if not (ROOT / file).exists()] == []
@@ -53,9 +49,7 @@ def test_every_test_that_the_page_names_exists() -> None:
         assert not name or there in (ROOT / file).read_text(encoding="utf-8")
 
 
-def test_passed_tests_have_figures_and_a_smaller_or_missing_run_changes_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passed_tests_have_figures_and_a_smaller_or_missing_run_changes_none(tmp_path, monkeypatch):
     page, junit, soak = (tmp_path / name for name in ("page.md", "faults.xml", "soak.json"))
     page.write_text(TABLE.format(" ", ""), encoding="utf-8")
     monkeypatch.setattr(reliability, "PAGE", page)

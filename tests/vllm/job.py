@@ -4,8 +4,6 @@
 the job has ended its exit code (negative: the signal that ended it).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Starts the jobs of ``job.py``, which a test then kills."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,13 +1,9 @@
 """A model and its adapter share one start of vLLM, and each gives its own answers."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -19,10 +15,9 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.inference import checkpoints
 from cinorms.inference.companions import Companion, place_of, write_companions
 from cinorms.inference.engines.vllm import offline
-from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
-from .conftest import TUNING, Session, spec_of
+from .conftest import TUNING, spec_of
 from .test_answers import prompts_of
 
 RANK = 4
@@ -48,15 +43,15 @@ def merged(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 
 def test_a_model_and_its_adapter_share_a_start(
-    tmp_path: Path,
-    checkpoint: Path,
-    merged: tuple[Path, Any],
-    flows: pd.DataFrame,
-    templates: tuple[str, ...],
-    session: Session,
-    questions_of: Callable[..., Questions],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path,
+    checkpoint,
+    merged,
+    flows,
+    templates,
+    session,
+    questions_of,
+    monkeypatch,
+):
     folder, reference = merged
     monkeypatch.setattr(offline, "_LOADED", {})
     vignettes, variants = tmp_path / "vignettes.parquet", tmp_path / "variants.parquet"
@@ -96,9 +91,7 @@ def test_a_model_and_its_adapter_share_a_start(
     assert spec["lora_revision"] == checkpoints.folder_digest(folder)
 
 
-def test_an_adapter_that_does_not_fit_is_refused_with_what_to_do(
-    merged: tuple[Path, Any], checkpoint: Path, tmp_path: Path
-) -> None:
+def test_an_adapter_that_does_not_fit_is_refused_with_what_to_do(merged, checkpoint, tmp_path):
     folder, _ = merged
 
     def adapter(**changes: Any) -> Any:

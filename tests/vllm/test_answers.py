@@ -1,8 +1,5 @@
 """What real vLLM gives: the text, the seeds, and the probability of each option."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,7 @@ from cinorms.prompts.variants import list_variants
 
 from ..scales import ACCEPTABILITY
 from ..specs import ask_shard
-from .conftest import Session, spec_of
+from .conftest import spec_of
 
 SCALE = ACCEPTABILITY
 
@@ -39,9 +36,7 @@ def prompts_of(spec: Spec, questions: Questions) -> tuple[Tokeniser, list[str]]:
     return tokeniser, tokeniser.texts(questions.chat(at) for at in range(len(questions.grid)))
 
 
-def test_text_is_what_transformers_generates(
-    session: Session, checkpoint: Path, reference: Any, questions_of: Callable[..., Questions]
-) -> None:
+def test_text_is_what_transformers_generates(session, checkpoint, reference, questions_of):
     spec = spec_of(checkpoint)
     replies = session.ask(spec)
     tokeniser, texts = prompts_of(spec, questions_of(spec))
@@ -57,13 +52,13 @@ def test_text_is_what_transformers_generates(
     assert len(set(replies["text"])) > 1
 
 
-def test_chunks_change_no_answer_and_the_model_is_loaded_once(session: Session, checkpoint: Path) -> None:
+def test_chunks_change_no_answer_and_the_model_is_loaded_once(session, checkpoint):
     spec = spec_of(checkpoint)
     pd.testing.assert_frame_equal(session.ask(spec, chunk=1_000), session.ask(spec, chunk=37))
     assert session.loads == 1
 
 
-def test_a_seeded_answer_depends_on_its_question_alone(session: Session, checkpoint: Path) -> None:
+def test_a_seeded_answer_depends_on_its_question_alone(session, checkpoint):
     spec = spec_of(checkpoint, temperature=1.5)
     hot = session.ask(spec)
     assert (hot["text"] == session.ask(spec, chunk=29)["text"]).all()
@@ -71,7 +66,7 @@ def test_a_seeded_answer_depends_on_its_question_alone(session: Session, checkpo
     assert (hot["text"] != session.ask(replace(spec, seed=1))["text"]).mean() > 0.2
 
 
-def test_max_tokens_cuts_an_answer_and_says_so(session: Session, checkpoint: Path) -> None:
+def test_max_tokens_cuts_an_answer_and_says_so(session, checkpoint):
     cut = session.ask(spec_of(checkpoint, max_tokens=1))
     assert (cut["n_output_tokens"] == 1).all()
     assert (cut["finish_reason"] == "length").mean() > 0.8
@@ -93,9 +88,7 @@ def brute_force(reference: Any, tokeniser: Tokeniser, text: str) -> np.ndarray[A
     return p
 
 
-def test_options_are_what_brute_force_gives(
-    session: Session, checkpoint: Path, reference: Any, questions_of: Callable[..., Questions]
-) -> None:
+def test_options_are_what_brute_force_gives(session, checkpoint, reference, questions_of):
     spec = spec_of(checkpoint, readout="options")
     replies = session.ask(spec)
     p = np.stack(list(replies["p_options"]))
@@ -115,7 +108,7 @@ def test_options_are_what_brute_force_gives(
     assert replies["text"].isna().all()
 
 
-def test_first_tokens_cannot_tell_the_options_apart(checkpoint: Path) -> None:
+def test_first_tokens_cannot_tell_the_options_apart(checkpoint):
     tokeniser = Tokeniser.load(checkpoint, "chat_template", "control")
     first = [ids[0] for ids in tokeniser.ids(SCALE.options)]
     assert len(set(first)) == 3
@@ -126,9 +119,7 @@ def test_first_tokens_cannot_tell_the_options_apart(checkpoint: Path) -> None:
     assert len(trie.ways) >= 10
 
 
-def test_both_readouts_become_answers(
-    session: Session, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]
-) -> None:
+def test_both_readouts_become_answers(session, checkpoint, flows, templates):
     levels = {}
     for readout in ("text", "options"):
         spec = spec_of(checkpoint, readout=readout)
@@ -141,7 +132,7 @@ def test_both_readouts_become_answers(
     assert (levels["text"] == levels["options"])[both].mean() > 0.8
 
 
-def test_facts_say_what_was_run(session: Session, checkpoint: Path) -> None:
+def test_facts_say_what_was_run(session, checkpoint):
     engine = session.engine(spec_of(checkpoint))
     session.ask(spec_of(checkpoint))
     assert session.facts["device"].startswith("CPU")

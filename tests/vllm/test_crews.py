@@ -1,7 +1,5 @@
 """One start of real vLLM for several arms: the replies are those of arms that start it themselves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from .conftest import TUNING, Session, spec_of
+from .conftest import TUNING, spec_of
 
 #: Arms that differ in everything that needs no other engine.
 ARMS: dict[str, dict[str, Any]] = {
@@ -29,13 +27,13 @@ ARMS: dict[str, dict[str, Any]] = {
 
 
 def test_arms_share_a_start(
-    tmp_path: Path,
-    checkpoint: Path,
-    flows: pd.DataFrame,
-    templates: tuple[str, ...],
-    session: Session,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path,
+    checkpoint,
+    flows,
+    templates,
+    session,
+    monkeypatch,
+):
     monkeypatch.setattr(offline, "_LOADED", {})
     loads: list[str] = []
     import_vllm = offline.import_vllm

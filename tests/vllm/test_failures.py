@@ -1,7 +1,5 @@
 """Everything that can go wrong with a checkpoint or a machine is one message that says what to do."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -26,7 +24,7 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
-from .conftest import ROOT, TUNING, Session, spec_of
+from .conftest import ROOT, TUNING, spec_of
 
 Build = Callable[[Spec], Questions]
 
@@ -54,9 +52,7 @@ def refuse_loading(*arguments: Any) -> Any:
 # --- Before anything is loaded
 
 
-def test_a_prompt_that_is_too_long(
-    checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_that_is_too_long(checkpoint, questions_of, monkeypatch):
     monkeypatch.setattr(VllmEngine, "_load", refuse_loading)
     with pytest.raises(
         ConfigError, match=r"longest prompt has \d+ tokens and an answer may have 8; `max_model_len`"
@@ -66,14 +62,14 @@ def test_a_prompt_that_is_too_long(
         ask(spec_of(checkpoint, max_tokens=2_000), questions_of)
 
 
-def test_a_missing_checkpoint(tmp_path: Path, questions_of: Build) -> None:
+def test_a_missing_checkpoint(tmp_path, questions_of):
     with pytest.raises(DataError, match=r"there is no folder .*/nowhere; `make control` trains"):
         ask(spec_of(tmp_path / "nowhere"), questions_of)
     with pytest.raises(DataError, match=r"holds no complete checkpoint; correct `source`"):
         ask(spec_of(tmp_path, model="mine"), questions_of)
 
 
-def test_a_checkpoint_with_a_part_missing(copied: Path, questions_of: Build) -> None:
+def test_a_checkpoint_with_a_part_missing(copied, questions_of):
     index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
     (copied / "model.safetensors").rename(copied / "model-1-of-2.safetensors")
     (copied / "model.safetensors.index.json").write_text(json.dumps(index))
@@ -81,7 +77,7 @@ def test_a_checkpoint_with_a_part_missing(copied: Path, questions_of: Build) -> 
         ask(spec_of(copied), questions_of)
 
 
-def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied: Path, questions_of: Build) -> None:
+def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied, questions_of):
     spec = spec_of(copied, revision=folder_digest(copied))
     edit(copied, rope_theta=5.0)
     with pytest.raises(
@@ -90,7 +86,7 @@ def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied: Path, questi
         ask(spec, questions_of)
 
 
-def test_a_quantisation_that_is_not_the_checkpoints(copied: Path, questions_of: Build) -> None:
+def test_a_quantisation_that_is_not_the_checkpoints(copied, questions_of):
     with pytest.raises(EngineError, match=r"says `quantisation: awq`, its checkpoint is not quantised"):
         ask(spec_of(copied, quantisation="awq"), questions_of)
     edit(copied, quantization_config={"quant_method": "awq", "bits": 4})
@@ -100,7 +96,7 @@ def test_a_quantisation_that_is_not_the_checkpoints(copied: Path, questions_of: 
         ask(spec_of(copied), questions_of)
 
 
-def test_quantised_checkpoints_load_by_their_entry_alone() -> None:
+def test_quantised_checkpoints_load_by_their_entry_alone():
     def method(name: str) -> dict[str, Any]:
         return {"quantization_config": {"quant_method": name}}
 
@@ -111,7 +107,7 @@ def test_quantised_checkpoints_load_by_their_entry_alone() -> None:
     assert check_quantisation({}, "none", "m") is None
 
 
-def test_no_gpu(checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gpu(checkpoint, questions_of, monkeypatch):
     from vllm.platforms import current_platform
 
     monkeypatch.setattr(type(current_platform), "is_cpu", lambda self: False)
@@ -122,7 +118,7 @@ def test_no_gpu(checkpoint: Path, questions_of: Build, monkeypatch: pytest.Monke
         ask(spec_of(checkpoint), questions_of)
 
 
-def test_no_vllm(checkpoint: Path, questions_of: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_vllm(checkpoint, questions_of, monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ConfigError, match=r"vLLM cannot be imported here .*envs/vllm.yaml"):
         ask(spec_of(checkpoint), questions_of)
@@ -131,7 +127,7 @@ def test_no_vllm(checkpoint: Path, questions_of: Build, monkeypatch: pytest.Monk
 # --- While it is loaded
 
 
-def test_an_unknown_architecture(copied: Path, questions_of: Build, session: Session) -> None:
+def test_an_unknown_architecture(copied, questions_of, session):
     edit(copied, architectures=["NobodyKnowsForCausalLM"])
     with pytest.raises(
         EngineError, match=r"NobodyKnowsForCausalLM.*this version of vLLM does not know such models"
@@ -139,7 +135,7 @@ def test_an_unknown_architecture(copied: Path, questions_of: Build, session: Ses
         ask(spec_of(copied), questions_of)
 
 
-def test_code_of_its_own(copied: Path, questions_of: Build, session: Session) -> None:
+def test_code_of_its_own(copied, questions_of, session):
     edit(
         copied,
         model_type="mine",
@@ -151,9 +147,7 @@ def test_code_of_its_own(copied: Path, questions_of: Build, session: Session) ->
     assert "trust_remote_code" in str(caught.value) or "no tokenizer" in str(caught.value)
 
 
-def test_memory_that_is_not_there(
-    checkpoint: Path, questions_of: Build, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_is_not_there(checkpoint, questions_of, session, monkeypatch):
     monkeypatch.setattr(offline, "CPU_CACHE", 10**15)
     with pytest.raises(EngineError, match="memory is full: stop other programs, or give the job more"):
         ask(spec_of(checkpoint), questions_of)
@@ -175,7 +169,7 @@ def test_memory_that_is_not_there(
         ("RuntimeError: No CUDA GPUs are available", "request one from the cluster"),
     ],
 )
-def test_a_cause_in_another_process_is_found(said: str, advice: str) -> None:
+def test_a_cause_in_another_process_is_found(said, advice):
     lines = f"(EngineCore pid=7) INFO 11-21 06:12:41 [core.py:1] trust_remote_code=False\n(EngineCore pid=7) ERROR 11-21 06:12:42 [core.py:2] {said}\n"
     error = explain(RuntimeError("Engine core initialization failed. See root cause above."), "m", lines)
     assert advice in str(error)
@@ -183,7 +177,7 @@ def test_a_cause_in_another_process_is_found(said: str, advice: str) -> None:
     assert "pid=7" not in str(error)
 
 
-def test_another_failure_says_where_to_look() -> None:
+def test_another_failure_says_where_to_look():
     error = explain(RuntimeError("something new\nwith lines"), "m", "CUDA out of memory")
     assert str(error).startswith(
         "model 'm': vLLM stopped (RuntimeError: something new); the log has the rest"
@@ -233,9 +227,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def test_a_killed_job_leaves_no_process_and_another_finishes_it(
-    tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]
-) -> None:
+def test_a_killed_job_leaves_no_process_and_another_finishes_it(tmp_path, checkpoint, flows, templates):
     token = "hf_plantedPLANTEDplanted"
     environment = os.environ | {
         "PYTHONPATH": str(ROOT / "workflow/lib"),
@@ -269,9 +261,7 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it(
     assert token not in done.stderr + " ".join(command)
 
 
-def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(
-    tmp_path: Path, copied: Path, flows: pd.DataFrame, templates: tuple[str, ...]
-) -> None:
+def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(tmp_path, copied, flows, templates):
     weights = (copied / "model.safetensors").read_bytes()
     (copied / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     environment = os.environ | {
@@ -287,6 +277,6 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(
     assert "SafetensorError" in (tmp_path / "log.txt").read_text()
 
 
-def test_a_machine_without_shared_memory_is_told_what_to_mount() -> None:
+def test_a_machine_without_shared_memory_is_told_what_to_mount():
     error = explain(OSError(30, "Read-only file system"), "m")
     assert "it needs a writable folder /dev/shm" in str(error)

@@ -1,7 +1,5 @@
 """The kit for one call on a GPU, dry-run here: a tiny shape, few prompts, vLLM's build for CPUs."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -27,7 +25,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def test_every_step_has_run_or_says_why_not(table: dict[str, Any]) -> None:
+def test_every_step_has_run_or_says_why_not(table):
     status = {name: step["status"] for name, step in table["steps"].items()}
     assert {status[name] for name in ("peak", "cold", "published", "warm")} == {"ok"}, status
     # What a machine without GPU may not have.
@@ -35,14 +33,14 @@ def test_every_step_has_run_or_says_why_not(table: dict[str, Any]) -> None:
         assert status[name] == "ok" or status[name].startswith("failed: "), status
 
 
-def test_the_whole_path_has_run(table: dict[str, Any]) -> None:
+def test_the_whole_path_has_run(table):
     path = table["steps"]["cold"]["path"]
     assert path["prompts"] == 12 * 33
     assert path["complete"]
     assert table["summary"]["path_runs"]
 
 
-def test_rates_have_what_they_are_made_of(table: dict[str, Any]) -> None:
+def test_rates_have_what_they_are_made_of(table):
     ours, published = table["steps"]["cold"]["rate"], table["steps"]["published"]
     assert ours["prompts"] == 220
     assert ours["share_reused"] > 0
@@ -54,7 +52,7 @@ def test_rates_have_what_they_are_made_of(table: dict[str, Any]) -> None:
         assert rate["flop_per_prompt"] > 0
 
 
-def test_the_summary_is_complete_and_meets_no_goal(table: dict[str, Any]) -> None:
+def test_the_summary_is_complete_and_meets_no_goal(table):
     summary = table["summary"]
     optional = {name for name in summary if "batch_invariant" in name or "awq" in name}
     assert [name for name in set(summary) - optional if summary[name] is None] == []

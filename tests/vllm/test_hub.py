@@ -1,7 +1,5 @@
 """Checkpoints by name: a folder, and a hub on loopback that is up, down, gated, or does not know the name."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -135,7 +133,7 @@ def fetch(
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path: Path, hub: Hub) -> None:
+def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path, hub):
     done = fetch(tmp_path, hub.url, "ours/control")
     assert done.returncode == 0, done.stderr + (tmp_path / "log.txt").read_text()
     record = json.loads((tmp_path / "mine.json").read_text())
@@ -151,7 +149,7 @@ def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path: Path, hub: 
         assert TOKEN not in path.read_text()
 
 
-def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path: Path, hub: Hub) -> None:
+def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path, hub):
     def revision() -> str:
         done = fetch(tmp_path, hub.url, "ours/control")
         assert done.returncode == 0, done.stderr
@@ -174,9 +172,7 @@ def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path: Path, hub: 
         ("ours/control", "v9", "it has no such revision; copy the commit"),
     ],
 )
-def test_what_the_hub_refuses_is_one_message(
-    tmp_path: Path, hub: Hub, source: str, revision: str, message: str
-) -> None:
+def test_what_the_hub_refuses_is_one_message(tmp_path, hub, source, revision, message):
     done = fetch(tmp_path, hub.url, source, revision)
     assert done.returncode == 1
     assert message in done.stderr
@@ -185,14 +181,14 @@ def test_what_the_hub_refuses_is_one_message(
     assert not (tmp_path / "mine.json").exists()
 
 
-def test_without_internet_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_internet_it_says_what_to_do(tmp_path):
     done = fetch(tmp_path, "http://127.0.0.1:9", "ours/control")
     assert done.returncode == 1
     assert "the hub cannot be reached" in done.stderr
     assert "run `make fetch` once on a machine with internet that shares HF_HOME" in done.stderr
 
 
-def test_offline_it_takes_what_was_fetched_and_nothing_else(tmp_path: Path, hub: Hub) -> None:
+def test_offline_it_takes_what_was_fetched_and_nothing_else(tmp_path, hub):
     done = fetch(tmp_path, hub.url, "ours/control", SHA, HF_HUB_OFFLINE="1")
     assert done.returncode == 1
     assert "HF_HUB_OFFLINE forbids a download; run `make fetch` with this study first" in done.stderr
@@ -204,7 +200,7 @@ def test_offline_it_takes_what_was_fetched_and_nothing_else(tmp_path: Path, hub:
     assert not hub.asked
 
 
-def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path: Path, hub: Hub) -> None:
+def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path, hub):
     saved = "hf_savedSAVEDsaved"
     (tmp_path / "home").mkdir()
     (tmp_path / "home/token").write_text(f"{saved}\n")
@@ -214,13 +210,13 @@ def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path: Path, hub: Hub) -
     assert saved not in done.stderr + (tmp_path / "log.txt").read_text()
 
 
-def test_without_the_hubs_client_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_hubs_client_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match=r"'mine': the package huggingface_hub is not installed here"):
         find("ours/control", SHA, "mine")
 
 
-def test_a_folder_is_known_by_its_files(copied: Path, tmp_path: Path) -> None:
+def test_a_folder_is_known_by_its_files(copied, tmp_path):
     before = folder_digest(copied)
     done = fetch(tmp_path, "http://127.0.0.1:9", str(copied))
     assert done.returncode == 0, done.stderr
@@ -233,7 +229,7 @@ def test_a_folder_is_known_by_its_files(copied: Path, tmp_path: Path) -> None:
     assert folder_digest(copied) not in (before, after)
 
 
-def test_hub_names_and_folders_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_names_and_folders_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert not is_folder("allenai/tulu-2-7b")
     assert not is_folder("gpt2")

@@ -1,7 +1,5 @@
 """Real vLLM killed at twenty random moments: nothing is lost or asked twice, and the table has the same bytes."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -31,7 +29,7 @@ def jobs(tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple
     found.close()
 
 
-def test_a_shard_killed_twenty_times(tmp_path: Path, jobs: Jobs) -> None:
+def test_a_shard_killed_twenty_times(tmp_path, jobs):
     chance, out = random.Random(4), tmp_path / "main/control/1-of-1.parquet"
     journal, kept = Journal.at(out.parent / ".journal", jobs.spec), 0
     for number in range(KILLS):

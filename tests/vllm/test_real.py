@@ -3,8 +3,6 @@
 ``make test-vllm`` kills one job per readout; ``--kills 20`` gives the figures in docs/method/inference/vllm.md.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -13,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from cinorms.core import tables
@@ -53,7 +50,7 @@ def real_spec(folder: Path, **changes: object) -> Spec:
     return spec_of(folder, **{"model": "smollm2-135m-instruct", "max_tokens": 24, **changes})
 
 
-def test_the_wheel_becomes_the_declared_checkpoint(smollm: Path) -> None:
+def test_the_wheel_becomes_the_declared_checkpoint(smollm):
     revision = checkpoints.identify(SOURCE, None, "m")
     assert f"sha256:{sha256_of(smollm.with_name(f'{smollm.name}.gguf'))}" == revision
     assert checkpoints.has_weights(smollm)
@@ -61,16 +58,14 @@ def test_the_wheel_becomes_the_declared_checkpoint(smollm: Path) -> None:
         checkpoints.find(SOURCE, "sha256:" + "0" * 64, "m")
 
 
-def test_a_missing_checkpoint_is_not_downloaded_by_a_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_checkpoint_is_not_downloaded_by_a_job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="run `make fetch` with this study first"):
         checkpoints.find(SOURCE, None, "m")
 
 
-def test_a_wheel_that_cannot_be_had_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wheel_that_cannot_be_had_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
@@ -80,7 +75,7 @@ def test_a_wheel_that_cannot_be_had_is_one_message(tmp_path: Path, monkeypatch: 
         checkpoints.find(SOURCE, None, "m")
 
 
-def test_it_knows_the_capital_of_france(smollm: Path, real_session: Session) -> None:
+def test_it_knows_the_capital_of_france(smollm, real_session):
     from vllm import SamplingParams
 
     engine = real_session.engine(real_spec(smollm))
@@ -90,7 +85,7 @@ def test_it_knows_the_capital_of_france(smollm: Path, real_session: Session) -> 
     assert output.outputs[0].text.strip() == "The capital of France is Paris."
 
 
-def test_it_answers_flows_as_small_models_do(smollm: Path, real_session: Session) -> None:
+def test_it_answers_flows_as_small_models_do(smollm, real_session):
     select = {
         "sender": ["a fitness tracker"],
         "recipient": ["its manufacturer"],
@@ -106,14 +101,14 @@ def test_it_answers_flows_as_small_models_do(smollm: Path, real_session: Session
 
 @pytest.mark.parametrize(("readout", "n_flows"), [("text", 60), ("options", 12)])
 def test_a_killed_job_loses_no_more_than_the_last_minute(
-    readout: str,
-    n_flows: int,
-    smollm: Path,
-    flows: pd.DataFrame,
-    templates: tuple[str, ...],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
+    readout,
+    n_flows,
+    smollm,
+    flows,
+    templates,
+    tmp_path,
+    request,
+):
     kills = int(request.config.getoption("--kills"))
     some = flows.sort_values("flow").iloc[: n_flows * max(1, 7 * kills // 10)].reset_index(drop=True)
     spec = real_spec(smollm, readout=readout, select={})

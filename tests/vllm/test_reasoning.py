@@ -1,7 +1,5 @@
 """A model that reasons, under real vLLM: trace up to the budget, then answer, as transformers generates both."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -22,7 +20,7 @@ from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 
-from .conftest import Session, spec_of
+from .conftest import spec_of
 from .job import CHUNK
 from .jobs import Jobs
 
@@ -47,9 +45,7 @@ def questions(build: Callable[[Spec], Questions], spec: Spec) -> tuple[Questions
     return found, list(range(0, len(found.grid), 29))
 
 
-def test_trace_and_answer_are_those_that_transformers_generates(
-    session: Session, thinking: Path, checkpoint: Path, questions_of: Callable[[Spec], Questions]
-) -> None:
+def test_trace_and_answer_are_those_that_transformers_generates(session, thinking, checkpoint, questions_of):
     spec = spec_of(thinking, reasoning=ON)
     replies = session.ask(spec)
     asked, some = questions(questions_of, spec)
@@ -79,7 +75,7 @@ def test_trace_and_answer_are_those_that_transformers_generates(
         assert row["n_prompt_tokens"] == len(ids)
 
 
-def test_no_reasoning_is_the_prompt_without_a_trace(session: Session, thinking: Path) -> None:
+def test_no_reasoning_is_the_prompt_without_a_trace(session, thinking):
     off = session.ask(spec_of(thinking, reasoning={**ON, "effort": "none", "budget": 0}))
     plain = session.ask(spec_of(thinking))
     assert (off["text"] == plain["text"]).all()
@@ -88,7 +84,7 @@ def test_no_reasoning_is_the_prompt_without_a_trace(session: Session, thinking: 
     assert "n_trace_tokens" not in plain
 
 
-def test_a_trace_ends_at_its_mark_wherever_tokens_end(session: Session, checkpoint: Path) -> None:
+def test_a_trace_ends_at_its_mark_wherever_tokens_end(session, checkpoint):
     replies = session.ask(spec_of(checkpoint, reasoning=BEFORE_THE_WORD))
     plain = session.ask(spec_of(checkpoint))
     named = plain["text"].str.contains("acceptable") & (plain["finish_reason"] == "stop")
@@ -99,16 +95,14 @@ def test_a_trace_ends_at_its_mark_wherever_tokens_end(session: Session, checkpoi
     assert set(replies.loc[plain["text"] == "neutral", "trace_status"]) <= {"unclosed"}
 
 
-def test_a_seeded_trace_depends_on_its_question_alone(session: Session, thinking: Path) -> None:
+def test_a_seeded_trace_depends_on_its_question_alone(session, thinking):
     spec = spec_of(thinking, reasoning=ON, temperature=1.2)
     one, other = session.ask(spec), session.ask(spec, chunk=29)
     assert (one["trace"] == other["trace"]).all()
     assert (one["text"] == other["text"]).all()
 
 
-def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(
-    session: Session, thinking: Path, questions_of: Callable[[Spec], Questions]
-) -> None:
+def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(session, thinking, questions_of):
     spec = spec_of(thinking, reasoning={**ON, "budget": 5_000})
     found = questions_of(spec)
 
@@ -130,9 +124,7 @@ def jobs(tmp_path: Path, thinking: Path, flows: pd.DataFrame, templates: tuple[s
     found.close()
 
 
-def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(
-    tmp_path: Path, jobs: Jobs, questions_of: Callable[[Spec], Questions]
-) -> None:
+def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(tmp_path, jobs, questions_of):
     chance, out, asked = random.Random(5), tmp_path / "main/control/1-of-1.parquet", questions_of(jobs.spec)
 
     def traces(of: Path) -> dict[int, str]:

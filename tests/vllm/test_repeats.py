@@ -1,9 +1,5 @@
 """Real vLLM asked again, the prompts in another order: what the engine alone changes, and what it must not reuse."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +9,8 @@ from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
 
-from .conftest import TUNING, Session, spec_of
+from .conftest import TUNING, spec_of
 
 AGAIN = "1-of-1-repeat-2"
 #: Of the answers of the control model, which has near ties in few prompts.
@@ -26,9 +21,7 @@ def todo(questions: Questions) -> list[int]:
     return questions.missing(np.zeros(len(questions.grid), dtype=bool)).tolist()
 
 
-def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(
-    session: Session, checkpoint: Path, questions_of: Callable[[Spec], Questions]
-) -> None:
+def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(session, checkpoint, questions_of):
     spec, again = spec_of(checkpoint), spec_of(checkpoint, shard=AGAIN)
     assert todo(questions_of(spec)) != todo(questions_of(again))
     first, second = session.ask(spec), session.ask(again)
@@ -39,7 +32,7 @@ def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(
     assert differ <= MOST_FLIPPED
 
 
-def test_option_probabilities_move_by_rounding_only(session: Session, checkpoint: Path) -> None:
+def test_option_probabilities_move_by_rounding_only(session, checkpoint):
     first, second = (
         np.stack(list(session.ask(spec_of(checkpoint, readout="options", shard=shard))["p_options"]))
         for shard in ("1-of-1", AGAIN)
@@ -48,18 +41,14 @@ def test_option_probabilities_move_by_rounding_only(session: Session, checkpoint
     assert np.abs(first - second).max() < 1e-4
 
 
-def test_above_temperature_0_a_repeat_draws_anew_and_each_asking_is_repeatable(
-    session: Session, checkpoint: Path
-) -> None:
+def test_above_temperature_0_a_repeat_draws_anew_and_each_asking_is_repeatable(session, checkpoint):
     hot, again = spec_of(checkpoint, temperature=1.5), spec_of(checkpoint, temperature=1.5, shard=AGAIN)
     first, second = session.ask(hot), session.ask(again)
     assert (first["text"] != second["text"]).mean() > 0.2
     assert (second["text"] != session.ask(again)["text"]).mean() <= MOST_FLIPPED
 
 
-def test_a_repeat_computes_its_prompts_itself(
-    session: Session, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeat_computes_its_prompts_itself(session, checkpoint, monkeypatch):
     session.ask(spec_of(checkpoint))
     resets: list[bool] = []
     reset = session._llm.reset_prefix_cache
@@ -75,9 +64,7 @@ def test_a_repeat_computes_its_prompts_itself(
     assert resets == [True, True]
 
 
-def test_batch_invariant_mode_is_refused_without_a_gpu(
-    checkpoint: Path, questions_of: Callable[[Spec], Questions], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batch_invariant_mode_is_refused_without_a_gpu(checkpoint, questions_of, monkeypatch):
     monkeypatch.setenv(offline.BATCH_INVARIANT, "0")  # restored afterwards
     spec = spec_of(checkpoint, batch_invariant=True)
     questions = questions_of(spec)

@@ -1,7 +1,5 @@
 """The engine `openai`, live, against a real vLLM server that has loaded the control model."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -22,7 +20,7 @@ from cinorms.inference.spec import Spec
 
 from ..ports import free_port
 from ..specs import endpoint_tuning
-from .conftest import Session, spec_of
+from .conftest import spec_of
 
 #: Seconds that the server has to load the checkpoint: a minute on an idle machine.
 PATIENCE = 600
@@ -74,9 +72,7 @@ def ask(spec: Spec, key: str, questions_of: Callable[..., Questions], folder: Pa
     return pd.concat(chunks).set_index("at").sort_index()
 
 
-def test_a_server_gives_what_the_engine_vllm_gives(
-    served: str, checkpoint: Path, session: Session, questions_of: Callable[..., Questions], tmp_path: Path
-) -> None:
+def test_a_server_gives_what_the_engine_vllm_gives(served, checkpoint, session, questions_of, tmp_path):
     spec = spec_of(checkpoint, engine="openai", source="served", base_url=served)
     replies = ask(spec, KEY, questions_of, tmp_path)
     offline = session.ask(spec_of(checkpoint))
@@ -88,9 +84,7 @@ def test_a_server_gives_what_the_engine_vllm_gives(
     assert replies["reply_id"].is_unique
 
 
-def test_what_the_server_refuses_is_one_message(
-    served: str, checkpoint: Path, questions_of: Callable[..., Questions], tmp_path: Path
-) -> None:
+def test_what_the_server_refuses_is_one_message(served, checkpoint, questions_of, tmp_path):
     spec = spec_of(checkpoint, engine="openai", source="served", base_url=served)
     with pytest.raises(EngineError, match=r"check the key in SERVER_KEY"):
         ask(spec, "another key", questions_of, tmp_path)

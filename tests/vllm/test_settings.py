@@ -1,7 +1,5 @@
 """What vLLM is told about a model follows from its registry entry."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -24,7 +22,7 @@ def settings(folder: Path, on_cpu: bool = False, gpus: int = 1, **config: Any) -
     return llm_settings(spec_of(folder, **stated), folder, max_model_len=512, gpus=gpus, on_cpu=on_cpu)
 
 
-def test_on_gpus_prefixes_are_cached_and_graphs_are_on(tmp_path: Path) -> None:
+def test_on_gpus_prefixes_are_cached_and_graphs_are_on(tmp_path):
     told = settings(tmp_path, gpus=4, stated={"dtype": "bfloat16"})
     assert (told["tensor_parallel_size"], told["max_model_len"], told["dtype"]) == (4, 512, "bfloat16")
     assert told["enable_prefix_caching"] is True
@@ -34,7 +32,7 @@ def test_on_gpus_prefixes_are_cached_and_graphs_are_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["awq", "gptq"])
-def test_a_quantised_checkpoint_is_loaded_as_it_says_itself(tmp_path: Path, method: str) -> None:
+def test_a_quantised_checkpoint_is_loaded_as_it_says_itself(tmp_path, method):
     stated = {"quantisation": method, "dtype": "float16"}
     told = settings(tmp_path, quantization_config={"quant_method": method}, stated=stated)
     assert (told["quantization"], told["dtype"]) == (
@@ -43,7 +41,7 @@ def test_a_quantised_checkpoint_is_loaded_as_it_says_itself(tmp_path: Path, meth
     )  # vLLM sees it, and takes its fastest kernel
 
 
-def test_the_build_for_cpus_uses_no_gpus(tmp_path: Path) -> None:
+def test_the_build_for_cpus_uses_no_gpus(tmp_path):
     told = settings(tmp_path, on_cpu=True, gpus=4)
     assert "tensor_parallel_size" not in told
     assert told["enforce_eager"] is True
@@ -59,20 +57,20 @@ def test_the_build_for_cpus_uses_no_gpus(tmp_path: Path) -> None:
     ],
 )
 def test_a_cpu_without_bfloat16_computes_in_float32(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    stated: str,
-    on_cpu: bool,
-    has_bfloat16: bool,
-    taken: str,
-) -> None:
+    monkeypatch,
+    tmp_path,
+    stated,
+    on_cpu,
+    has_bfloat16,
+    taken,
+):
     import torch
 
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_bfloat16)
     assert settings(tmp_path, on_cpu=on_cpu, stated={"dtype": stated})["dtype"] == taken
 
 
-def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch):
     from vllm.sampling_params import RequestOutputKind
 
     found = of_one_request(8)
@@ -84,7 +82,7 @@ def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch:
     assert of_one_request(8) == {"output_kind": RequestOutputKind.FINAL_ONLY}
 
 
-def test_a_small_model_gets_one_core_on_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_small_model_gets_one_core_on_cpu(monkeypatch, tmp_path):
     told: list[int] = []
     monkeypatch.setattr("torch.set_num_threads", told.append)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")

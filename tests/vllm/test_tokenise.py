@@ -1,8 +1,5 @@
 """Token ids: one begin-of-text token, the template's text, and the papers' wrappers as they were."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,19 +53,19 @@ def ids_of(tokeniser: Tokeniser, chats: list[Any]) -> list[list[int]]:
     [(LLAMA3, True), (LLAMA3, False), (TULU, True)],
     ids=["llama3", "template only", "tulu"],
 )
-def test_a_chat_begins_with_one_begin_of_text_token(template: str, adds_bos: bool) -> None:
+def test_a_chat_begins_with_one_begin_of_text_token(template, adds_bos):
     (ids,) = ids_of(Tokeniser(tokenizer(template, adds_bos), "chat_template", "m"), [CHAT])
     assert ids[0] == 0
     assert ids.count(0) == 1
 
 
-def test_a_tokenizer_without_begin_of_text_gets_none() -> None:
+def test_a_tokenizer_without_begin_of_text_gets_none():
     (ids,) = ids_of(Tokeniser(tokenizer(TULU, adds_bos=False), "chat_template", "m"), [CHAT])
     assert 0 not in ids
 
 
 @pytest.mark.parametrize("template", [LLAMA3, TULU])
-def test_ids_are_those_of_the_tokenizers_own_chat_template(template: str) -> None:
+def test_ids_are_those_of_the_tokenizers_own_chat_template(template):
     made = tokenizer(template)
     chats = [
         CHAT,
@@ -81,19 +78,19 @@ def test_ids_are_those_of_the_tokenizers_own_chat_template(template: str) -> Non
         assert [i for i in ids if i != 0] == [i for i in own if i != 0]
 
 
-def test_a_template_that_looks_into_the_message_is_run_for_each() -> None:
+def test_a_template_that_looks_into_the_message_is_run_for_each():
     template = "{% for m in messages %}{{ m['content'] | upper }}{% endfor %}"
     tokeniser = Tokeniser(tokenizer(template, adds_bos=False), "chat_template", "m")
     assert tokeniser.texts([[{"role": "user", "content": "abc"}]]) == ["ABC"]
 
 
-def test_the_day_is_the_same_on_every_day() -> None:
+def test_the_day_is_the_same_on_every_day():
     template = "{{ date_string if date_string is defined else strftime_now('%d %b %Y') }}{{ messages[0]['content'] }}"
     tokeniser = Tokeniser(tokenizer(template, adds_bos=False), "chat_template", "m")
     assert tokeniser.texts([[{"role": "user", "content": "x"}]]) == ["26 Jul 2024x"]
 
 
-def test_literal_wrappers_are_as_the_papers_sent_them() -> None:
+def test_literal_wrappers_are_as_the_papers_sent_them():
     made = tokenizer(LLAMA3)
     n_bos = {}
     for wrapper, (before, after) in WRAPPERS.items():
@@ -106,26 +103,26 @@ def test_literal_wrappers_are_as_the_papers_sent_them() -> None:
     assert n_bos == {"llama2": 1, "tulu": 1, "llama3": 2, "none": 1}
 
 
-def test_no_chat_template_is_one_message() -> None:
+def test_no_chat_template_is_one_message():
     with pytest.raises(
         ConfigError, match=r"'m': its tokenizer has no chat template; .*`wrap`, allowed: llama2"
     ):
         Tokeniser(tokenizer(None), "chat_template", "m")
 
 
-def test_a_template_that_refuses_a_role_is_one_message() -> None:
+def test_a_template_that_refuses_a_role_is_one_message():
     template = "{{ raise_exception('System role not supported') }}"
     tokeniser = Tokeniser(tokenizer(template), "chat_template", "m")
     with pytest.raises(ConfigError, match=r"refuses the messages \['user'\] \(System role not supported\)"):
         tokeniser.texts([CHAT])
 
 
-def test_a_folder_without_tokenizer_is_one_message(tmp_path: Path) -> None:
+def test_a_folder_without_tokenizer_is_one_message(tmp_path):
     with pytest.raises(ConfigError, match="holds no tokenizer that can be read"):
         Tokeniser.load(tmp_path, "none", "m")
 
 
-def test_an_answer_that_melts_into_the_prompt_cannot_follow_it(checkpoint: Path) -> None:
+def test_an_answer_that_melts_into_the_prompt_cannot_follow_it(checkpoint):
     tokeniser = Tokeniser.load(checkpoint, "none", "control")
     assert tokeniser.continuation("the options: somewhat accept", "able") is None
     way = tokeniser.continuation("the answer is", " somewhat acceptable")

@@ -89,7 +89,7 @@ def study(
     return Study(session, checkpoint, questions_of, flows)
 
 
-def test_fewer_prompts_are_asked_in_rounds_of_one_load(study: Study) -> None:
+def test_fewer_prompts_are_asked_in_rounds_of_one_load(study):
     rounds = study.engine.rounds
     rows = np.concatenate(rounds)
     print(f"\n{len(rows):,} of {len(study.all):,} prompts in {len(rounds)} rounds")
@@ -98,7 +98,7 @@ def test_fewer_prompts_are_asked_in_rounds_of_one_load(study: Study) -> None:
     assert study.loads <= 1
 
 
-def test_the_replies_are_those_of_the_whole_design(study: Study) -> None:
+def test_the_replies_are_those_of_the_whole_design(study):
     both = study.some.merge(study.all, on=["flow", "variant"], suffixes=("", "_all"))
     assert len(both) == len(study.some)
     assert (both["order"].astype(str) == both["order_all"].astype(str)).all()
@@ -106,7 +106,7 @@ def test_the_replies_are_those_of_the_whole_design(study: Study) -> None:
     assert (both["text"].astype(str) != both["text_all"].astype(str)).mean() <= 0.01
 
 
-def test_so_are_the_verdicts(study: Study, flows: pd.DataFrame) -> None:
+def test_so_are_the_verdicts(study, flows):
     some, every = (
         study.verdicts(spec, responses, flows)
         for spec, responses in ((study.decided, study.some), (study.whole, study.all))

@@ -1,7 +1,5 @@
 """Workflow tests run real Snakemake on a copy of the project, on a study of a few hundred flows."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,8 +5,6 @@ It prints how many files it read and which hold an identifier, and never prints 
 none: it numbers its rows.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """`--containerize` knows the environment of every rule, before anything is planned or made."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -34,7 +32,7 @@ esac
     return snakemake(project.folder, "--containerize", "--configfile", "study.yaml", environment=environment)
 
 
-def test_every_environment_is_in_the_container(project: Project, tmp_path: Path) -> None:
+def test_every_environment_is_in_the_container(project, tmp_path):
     recipe = containerize(project, SMALL, tmp_path)
     for name in ("core", "openai", "vllm"):
         assert f"COPY envs/{name}.yaml" in recipe

@@ -1,7 +1,5 @@
 """Jobs that need the same engine start it once: the first asks for the others, which then only collect."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -98,7 +96,7 @@ def slow(tmp_path: Path) -> Slow:
     return Slow(tmp_path / "project")
 
 
-def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow, tmp_path: Path) -> None:
+def test_a_model_starts_once_for_all_arms_and_shards(slow, tmp_path):
     slow.ask()
     assert len(slow.noted("starts")) == 2
     asked = Counter(slow.noted("asked"))
@@ -147,7 +145,7 @@ def test_a_model_starts_once_for_all_arms_and_shards(slow: Slow, tmp_path: Path)
     assert set(asked.values()) == {1}
 
 
-def test_a_leader_that_is_killed_goes_on_where_it_was(slow: Slow) -> None:
+def test_a_leader_that_is_killed_goes_on_where_it_was(slow):
     """In the middle of another job's questions, too."""
     (slow.folder / "kill").write_text("arm1")
     slow.ask(ok=False)
@@ -158,7 +156,7 @@ def test_a_leader_that_is_killed_goes_on_where_it_was(slow: Slow) -> None:
     assert set(asked.values()) == {1}, "what was handed over is asked once"
 
 
-def test_a_mistake_in_one_arm_keeps_no_other_from_being_asked(slow: Slow) -> None:
+def test_a_mistake_in_one_arm_keeps_no_other_from_being_asked(slow):
     slow.arms = {"refused": {**ARM, "max_tokens": 9}, **slow.arms}
     for _ in range(2):  # its job led the first run, and leads none after it failed
         printed = slow.ask(ok=False, more=("--keep-going",))

@@ -1,7 +1,5 @@
 """Engines in the workflow: one file adds one."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -52,7 +50,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def test_one_file_adds_an_engine(extended: Project) -> None:
+def test_one_file_adds_an_engine(extended):
     results = extended.folder / "results/tiny"
     responses = pd.read_parquet(results / "responses/main/first-option/1-of-1.parquet")
     assert len(responses) == 216 * 5
@@ -63,7 +61,7 @@ def test_one_file_adds_an_engine(extended: Project) -> None:
     assert "first" in (results / "printed/models.csv").read_text(encoding="utf-8")
 
 
-def test_another_engine_has_its_own_rule_and_journal(extended: Project) -> None:
+def test_another_engine_has_its_own_rule_and_journal(extended):
     assert (extended.folder / "logs/tiny/ask_first/main/first-option/1-of-1.log").is_file()
     (journal,) = (extended.folder / "results/.journal").glob("first-option.*")
     assert list((journal / "parts").glob("*.parquet"))

@@ -1,7 +1,5 @@
 """Prompts exported by the workflow, responses imported by it: the same answers as a study that asked itself."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -41,7 +39,7 @@ def answered(finished: Project) -> Project:
     return finished
 
 
-def test_the_answers_are_those_of_the_study_that_asked(answered: Project) -> None:
+def test_the_answers_are_those_of_the_study_that_asked(answered):
     study = elsewhere("from", response_files="received/parts-{model}-*.jsonl", response_origin="a test")
     answered.write("from.yaml", study)
     answered.run("--configfile", "from.yaml")
@@ -58,7 +56,7 @@ def test_the_answers_are_those_of_the_study_that_asked(answered: Project) -> Non
     assert str(answered.folder) not in page
 
 
-def test_what_is_missing_is_listed_and_the_study_goes_on(answered: Project) -> None:
+def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     folder = answered.folder / "received"
     lines = (folder / f"{MODEL}.jsonl").read_text(encoding="utf-8").splitlines()
     foreign = json.dumps({"prompt": "What is the capital of France?", "text": "Paris"})
@@ -80,7 +78,7 @@ def test_what_is_missing_is_listed_and_the_study_goes_on(answered: Project) -> N
     assert "origin not stated" in page
 
 
-def test_a_wrong_file_is_one_message(answered: Project) -> None:
+def test_a_wrong_file_is_one_message(answered):
     (answered.folder / "received/broken.jsonl").write_text('{"id": \n', encoding="utf-8")
     answered.write("broken.yaml", elsewhere("broken", response_files="received/broken.jsonl"))
     printed = answered.run("--configfile", "broken.yaml", ok=False)
@@ -90,9 +88,7 @@ def test_a_wrong_file_is_one_message(answered: Project) -> None:
     assert "received/absent-*.jsonl" in answered.run("--configfile", "absent.yaml", ok=False)
 
 
-def test_a_published_folder_has_no_key_no_folder_and_no_host_of_a_local_network(
-    answered: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_published_folder_has_no_key_no_folder_and_no_host_of_a_local_network(answered, monkeypatch):
     key = "sk-of-a-test-0123456789"
     monkeypatch.setenv("KEY_OF_A_TEST", key)
     entry = {"engine": "openai", "family": "f", "source": "m", "base_url": "http://gpu17:8000/v1"}

@@ -1,7 +1,5 @@
 """Scripts as forks of one process, in a real run: the same files and the same failures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -38,7 +36,7 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return done
 
 
-def test_a_run_writes_the_same_bytes_with_forks_and_without(project: Project, without: Project) -> None:
+def test_a_run_writes_the_same_bytes_with_forks_and_without(project, without):
     append(project.folder / SCRIPT, PARENT)
     project.run("--configfile", "tiny.yaml")
     lines = (project.folder / LOG).read_text().splitlines()
@@ -51,7 +49,7 @@ def test_a_run_writes_the_same_bytes_with_forks_and_without(project: Project, wi
     assert {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)} == set()
 
 
-def test_a_failure_is_told_as_ever(project: Project) -> None:
+def test_a_failure_is_told_as_ever(project):
     append(project.folder / SCRIPT, '    raise RuntimeError("an odd study")\n')
     printed = project.run("--configfile", "tiny.yaml", "--keep-going", ok=False)
     assert "RuntimeError: an odd study" in printed

@@ -1,7 +1,5 @@
 """Gates of a study, by Snakemake: made from what the study makes, and failing only where a claim fails."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -36,7 +34,7 @@ def gated(project: Project) -> Project:
     return project
 
 
-def test_a_gate_that_passes_and_one_that_does_not(gated: Project) -> None:
+def test_a_gate_that_passes_and_one_that_does_not(gated):
     folder = gated.folder / "results/gated/gate"
     gated.run("--configfile", "gated.yaml", "--", "results/gated/gate/arms/passed.txt")
     assert json.loads((folder / "arms/gate.json").read_text())["verdict"] == "pass"
@@ -49,7 +47,7 @@ def test_a_gate_that_passes_and_one_that_does_not(gated: Project) -> None:
     assert not (folder / "models/passed.txt").exists()
 
 
-def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated: Project) -> None:
+def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated):
     gated.write("wide.yaml", {"claims": {"overall": {"kind": "shift", "margn": 0.5}}})
     assert "wide.yaml: claims.overall.margn: there is no such key here" in gated.run(
         "--configfile", "gated.yaml", "-n", "--", "gate", ok=False
@@ -67,7 +65,7 @@ def test_a_mistake_in_a_gate_ends_with_one_message_before_any_job(gated: Project
         assert "Traceback" not in printed
 
 
-def test_a_gate_on_actions_reads_what_the_model_says_too(project: Project) -> None:
+def test_a_gate_on_actions_reads_what_the_model_says_too(project):
     own = project.folder / "own/vignettes"
     shutil.copytree(Path(__file__).parents[2] / "examples/agent/vignettes", own)
     flows = json.loads((own / "flows.json").read_text(encoding="utf-8"))

@@ -1,7 +1,5 @@
 """Paraphrases are planned without being asked for, made once, frozen, and used like published templates."""
 
-from __future__ import annotations
-
 import copy
 
 import pandas as pd
@@ -38,7 +36,7 @@ def generating(project: Project) -> Project:
     return project
 
 
-def test_planning_asks_nobody_and_a_run_asks_once(generating: Project) -> None:
+def test_planning_asks_nobody_and_a_run_asks_once(generating):
     planned = generating.run("--configfile", "tiny.yaml", "--", "plan")
     assert "generate_paraphrases" not in planned
     plan = pd.read_csv(generating.folder / "results/tiny/plan.csv")
@@ -64,7 +62,7 @@ def test_planning_asks_nobody_and_a_run_asks_once(generating: Project) -> None:
     assert "Traceback" not in message
 
 
-def test_with_planted_respondents_a_model_is_not_asked_and_nothing_is_frozen(generating: Project) -> None:
+def test_with_planted_respondents_a_model_is_not_asked_and_nothing_is_frozen(generating):
     generating.write(MINE, {**DECLARED, "paraphraser": "gpt-4o-mini"})
     generating.run("--configfile", "tiny.yaml", "--config", "engine=planted", "--", VARIANTS)
     assert len(pd.read_parquet(generating.folder / VARIANTS)) == 5
@@ -73,7 +71,7 @@ def test_with_planted_respondents_a_model_is_not_asked_and_nothing_is_frozen(gen
     assert "no model was asked" in made.read_text(encoding="utf-8")
 
 
-def test_too_few_paraphrases_stop_the_run_with_the_reasons(generating: Project) -> None:
+def test_too_few_paraphrases_stop_the_run_with_the_reasons(generating):
     generating.write(MINE, {**DECLARED, "count": 40})
     message = generating.run("--configfile", "tiny.yaml", "--", VARIANTS, ok=False)
     assert "36 of 40 paraphrases by planted-gpt-4o-mini are valid, 4 missing after round 2" in message

@@ -4,8 +4,6 @@
 only on a cluster is in `tests/slurm`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -47,7 +45,7 @@ def seen(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / "seen.json").read_text(encoding="utf-8")))
 
 
-def test_how_the_study_is_given(tmp_path: Path) -> None:
+def test_how_the_study_is_given(tmp_path):
     (tmp_path / "own.yaml").write_text("study: own", encoding="utf-8")
     (tmp_path / "given.yaml").write_text("study: given", encoding="utf-8")
     run(tmp_path, 'configfile: "own.yaml"\n' + SEEN, "--configfile", "given.yaml", "--config", "size=3")
@@ -64,13 +62,13 @@ def test_how_the_study_is_given(tmp_path: Path) -> None:
     assert stated["lanes"] == 1
 
 
-def test_gpus_and_conda_are_what_the_command_line_says(tmp_path: Path) -> None:
+def test_gpus_and_conda_are_what_the_command_line_says(tmp_path):
     run(tmp_path, SEEN, "--resources", "gpu=4", "--sdm", "conda", "--dry-run")
     assert seen(tmp_path)["lanes"] == 4
     assert seen(tmp_path)["uses_conda"]
 
 
-def test_a_module_knows_its_name_its_prefix_and_the_callers_config(tmp_path: Path) -> None:
+def test_a_module_knows_its_name_its_prefix_and_the_callers_config(tmp_path):
     (tmp_path / "module.smk").write_text(HEAD + SEEN, encoding="utf-8")
     (tmp_path / "caller.yaml").write_text("study: caller", encoding="utf-8")
     caller = """
@@ -124,9 +122,7 @@ onsuccess:
 
 
 @pytest.mark.parametrize(("wait", "order"), [(False, ["read", "b", "a"]), (True, ["read", "a", "b"])])
-def test_jobs_of_a_crew_wait_for_another_and_nothing_of_it_is_recorded(
-    tmp_path: Path, wait: bool, order: list[str]
-) -> None:
+def test_jobs_of_a_crew_wait_for_another_and_nothing_of_it_is_recorded(tmp_path, wait, order):
     assert "all files are known" in run(tmp_path, f"WAIT = {wait}" + ORDER, "--cores", "1")
     assert (tmp_path / "order.txt").read_text(encoding="utf-8").split() == order
     assert "Nothing to be done" in run(tmp_path, "WAIT = False" + ORDER)
@@ -146,7 +142,7 @@ onstart:
 """
 
 
-def test_the_scheduler_plans_a_few_rounds_and_not_one_more_for_every_round(tmp_path: Path) -> None:
+def test_the_scheduler_plans_a_few_rounds_and_not_one_more_for_every_round(tmp_path):
     rounds = {}
     for one in (True, False):
         folder = tmp_path / str(one)
@@ -189,7 +185,7 @@ onstart:
 """
 
 
-def test_a_script_runs_as_a_fork_and_is_measured(tmp_path: Path) -> None:
+def test_a_script_runs_as_a_fork_and_is_measured(tmp_path):
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/parent.py").write_text(SCRIPT, encoding="utf-8")
     run(tmp_path, FORKS)

@@ -1,7 +1,5 @@
 """Used by another workflow: each form of a module gets its own study, and never the demo in silence."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re
@@ -103,7 +101,7 @@ def check_study(results: Path) -> None:
     assert "study tiny" in (results / "report/index.html").read_text(encoding="utf-8")
 
 
-def test_with_a_prefix_everything_is_below_it(caller: Caller) -> None:
+def test_with_a_prefix_everything_is_below_it(caller):
     caller.write(SMALL, prefix='"audit"')
     caller.run()
     check_study(caller.folder / "audit/results/tiny")
@@ -116,7 +114,7 @@ def test_with_a_prefix_everything_is_below_it(caller: Caller) -> None:
     assert "planted-constant-position" in planned
 
 
-def test_in_another_directory_a_single_target_is_made_there(caller: Caller, tmp_path: Path) -> None:
+def test_in_another_directory_a_single_target_is_made_there(caller, tmp_path):
     caller.write(SMALL)
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(caller.folder / "config", elsewhere / "config")
@@ -127,7 +125,7 @@ def test_in_another_directory_a_single_target_is_made_there(caller: Caller, tmp_
     assert not (caller.folder / "results").exists()
 
 
-def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller: Caller, repository: Path) -> None:
+def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller, repository):
     caller.write(SMALL, github(repository, caller))
     caller.run("--", "cinorms_all")
     check_study(caller.folder / "results/tiny")
@@ -137,21 +135,21 @@ def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller: Caller, repos
     assert len(unpacked.name) == 40
 
 
-def test_a_section_of_the_callers_config_is_the_study(caller: Caller) -> None:
+def test_a_section_of_the_callers_config_is_the_study(caller):
     caller.write({"samples": "mine.tsv", "cinorms": {**SMALL, "study": "mine"}}, config='config["cinorms"]')
     planned = caller.run("-n", "--quiet", "rules")
     assert re.search(r"cinorms_ask_planted +2\b", planned)
     assert "results/mine/" in caller.run("-n")
 
 
-def test_the_command_line_changes_the_study_of_a_module(caller: Caller) -> None:
+def test_the_command_line_changes_the_study_of_a_module(caller):
     caller.write(SMALL)
     printed = caller.run("-n", "--config", "study=other")
     assert "results/other/report/index.html" in printed
     assert "results/tiny" not in printed
 
 
-def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller: Caller) -> None:
+def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller):
     caller.write({**SMALL, "models": ["tulu-2-7b"], "figures": {}, "analyses": {}})
     python = caller.folder / ".venv-vllm/bin/python"
     python.parent.mkdir(parents=True)
@@ -160,7 +158,7 @@ def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller: Caller) -> No
     assert f"HF_HUB_OFFLINE=1 {python} -m cinorms.ask" in command
 
 
-def test_two_modules_have_two_studies(caller: Caller) -> None:
+def test_two_modules_have_two_studies(caller):
     caller.write({"one": {**SMALL, "study": "one"}, "two": {**SMALL, "study": "two"}}, config='config["one"]')
     text = (caller.folder / "Snakefile").read_text(encoding="utf-8")
     second = text[text.index("module cinorms") : text.index("rule mine")].replace('"one"', '"two"')
@@ -173,7 +171,7 @@ def test_two_modules_have_two_studies(caller: Caller) -> None:
         assert f"results/{study}/report/index.html" in printed
 
 
-def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None:
+def test_a_snakefile_that_includes_it_has_its_own_config(caller):
     caller.write(SMALL)
     text = f'configfile: "config/study.yaml"\ninclude: {LOCAL}\n'
     (caller.folder / "Snakefile").write_text(text, encoding="utf-8")
@@ -193,9 +191,7 @@ def test_a_snakefile_that_includes_it_has_its_own_config(caller: Caller) -> None
         ),
     ],
 )
-def test_a_module_without_its_study_is_refused(
-    caller: Caller, study: dict[str, Any], directives: dict[str, str], message: str
-) -> None:
+def test_a_module_without_its_study_is_refused(caller, study, directives, message):
     caller.write(copy.deepcopy(study), **directives)
     printed = caller.run("-n", ok=False)
     assert message in printed
@@ -203,7 +199,7 @@ def test_a_module_without_its_study_is_refused(
     assert "results/demo" not in printed
 
 
-def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, repository: Path) -> None:
+def test_one_address_is_refused_with_the_forms_that_work(caller, repository):
     git(repository, "worktree", "add", "--quiet", "--force", str(caller.folder.parent / "served"), "v7")
     handler = partial(SimpleHTTPRequestHandler, directory=str(caller.folder.parent / "served"))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -216,7 +212,7 @@ def test_one_address_is_refused_with_the_forms_that_work(caller: Caller, reposit
     assert "Traceback" not in printed
 
 
-def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, repository: Path) -> None:
+def test_paraphrases_are_not_made_where_nobody_finds_them(caller, repository):
     arm = {**MAIN, "prompts": "planted_paraphrases"}
     clone = repr(f"git+file://{repository}/workflow/Snakefile@v7")
     caller.write({**SMALL, "arms": {"main": arm}}, clone)
@@ -232,12 +228,12 @@ def test_paraphrases_are_not_made_where_nobody_finds_them(caller: Caller, reposi
     assert "Nothing to be done" in caller.run("--", "audit/results/tiny/prompts/main.parquet")
 
 
-def test_the_default_study_runs_where_it_is_named(caller: Caller) -> None:
+def test_the_default_study_runs_where_it_is_named(caller):
     caller.write({"study": "demo"})
     assert re.search(r"cinorms_ask_planted +8\b", caller.run("-n", "--quiet", "rules"))
 
 
-def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> None:
+def test_a_missing_package_is_one_message(caller, tmp_path):
     caller.write(SMALL)
     hiding = tmp_path / "hiding"
     hiding.mkdir()
@@ -248,7 +244,7 @@ def test_a_missing_package_is_one_message(caller: Caller, tmp_path: Path) -> Non
     assert "Traceback" not in printed
 
 
-def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller: Caller) -> None:
+def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller):
     shutil.copytree(ROOT / "config", caller.folder / "config", dirs_exist_ok=True)
     (caller.folder / "workflow").mkdir()
     (caller.folder / "workflow/Snakefile").write_text(

@@ -3,8 +3,6 @@
 Deleting the file removes every trace of the kind.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 
@@ -15,7 +13,6 @@ from .conftest import SMALL, Project
 
 ANALYSIS = '''"""Kind ``loudest``: the flow that most variants agree on."""
 
-from __future__ import annotations
 
 import pandas as pd
 from pydantic import Field
@@ -104,7 +101,7 @@ def reference(project: Project) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def test_a_kind_is_a_file(project: Project) -> None:
+def test_a_kind_is_a_file(project):
     library = project.folder / "workflow/lib/cinorms"
     before = reference(project)
     (library / "analyses/loudest.py").write_text(ANALYSIS, encoding="utf-8")

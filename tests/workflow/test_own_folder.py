@@ -1,7 +1,5 @@
 """A folder of one's own with datasets, prompt sets and models; and a study of a model next to planted respondents."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -50,7 +48,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     return project, printed
 
 
-def test_datasets_prompts_and_models_of_ones_own_are_used(mixed: tuple[Project, str]) -> None:
+def test_datasets_prompts_and_models_of_ones_own_are_used(mixed):
     project, _ = mixed
     facts = json.loads((project.folder / "results/doors/provenance.json").read_text(encoding="utf-8"))
     assert {one["model"] for one in facts["asked"]} == {"my-endpoint", "planted-uniform"}
@@ -71,16 +69,14 @@ def test_datasets_prompts_and_models_of_ones_own_are_used(mixed: tuple[Project, 
         "report/index.html",
     ],
 )
-def test_a_mixed_study_names_the_planted_and_does_not_deny_the_model(
-    mixed: tuple[Project, str], file: str
-) -> None:
+def test_a_mixed_study_names_the_planted_and_does_not_deny_the_model(mixed, file):
     text = (mixed[0].folder / "results/doors" / file).read_text(encoding="utf-8")
     text = " ".join(text.replace("</text>", " ").split())
     assert "planted-uniform. The others are models." in text, file
     assert "Planted respondents: no model gave their answers" not in text
 
 
-def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed: tuple[Project, str]) -> None:
+def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed):
     project, printed = mixed
     assert MIXED in " ".join(printed.split())
     assert "Planted respondents: no model gave their answers" not in printed

@@ -1,7 +1,5 @@
 """A study of people next to planted respondents, run to its end: what it shows; and no identifier is in any file."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -87,7 +85,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     return project, printed + project.run("people", "--configfile", "doors.yaml")
 
 
-def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
+def test_no_identifier_is_in_any_file(rated):
     project, printed = rated
     made = [project.folder / name for name in ("results", "logs", ".snakemake")]
     files = [path for folder in made for path in folder.rglob("*") if path.is_file()]
@@ -96,7 +94,7 @@ def test_no_identifier_is_in_any_file(rated: tuple[Project, str]) -> None:
     assert not any(text in printed for text in (*IDS, *AGAIN))
 
 
-def test_two_waves_are_two_groups_and_the_page_says_how_far_they_differ(rated: tuple[Project, str]) -> None:
+def test_two_waves_are_two_groups_and_the_page_says_how_far_they_differ(rated):
     results = rated[0].folder / "results/doors"
     table = pd.read_csv(results / "tables/groups.csv").set_index(["who", "measure"])
     assert table.loc[("in_one_only", "rms"), ["n_people", "n_other"]].tolist() == [9, 3]
@@ -112,7 +110,7 @@ def test_two_waves_are_two_groups_and_the_page_says_how_far_they_differ(rated: t
     )
 
 
-def test_an_identifier_is_found_wherever_it_hides(tmp_path: Path) -> None:
+def test_an_identifier_is_found_wherever_it_hides(tmp_path):
     """The search that finds nothing above would find one: in a table, and packed in a page."""
     mirror = tmp_path / "mirror/confaide"
     mirror.mkdir(parents=True)
@@ -130,7 +128,7 @@ def test_an_identifier_is_found_wherever_it_hides(tmp_path: Path) -> None:
     assert [path.name for path in files_naming(files, names)] == ["a.parquet", "b.html"]
 
 
-def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
+def test_results_say_which_are_people(rated):
     project, printed = rated
     results = project.folder / "results/doors"
     mark = "Rated by people, not by a model: people. The others are planted respondents"
@@ -151,7 +149,7 @@ def test_results_say_which_are_people(rated: tuple[Project, str]) -> None:
     assert not pd.read_csv(results / "tables/raters.csv")["any_planted"].any()
 
 
-def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
+def test_tables_treat_raters_as_templates(rated):
     project, _ = rated
     tables = project.folder / "results/doors/tables"
     measures = pd.read_csv(tables / "reliability.csv").set_index(["arm", "model", "measure"])
@@ -168,8 +166,8 @@ def test_tables_treat_raters_as_templates(rated: tuple[Project, str]) -> None:
 
 
 def test_codes_that_are_no_ratings_are_counted_and_associated_with_factors(
-    rated: tuple[Project, str],
-) -> None:
+    rated,
+):
     project, _ = rated
     tables = project.folder / "results/doors/tables"
     counts = pd.read_csv(tables / "answers.csv").query("arm == 'wide'").set_index("outcome")["count"]
@@ -180,7 +178,7 @@ def test_codes_that_are_no_ratings_are_counted_and_associated_with_factors(
     assert found["n_missing"].eq(0).all()
 
 
-def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated: tuple[Project, str]) -> None:
+def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated):
     project, _ = rated
     assert "Nothing to be done" in project.run("--configfile", "doors.yaml", "-n")
     project.run("plan", "--configfile", "doors.yaml")
@@ -270,7 +268,7 @@ def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project.folder / "results/line"
 
 
-def test_people_and_models_on_a_number_line(on_a_line: Path) -> None:
+def test_people_and_models_on_a_number_line(on_a_line):
     table9 = pd.read_csv(on_a_line / "tables/table9.csv").set_index(["arm", "factor", "level"])
     for arm, effect in (("people", WITHOUT_CONSENT), ("people-concern", -WITHOUT_CONSENT)):
         assert table9.loc[(arm, "consent", "not informed"), "estimate"] == pytest.approx(effect, abs=1)
@@ -284,7 +282,7 @@ def test_people_and_models_on_a_number_line(on_a_line: Path) -> None:
     assert set(distances["n_flows"]) == {12}
 
 
-def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
+def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
     norms = pd.read_parquet(on_a_line / "norms.parquet")
     assert set(norms["level"].dropna()) <= {10, 30, 50, 70, 90}
     card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
@@ -297,7 +295,7 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line: Path) -> None:
     assert "This is an appropriate use of my ChatGPT data." in page
 
 
-def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line: Path) -> None:
+def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line):
     report = " ".join((on_a_line / "report/index.html").read_text(encoding="utf-8").split())
     assert "Each model rated information flows (appropriateness): who" in report
     assert "What is approved of" in report

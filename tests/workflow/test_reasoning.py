@@ -1,7 +1,5 @@
 """A whole study of three arms that differ in reasoning only: traces off, short and long."""
 
-from __future__ import annotations
-
 import csv
 
 import pandas as pd
@@ -47,7 +45,7 @@ def read(project: Project, stage: str, arm: str) -> pd.DataFrame:
     return tables.read(project.folder / f"results/thinking/{stage}/{arm}/{name}.parquet", contract)
 
 
-def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(thought: Project) -> None:
+def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(thought):
     lengths = {arm: read(thought, "answers", arm)["n_trace_tokens"] for arm in ARMS}
     assert lengths["off"].max() == 0
     assert lengths["short"].max() == 200
@@ -59,14 +57,14 @@ def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(though
     assert off["text"].tolist() == plain["text"].tolist()
 
 
-def test_a_cut_trace_without_an_answer_is_counted_where_it_occurs(thought: Project) -> None:
+def test_a_cut_trace_without_an_answer_is_counted_where_it_occurs(thought):
     table = open_results(thought.folder / "results/thinking").tables["answers"]
     cut = table[table["status"] == "trace_cut"].set_index("arm")["count"]
     assert set(cut.index) == {"short", "long"}
     assert (cut > 0).all()
 
 
-def test_bias_is_larger_after_long_traces(thought: Project) -> None:
+def test_bias_is_larger_after_long_traces(thought):
     found = open_results(thought.folder / "results/thinking").tables["traces"]
     first = found[found["position"] == 1].set_index(["arm", "measure", "part"])
     assert first.loc[("plain", "slope", 0), "status"] == "no_trace_lengths"
@@ -77,7 +75,7 @@ def test_bias_is_larger_after_long_traces(thought: Project) -> None:
     assert set(found[found["status"] == "ok"]["n_units"]) == {3}
 
 
-def test_the_plan_counts_traces(thought: Project) -> None:
+def test_the_plan_counts_traces(thought):
     thought.run("--configfile", "thinking.yaml", "--", "plan")
     with (thought.folder / "results/thinking/plan.csv").open(encoding="utf-8") as handle:
         rows = {row["arm"]: row for row in csv.DictReader(handle)}

@@ -1,7 +1,5 @@
 """A study that asks an arm again: its tables recover the planted share, and only what was added is ever asked."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import json
@@ -59,7 +57,7 @@ def asked_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_once: Project) -> None:
+def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_once):
     project = asked_once
     rows = {row["model"]: row for row in table(project, "again") if row["arm"] == "main"}
     assert {row["status"] for row in rows.values()} == {"not_repeated"}
@@ -97,7 +95,7 @@ def test_repeats_are_asked_and_read_and_nothing_else_of_the_arm_changes(asked_on
     assert listed["hot", "wavering"] == []
 
 
-def test_one_more_repeat_asks_the_added_asking_only(asked_once: Project) -> None:
+def test_one_more_repeat_asks_the_added_asking_only(asked_once):
     project = asked_once
     more = copy.deepcopy(STUDY)
     more["arms"]["main"]["repeat"] = 4

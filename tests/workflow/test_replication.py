@@ -1,7 +1,5 @@
 """Arms with answers from published frames or raw CSV files, and printed numbers held against them."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import lzma
@@ -111,7 +109,7 @@ def school(project: Project) -> Project:
     return project
 
 
-def test_printed_numbers_are_computed_from_published_answers(school: Project) -> None:
+def test_printed_numbers_are_computed_from_published_answers(school):
     printed = school.run("--quiet", "rules", "reason", "host", *REPLICATE)
     assert re.search(r"Table 1 +4 of 4\n", printed)
     assert "all matched" in printed
@@ -138,7 +136,7 @@ def test_printed_numbers_are_computed_from_published_answers(school: Project) ->
     assert "Nothing to be done" in school.run(*REPLICATE)
 
 
-def test_a_number_that_does_not_match_fails_and_everything_else_is_there(school: Project) -> None:
+def test_a_number_that_does_not_match_fails_and_everything_else_is_there(school):
     publish(school, discarded="2")
     printed = school.run(*REPLICATE, ok=False)
     assert "1 printed numbers do not match" in printed
@@ -152,7 +150,7 @@ def test_a_number_that_does_not_match_fails_and_everything_else_is_there(school:
     assert "do not match" in (results / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_study_without_printed_numbers_has_nothing_to_replicate(school: Project) -> None:
+def test_a_study_without_printed_numbers_has_nothing_to_replicate(school):
     school.write("printed.yaml", {**STUDY, "compare": None})
     assert "compare: null names no release" in school.run(*REPLICATE, ok=False)
 
@@ -166,7 +164,7 @@ RAW = """,Scenario,Prompt,Response,prompt_id,likert,likert_order_id
 """
 
 
-def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
+def test_raw_files_go_through_the_answers_stage(school):
     raw = school.folder / "raw/allenai/school"
     raw.mkdir(parents=True)
     (raw / "tulu-2-7b_school_t0_kshot.csv").write_text(RAW.format(*FLOWS), encoding="utf-8")
@@ -195,7 +193,7 @@ def test_raw_files_go_through_the_answers_stage(school: Project) -> None:
 
 
 @pytest.mark.slow
-def test_every_printed_number_of_the_paper_is_found_again(project: Project, mirror: Path) -> None:
+def test_every_printed_number_of_the_paper_is_found_again(project, mirror):
     printed = {n: f"results/replication/printed/table{n}.csv" for n in (2, 3, 4)}
     comparison_file = "results/replication/comparison.csv"
     targets = ("--configfile", "config/replication.yaml", "--", comparison_file, *printed.values())

@@ -1,7 +1,5 @@
 """What re-runs when something is changed: exactly what can come out differently, and nothing above it."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re
@@ -82,18 +80,18 @@ def planned(project: Project, study: dict[str, Any] | None = None) -> dict[str, 
     return {name: int(count) for name, count in found if name not in ("total", "all", "default")}
 
 
-def test_a_second_run_does_nothing(finished: Project) -> None:
+def test_a_second_run_does_nothing(finished):
     assert "Nothing to be done" in finished.run("--configfile", "tiny.yaml")
 
 
-def test_nothing_re_runs_where_a_module_or_a_rule_is_only_touched(finished: Project) -> None:
+def test_nothing_re_runs_where_a_module_or_a_rule_is_only_touched(finished):
     workflow = finished.folder / "workflow"
     for path in (*(workflow / "lib").rglob("*.py"), *(workflow / "rules").iterdir()):
         path.touch()
     assert planned(finished) == {}
 
 
-def test_a_shard_that_somebody_deleted_is_asked_again(finished: Project) -> None:
+def test_a_shard_that_somebody_deleted_is_asked_again(finished):
     (shard,) = (finished.folder / "results/tiny/responses/main/planted-gpt-4o-mini").glob("*.parquet")
     away = shard.with_suffix(".away")
     shard.rename(away)
@@ -157,7 +155,7 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("change", STUDIES)
-def test_a_changed_study_re_runs(finished: Project, change: str) -> None:
+def test_a_changed_study_re_runs(finished, change):
     study = copy.deepcopy(STUDY)
     apply, expected = STUDIES[change]
     apply(study)
@@ -232,7 +230,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("change", EDITS)
-def test_an_edited_file_re_runs(finished: Project, change: str) -> None:
+def test_an_edited_file_re_runs(finished, change):
     """For every other module `tests/unit/core/test_digest.py` says the same without running Snakemake."""
     file, apply, expected = EDITS[change]
     with edited(finished.folder / file, apply):

@@ -1,7 +1,5 @@
 """The results of a study as its users read them: norms.csv, the dictionary, the Python face, the notebook."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -62,7 +60,7 @@ def results(demo: Path) -> Results:
     return opened
 
 
-def test_norms_csv_and_the_parquet_file_say_the_same(demo: Path, results: Results) -> None:
+def test_norms_csv_and_the_parquet_file_say_the_same(demo, results):
     ours = pd.read_csv(demo / "results/demo/norms.csv")
     assert len(ours) == 2 * 9 * 2 * 12
     pd.testing.assert_frame_equal(ours, results.norms, check_dtype=False)
@@ -73,7 +71,7 @@ def test_norms_csv_and_the_parquet_file_say_the_same(demo: Path, results: Result
     assert ",True," not in text
 
 
-def test_a_tensor_has_each_norm_at_its_levels(results: Results) -> None:
+def test_a_tensor_has_each_norm_at_its_levels(results):
     model, other = results.study.models
     tensor = results.tensor(model)
     rows = results.norms[results.norms["model"] == model]
@@ -93,7 +91,7 @@ def test_a_tensor_has_each_norm_at_its_levels(results: Results) -> None:
         results.tensor("gpt")
 
 
-def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(results: Results) -> None:
+def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(results):
     plot = results.plot("norms", font="STIXGeneral") + p9.labs(title="Mine")
     assert plot.labels.title == "Mine"
     assert isinstance(results.plot("agreement"), p9.ggplot), (
@@ -108,7 +106,7 @@ def test_a_plot_is_one_of_plotnine_to_go_on_with_and_is_checked_like_a_studys(re
             results.plot(name, **options)
 
 
-def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, results: Results) -> None:
+def test_the_norms_are_those_that_the_page_and_the_tables_count(demo, results):
     norms, figure = results.norms, results.figures["norms-held"]
     words = ACCEPTABILITY.options
     for model, part in norms.groupby("model"):
@@ -122,7 +120,7 @@ def test_the_norms_are_those_that_the_page_and_the_tables_count(demo: Path, resu
     assert first["status"].value_counts().to_dict() == card["arms"][0]["norms"]
 
 
-def test_the_dictionary_has_every_column_of_every_file(demo: Path, results: Results) -> None:
+def test_the_dictionary_has_every_column_of_every_file(demo, results):
     folder, dictionary = demo / "results/demo", results.dictionary
     assert dictionary.columns.tolist() == ["file", "holds", "column", "description"]
     described = dictionary.groupby("file")["column"].apply(list)
@@ -158,7 +156,7 @@ def file_of(place: Path, known: set[str]) -> str:
     return name if name in known else patterns[place.parts[0]]
 
 
-def test_an_empty_figure_has_a_header_and_a_reason(results: Results) -> None:
+def test_an_empty_figure_has_a_header_and_a_reason(results):
     orders = results.figures["orders"]
     assert orders["figure_status"].tolist() == ["empty"]
     assert "no flow has the two valid answers" in orders["figure_reason"].iloc[0]
@@ -166,7 +164,7 @@ def test_an_empty_figure_has_a_header_and_a_reason(results: Results) -> None:
     assert results.figures["norms"]["figure_status"].eq("ok").all()
 
 
-def test_answers_have_factors_and_levels_in_words(demo: Path, results: Results) -> None:
+def test_answers_have_factors_and_levels_in_words(demo, results):
     whole = results.answers()
     assert len(whole) == 2 * 9 * 2 * 12 * 5
     one = results.answers("main", "planted-gpt-4o-mini")
@@ -183,7 +181,7 @@ def test_answers_have_factors_and_levels_in_words(demo: Path, results: Results) 
     assert mean.astype(float).tolist() == pytest.approx(norms.tolist())
 
 
-def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(results: Results) -> None:
+def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(results):
     table = results.tables["answers"]
     table["count"] = 0
     assert results.tables["answers"]["count"].sum() > 0
@@ -195,7 +193,7 @@ def test_tables_are_those_of_the_study_and_nobody_changes_them_for_others(result
     assert described.attrs["holds"].endswith("One row per arm, model, <factor> and metric.")
 
 
-def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(demo, results, tmp_path):
     for ask, message in (
         (lambda: results.tables["answer"], r"no table 'answer'; .* did you mean 'answers'"),
         (lambda: results.answers(model="gpt"), "no model 'gpt' in this study"),
@@ -207,9 +205,7 @@ def test_what_is_not_there_is_named(demo: Path, results: Results, tmp_path: Path
             ask()
 
 
-def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(
-    demo: Path, results: Results
-) -> None:
+def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(demo, results):
     model = "planted-gpt-4o-mini"
     norm = next(results.norms.query("model == @model").iloc[7:].itertuples())
     told = "\n".join(trace(results, model, norm.flow))
@@ -244,26 +240,24 @@ def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(
         ("planted-gpt-4o-mini", 5, "mainn", "was not asked in an arm 'mainn'; allowed: main;"),
     ],
 )  # fmt: skip
-def test_a_way_that_cannot_be_told_says_what_there_is(
-    results: Results, model: str, flow: int, arm: str | None, message: str
-) -> None:
+def test_a_way_that_cannot_be_told_says_what_there_is(results, model, flow, arm, message):
     with pytest.raises(DataError, match=re.escape(message)):
         list(trace(results, model, flow, arm))
 
 
-def test_make_trace_without_a_flow_says_what_it_needs() -> None:
+def test_make_trace_without_a_flow_says_what_it_needs():
     printed = run(["make", "trace", "STUDY=demo", "MODEL=m"], ROOT, 2)
     assert "make trace STUDY=demo FLOW=12 MODEL=" in printed
     assert "Traceback" not in printed
 
 
-def test_importing_the_package_needs_no_other() -> None:
+def test_importing_the_package_needs_no_other():
     code = "import sys; before = set(sys.modules); import cinorms; print(*sorted(set(sys.modules) - before))"
     printed = run([sys.executable, "-c", code], ROOT, environment={"PYTHONPATH": str(ROOT / "workflow/lib")})
     assert not {"pandas", "numpy", "pyarrow", "pydantic", "yaml"} & set(printed.split())
 
 
-def test_the_notebook_runs(demo: Path) -> None:
+def test_the_notebook_runs(demo):
     """Its cells are executed in order, in one namespace, in the folder that has the results."""
     cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -274,9 +268,7 @@ def test_the_notebook_runs(demo: Path) -> None:
     assert "One row per arm, model and flow." in run([sys.executable, script], demo, environment=environment)
 
 
-def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(
-    demo: Path, tmp_path: Path
-) -> None:
+def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(demo, tmp_path):
     source, own, built = tmp_path / "source", tmp_path / "own", tmp_path / "built"
     for folder in ("workflow/lib", "requirements"):
         shutil.copytree(

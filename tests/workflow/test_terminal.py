@@ -1,7 +1,5 @@
 """The terminal: a line per job, every failure once at the end, and where the results are."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -48,7 +46,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     return project, printed
 
 
-def test_a_line_per_job_and_no_long_one(ran: tuple[Project, str]) -> None:
+def test_a_line_per_job_and_no_long_one(ran):
     project, printed = ran
     jobs = re.findall(r"^\[ *\d+/\d+\] (\w+)", printed, flags=re.MULTILINE)
     total = int(re.findall(r"^(\d+) jobs to run$", printed, flags=re.MULTILINE)[0])
@@ -59,7 +57,7 @@ def test_a_line_per_job_and_no_long_one(ran: tuple[Project, str]) -> None:
     assert "reason" not in printed
 
 
-def test_the_closing_words_name_the_files(ran: tuple[Project, str]) -> None:
+def test_the_closing_words_name_the_files(ran):
     project, printed = ran
     closing = printed[printed.rindex("Report") :]
     for file in ("report/index.html", "norms.csv", "tables/answers.csv", "figures/distribution.png"):
@@ -68,7 +66,7 @@ def test_the_closing_words_name_the_files(ran: tuple[Project, str]) -> None:
     assert "Comparison" not in printed
 
 
-def test_a_partial_run_names_what_it_made_and_no_old_report(ran: tuple[Project, str]) -> None:
+def test_a_partial_run_names_what_it_made_and_no_old_report(ran):
     project, _ = ran
     (project.folder / "results/tiny/figures/distribution.png").unlink()
     code, printed = short(project, "--", "figures")
@@ -80,7 +78,7 @@ def test_a_partial_run_names_what_it_made_and_no_old_report(ran: tuple[Project, 
     assert "Nothing to be done" in again
 
 
-def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
+def test_every_failure_is_shown_once_at_the_end(project):
     project.write("tiny.yaml", {**SMALL, **ENTRIES, "overrides": "mine.csv"})
     (project.folder / "mine.csv").write_text("text,rating\nx,1\n", encoding="utf-8")
     code, printed = short(project)
@@ -107,7 +105,7 @@ def test_every_failure_is_shown_once_at_the_end(project: Project) -> None:
     assert not re.search("Traceback|CalledProcessError|WorkflowError", printed)
 
 
-def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(project: Project) -> None:
+def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(project):
     code, printed = short(project, "--", "results/tiny/nosuch.csv")
     assert code != 0
     assert "MissingRuleException" in printed
@@ -117,7 +115,7 @@ def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(
     assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)
 
 
-def test_ctrl_c_is_one_line_and_the_next_run_goes_on(project: Project) -> None:
+def test_ctrl_c_is_one_line_and_the_next_run_goes_on(project):
     project.write("tiny.yaml", {**SMALL, **ENTRIES})
     for _ in range(5):
         running = start(project)

@@ -55,14 +55,14 @@ def verdicts(norms: pd.DataFrame) -> pd.Series[float]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_prompts_are_saved_and_verdicts_kept(project: Project, model: str) -> None:
+def test_prompts_are_saved_and_verdicts_kept(project, model):
     full, stopped = (verdicts(read(project, f"{study}/norms/main/{model}")) for study in ("whole", "decided"))
     changed = (full.fillna(99) != stopped.fillna(99)).mean()
     assert asked(project, model) < 0.9
     assert changed <= RISK
 
 
-def test_the_plan_had_told_what_would_be_asked(project: Project) -> None:
+def test_the_plan_had_told_what_would_be_asked(project):
     told = (project.folder / "plan.txt").read_text(encoding="utf-8")
     for model in MODELS:
         most = rf"main, {model}: .* prompts at most; ([\d,]+) expected after its answers in the pilot"
@@ -72,7 +72,7 @@ def test_the_plan_had_told_what_would_be_asked(project: Project) -> None:
         assert expected == pytest.approx(asked(project, model), abs=0.02)
 
 
-def test_every_table_figure_and_the_report_are_made(project: Project) -> None:
+def test_every_table_figure_and_the_report_are_made(project):
     folder = project.folder / "results/decided"
     names = {path.stem for path in (folder / "tables").glob("*.parquet")}
     wanted = {"responses", "marginal-means", "positions", "stability", "dependence", "capacity", "norms"}
@@ -81,13 +81,13 @@ def test_every_table_figure_and_the_report_are_made(project: Project) -> None:
     assert (folder / "report/index.html").stat().st_size > 100_000
 
 
-def test_what_was_not_asked_is_counted_as_such(project: Project) -> None:
+def test_what_was_not_asked_is_counted_as_such(project):
     counts = read(project, "decided/tables/answers").set_index(["model", "status"])["count"]
     for model in MODELS:
         assert counts[model, "not_asked"] == round((1 - asked(project, model)) * N_FLOWS * N_VARIANTS)
 
 
-def test_kinds_that_need_the_whole_design_have_the_pilot_or_the_block(project: Project) -> None:
+def test_kinds_that_need_the_whole_design_have_the_pilot_or_the_block(project):
     pilot = read(project, "decided/tables/stability")
     assert (pilot["flows"] == PILOT).all()
     block = read(project, "decided/tables/missing")
@@ -96,7 +96,7 @@ def test_kinds_that_need_the_whole_design_have_the_pilot_or_the_block(project: P
     assert (dependence["verdict"] == "depends").all()
 
 
-def test_tables_figures_and_page_say_what_they_take(project: Project) -> None:
+def test_tables_figures_and_page_say_what_they_take(project):
     folder = project.folder / "results/decided"
     said = {
         "tables/stability.tex": "shown are the flows of the pilot",

@@ -1,12 +1,9 @@
 """A study runs end to end, and every file that it can name is used."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
 import zipfile
-from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -14,7 +11,7 @@ import pytest
 import yaml
 
 from ..snakemake_runs import ROOT, run
-from .conftest import SMALL, Project
+from .conftest import SMALL
 
 TINY = ("--configfile", "tiny.yaml")
 
@@ -26,7 +23,7 @@ def planned_rules(printed: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("study", ["config", "pets2026", "llm-ci2024"])
-def test_the_page_on_size_states_the_jobs_of_a_dry_run(project: Project, study: str) -> None:
+def test_the_page_on_size_states_the_jobs_of_a_dry_run(project, study):
     page = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| `{study}\.yaml`.*\|$", page, flags=re.MULTILINE)
     assert row is not None
@@ -38,7 +35,7 @@ def test_the_page_on_size_states_the_jobs_of_a_dry_run(project: Project, study: 
     assert stated == [[total], [asked, *parts], [fetched], [total - asked - fetched]]
 
 
-def test_run_makes_every_stage(finished: Project) -> None:
+def test_run_makes_every_stage(finished):
     results = finished.folder / "results" / "tiny"
     responses = pq.read_table(results / "responses/main/planted-gpt-4o-mini/1-of-1.parquet")
     assert responses.num_rows == 9 * 2 * 12 * 5
@@ -54,7 +51,7 @@ def test_run_makes_every_stage(finished: Project) -> None:
     assert "Planted respondents: no model gave their answers" in page
 
 
-def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(finished: Project) -> None:
+def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(finished):
     results = finished.folder / "results" / "tiny"
     norms = pd.read_parquet(results / "norms/main/planted-gpt-4o-mini.parquet")
     planted = pd.read_parquet(results / "planted/main/planted-gpt-4o-mini.parquet")
@@ -69,7 +66,7 @@ def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(fi
     assert held["transmission_principle", "if owner has given consent"] == 12.43
 
 
-def test_shards_change_nothing_in_the_answers(project: Project, finished: Project) -> None:
+def test_shards_change_nothing_in_the_answers(project, finished):
     registry = yaml.safe_load((project.folder / "config/models.yaml").read_text(encoding="utf-8"))
     registry["planted-gpt-4o-mini"]["shards"] = 3
     project.write("config/models.yaml", registry)
@@ -82,7 +79,7 @@ def test_shards_change_nothing_in_the_answers(project: Project, finished: Projec
     pd.testing.assert_frame_equal(ours[columns].astype("str"), theirs[columns].astype("str"))
 
 
-def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(project: Project) -> None:
+def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(project):
     """One project, step by step: answers that a person settled, expected values, the plan of the next study."""
     models = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
     project.write("tiny.yaml", {**SMALL, "models": models, "figures": {}})
@@ -142,7 +139,7 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["pets2026", "llm-ci2024"])
-def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> None:
+def test_the_papers_studies_run_on_stand_ins(project, study):
     """Their shape is checked on a few flows: every arm and entry is made, the planted mark is on the page."""
     settings = yaml.safe_load((ROOT / f"config/{study}.yaml").read_text(encoding="utf-8"))
     few = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]}
@@ -164,7 +161,7 @@ def test_the_papers_studies_run_on_stand_ins(project: Project, study: str) -> No
 
 
 @pytest.mark.slow
-def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
+def test_snakemakes_report_shows_what_a_study_made(finished):
     """The page, the cards, figures and tables, each with its caption, category and label."""
     finished.run("--configfile", "tiny.yaml", "--report", "report.zip")
     with zipfile.ZipFile(finished.folder / "report.zip") as archive:
@@ -180,7 +177,7 @@ def test_snakemakes_report_shows_what_a_study_made(finished: Project) -> None:
         assert caption in text, caption
 
 
-def test_the_picture_of_the_data_flow_in_the_architecture_is_that_of_the_rules(tmp_path: Path) -> None:
+def test_the_picture_of_the_data_flow_in_the_architecture_is_that_of_the_rules(tmp_path):
     drawn = tmp_path / "data-flow.svg"
     run([sys.executable, ROOT / "docs/tools/data_flow.py", drawn], tmp_path)
     kept = (ROOT / "docs/images/data-flow.svg").read_text(encoding="utf-8")

@@ -1,8 +1,5 @@
 """What the tests of analyses share: flows, answers and norms made here, and the table that a kind makes of them."""
 
-from __future__ import annotations
-
-import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from cinorms.entries.files import call
 from cinorms.entries.registry import kinds
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -45,9 +43,8 @@ def make_vignettes() -> pd.DataFrame:
 
 
 VIGNETTES = make_vignettes()
-VARIANTS = [f"{t}_{o}" for t, o in itertools.product(range(4), range(2))]
-PROMPTS = pd.DataFrame({"variant": VARIANTS, "template": "text", "prompt_set": "chatgpt"})
-PROMPTS[["template_no", "order_no"]] = [[int(v[0]), int(v[2])] for v in VARIANTS]
+PROMPTS = list_variants("chatgpt", ["text"] * 4, 4, 2)
+VARIANTS = list(PROMPTS["variant"])
 PLANTED_LEVEL = np.searchsorted(
     [-1.5, -0.5, 0.5, 1.5],
     sum(VIGNETTES[f].astype(str).map(EFFECT).astype(float) for f in ("sender", "place", "recipient"))

@@ -1,7 +1,5 @@
 """Agreement of models: in pairs, and of sets, on the norms that they hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ def held(model: str) -> np.ndarray:
     return norms["value"].where(kept).to_numpy(dtype=float, na_value=np.nan)
 
 
-def test_a_pair_agrees_where_both_hold_the_same_norm() -> None:
+def test_a_pair_agrees_where_both_hold_the_same_norm():
     table = run("agreement_pairs").set_index(["model_a", "model_b"])
     a, b = held("small"), held("large-q")
     both = ~np.isnan(a) & ~np.isnan(b)
@@ -28,19 +26,19 @@ def test_a_pair_agrees_where_both_hold_the_same_norm() -> None:
     assert row["mean_difference"] == pytest.approx((a - b)[both].mean())
 
 
-def test_a_factor_compares_the_models_that_differ_in_it_only() -> None:
+def test_a_factor_compares_the_models_that_differ_in_it_only():
     table = run("agreement_pairs", factor="quantisation")
     (sides,) = table[["model_a", "level_a", "model_b", "level_b"]].to_numpy().tolist()
     assert sides == ["large", "none", "large-q", "awq"]
 
 
-def test_one_model_has_nothing_to_compare() -> None:
+def test_one_model_has_nothing_to_compare():
     row = run("agreement_pairs", SMALL).iloc[0]
     assert row["status"] == "one_model"
     assert "no two of the selected models" in row["reason"]
 
 
-def test_sets_are_counted_by_name_and_all_models_without_any() -> None:
+def test_sets_are_counted_by_name_and_all_models_without_any():
     everyone = run("agreement_sets")
     assert everyone[["arm", "set", "models"]].to_numpy().tolist() == [["main", "all", 3]]
     table = run("agreement_sets", sets={"two": ["small", "large"], "one": ["large"]}).set_index("set")

@@ -1,7 +1,5 @@
 """Kinds on how people differ and where models stand: what they take from answers, and when there is no number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,15 +8,14 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from .made import LEVELS, PROMPTS, VIGNETTES, make_answers
 
 PEOPLE = 24
-RATERS = pd.DataFrame(
-    {"variant": [f"{r}_0" for r in range(PEOPLE)], "template_no": range(PEOPLE), "order_no": 0}
-)
+RATERS = list_variants("people", ["text"] * PEOPLE, PEOPLE, 1)
 ARMS = ["main", "people-arm"]
 PAIRS = [("main", "small"), ("people-arm", "people")]
 
@@ -57,7 +54,7 @@ def table_of(kind: str, people: pd.DataFrame, **options: Any) -> pd.DataFrame:
     return call(entry, selected, {"vignettes": dict.fromkeys(ARMS, VIGNETTES), "prompts": prompts})
 
 
-def test_people_who_differ_in_strictness_alone() -> None:
+def test_people_who_differ_in_strictness_alone():
     table = table_of("people_structure", ratings())
     mean = table[table["what"] == "mean"].iloc[0]
     # Two levels of four steps apart: half of the line, so people are a quarter above or below the middle.
@@ -71,7 +68,7 @@ def test_people_who_differ_in_strictness_alone() -> None:
     assert table.loc[table["what"] == "class", "share"].to_numpy() == pytest.approx(0.5, abs=0.02)
 
 
-def test_a_model_between_the_two_kinds_of_people() -> None:
+def test_a_model_between_the_two_kinds_of_people():
     table = table_of("model_among_people", ratings()).set_index("what")
     assert set(table["model"]) == {"small"}
     assert table.loc["mean", "share"] == pytest.approx(0.5, abs=0.2)
@@ -79,7 +76,7 @@ def test_a_model_between_the_two_kinds_of_people() -> None:
     assert (table["conf_low"].dropna() <= table["conf_high"].dropna()).all()
 
 
-def test_why_there_is_no_number() -> None:
+def test_why_there_is_no_number():
     few = table_of("people_structure", ratings(9))
     assert few["reason"].tolist() == ["9 people answered; at least 10 are needed"]
     assert few["estimate"].isna().all()
@@ -89,7 +86,7 @@ def test_why_there_is_no_number() -> None:
     assert "the same answer to everything" in table_of("people_structure", same)["reason"].iloc[0]
 
 
-def test_where_every_person_and_the_model_are() -> None:
+def test_where_every_person_and_the_model_are():
     table = table_of("people_positions", ratings())
     people, model = table[table["person"].notna()], table[table["person"].isna()]
     assert sorted(people["person"].unique()) == list(range(PEOPLE))

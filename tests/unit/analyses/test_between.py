@@ -1,9 +1,6 @@
 """Differences between models and arms: which test, on what, corrected over what."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +15,7 @@ from ...scales import ACCEPTABILITY
 from .made import ANSWERS, PROMPTS, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
-def test_model_tests_are_friedmans_test_of_the_norms_side_by_side() -> None:
+def test_model_tests_are_friedmans_test_of_the_norms_side_by_side():
     table = run("model_tests", test="rank")
     frames = {m: norms_of(a) for m, a in ANSWERS.items()}
     expected = hypotheses.friedman(hypotheses.pair_norms(frames, dict.fromkeys(frames, USUAL)))
@@ -27,7 +24,7 @@ def test_model_tests_are_friedmans_test_of_the_norms_side_by_side() -> None:
     assert table["compared"].iloc[0] == "small, large, large-q"
 
 
-def test_model_pairs_correct_over_all_rows_of_the_table() -> None:
+def test_model_pairs_correct_over_all_rows_of_the_table():
     table = run("model_pairs", test="rank")
     assert len(table) == 3
     np.testing.assert_allclose(table["p_bonferroni"], np.minimum(table["p"] * 3, 1))
@@ -37,7 +34,7 @@ def test_model_pairs_correct_over_all_rows_of_the_table() -> None:
     assert capacity["p_bonferroni"].iloc[0] == capacity["p"].iloc[0]
 
 
-def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
+def test_arms_are_what_is_compared_under_an_attribute_of_the_arm():
     entry = entry_for("model_pairs", ["small"], factor="temperature", test="rank")
     entry = in_two_arms(entry, "hot", conditions={**entry.conditions["main"], "temperature": 1})
     both = [Selected("main", "small", norms_of(ANSWERS["small"]))]
@@ -52,7 +49,7 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm() -> None:
 @pytest.mark.parametrize(
     "kind", ["model_pairs", "model_tests", "normality", "model_contrasts", "agreement_pairs"]
 )
-def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> None:
+def test_flows_of_two_datasets_are_not_matched_by_their_number(kind):
     """The study's check cannot know the levels of a dataset whose file is not here yet."""
     entry = entry_for(kind, ["small"], factor="dataset")
     other = replace(entry.factors_of["main"], dataset="e")
@@ -74,7 +71,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind: str) -> Non
     ("kind", "options"),
     [("model_pairs", {"factor": "scale"}), ("ordinal_regression", {"factors": ["recipient", "arm"]})],
 )
-def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind: str, options: dict[str, Any]) -> None:
+def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind, options):
     entry = entry_for(kind, ["small"], **options)
     entry = in_two_arms(entry, scales=replace(ACCEPTABILITY, name="other"))
     selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in entry.arms]
@@ -82,7 +79,7 @@ def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind: str, options
         call(entry, selected, {"vignettes": dict.fromkeys(entry.arms, VIGNETTES), "repeats": {}})
 
 
-def test_model_contrasts_find_the_planted_shift() -> None:
+def test_model_contrasts_find_the_planted_shift():
     table = run("model_contrasts", factor="capacity")
     row = table.iloc[0]
     assert row["n_templates"] == 4  # templates, not variants
@@ -90,7 +87,7 @@ def test_model_contrasts_find_the_planted_shift() -> None:
     assert -0.65 < row["estimate"] < -0.3
 
 
-def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates() -> None:
+def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates():
     few = run("model_contrasts", margin=0.9)
     assert few["conclusion"].tolist() == ["undecided"] * 3  # four templates cannot show it
     assert {"margin", "conclusion", "p_equivalent_holm"}.isdisjoint(run("model_contrasts"))

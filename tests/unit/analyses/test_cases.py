@@ -1,7 +1,5 @@
 """The cases A to D of PETS Figure 1: consistent or not, near to the expected value or not."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -35,14 +33,14 @@ def found(by_flow: bool = False, **options: float) -> pd.DataFrame:
     return (cases_of_flows if by_flow else cases)([one], entry, vignettes={"main": vignettes}, expected=None)
 
 
-def test_a_flow_is_placed_by_its_bias_and_the_spread_of_its_answers() -> None:
+def test_a_flow_is_placed_by_its_bias_and_the_spread_of_its_answers():
     table = found(by_flow=True)
     assert table["case"].tolist() == ["A", "B", "C", "D", "A", "consistent", "no_answers"]
     assert table["bias"].tolist()[:5] == pytest.approx([-0.5, 2, 5 / 3, 0, 1 / 3])  # at the limit is near
     assert table["spread"].tolist()[:4] == pytest.approx([0, 0, (2 / 9) ** 0.5, (8 / 3) ** 0.5])
 
 
-def test_the_shares_are_of_all_flows_and_add_up() -> None:
+def test_the_shares_are_of_all_flows_and_add_up():
     table = found().set_index("case")
     assert table.index.tolist() == list(CASES)
     assert table["flows"].tolist() == [2, 1, 1, 1, 1, 1]
@@ -50,7 +48,7 @@ def test_the_shares_are_of_all_flows_and_add_up() -> None:
     assert table["of"].eq(7).all()
 
 
-def test_the_limits_are_options() -> None:
+def test_the_limits_are_options():
     assert found(by_flow=True, near=0.4)["case"].tolist()[0] == "B"
     assert found(by_flow=True, little=0.4)["case"].tolist()[2] == "D"
     assert found(by_flow=True, t_val=1)["case"].tolist()[6] == "no_answers"  # one answer has no spread

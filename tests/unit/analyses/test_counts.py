@@ -1,9 +1,6 @@
 """Counts add up: no answer and no flow is lost between the tables, or when thresholds remove norms."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,7 +50,7 @@ def counted(frame: pd.DataFrame) -> pd.DataFrame:
     return answer_counts([Selected("main", "a", frame)], ENTRY).set_index("outcome")
 
 
-def test_invalid_answers_are_one_share_over_all_models() -> None:
+def test_invalid_answers_are_one_share_over_all_models():
     spared = answers([1, None], ["ok", tables.NOT_ASKED])
     selected = [
         Selected("main", "a", MIXED),
@@ -66,7 +63,7 @@ def test_invalid_answers_are_one_share_over_all_models() -> None:
     assert table.loc["all"].tolist() == [2, 9, 4, 4 / 9]  # what decided flows were spared is no answer
 
 
-def test_every_level_and_every_status_is_counted() -> None:
+def test_every_level_and_every_status_is_counted():
     counts = counted(MIXED)
     statuses = [status for status in ANSWER_STATUSES[1:] if status not in RARE_STATUSES]
     assert counts.index.tolist() == [*ACCEPTABILITY.options, *statuses]
@@ -86,7 +83,7 @@ def test_every_level_and_every_status_is_counted() -> None:
     assert none["share"].isna().all()
 
 
-def test_models_and_arms_keep_their_order_and_their_own_scale_and_total() -> None:
+def test_models_and_arms_keep_their_order_and_their_own_scale_and_total():
     totals = {("other", "b"): 3, ("main", "b"): 5, ("main", "a"): 5}
     counts = answer_counts([Selected(*pair, MIXED.head(n)) for pair, n in totals.items()], ENTRY)
     assert counts["outcome"].iloc[0] == "strongly disagree"
@@ -98,12 +95,12 @@ def test_models_and_arms_keep_their_order_and_their_own_scale_and_total() -> Non
 @pytest.mark.parametrize(
     ("levels", "statuses"), [([1, None], ["ok", "bored"]), ([1, None], ["ok", "ok"]), ([1, 5], ["ok", "ok"])]
 )
-def test_an_answer_that_no_row_covers_is_an_error(levels: list[int | None], statuses: list[str]) -> None:
+def test_an_answer_that_no_row_covers_is_an_error(levels, statuses):
     with pytest.raises(DataError, match="answers of a in main"):
         counted(answers(levels, statuses))
 
 
-def test_a_level_beside_an_invalid_status_is_not_counted_twice() -> None:
+def test_a_level_beside_an_invalid_status_is_not_counted_twice():
     counts = counted(answers([1, 1], ["ok", "ambiguous"]))["count"]
     assert counts.sum() == 2
     assert counts["somewhat acceptable"] == 1
@@ -117,7 +114,7 @@ def norms(n: int) -> pd.DataFrame:
     return frame.head(n)
 
 
-def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_marked() -> None:
+def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_marked():
     counts = norm_counts([Selected("main", "a", norms(4)), Selected("main", "b", norms(4))], ENTRY)
     assert len(counts) == 2 * 2 * 2 * 4
     by_pair = counts.groupby(["model", "t_val", "t_maj"])
@@ -131,12 +128,12 @@ def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_ma
     assert norm_counts([Selected("main", "a", norms(0))], ENTRY)["share"].isna().all()
 
 
-def test_a_whole_number_and_a_share_name_the_same_threshold() -> None:
+def test_a_whole_number_and_a_share_name_the_same_threshold():
     entry = replace(ENTRY, grid=(Thresholds(3, 1.0, "strict"),), thresholds={"a": Thresholds(3, 1, "strict")})
     assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()
 
 
-def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
+def test_flows_are_discarded_under_every_pair_of_thresholds():
     table = run("discarded", SMALL)
     assert table[["t_val", "t_maj"]].to_numpy().tolist() == [[3, "plurality"], [3, "0.5"]]
     assert (table["below_t_val"] + table["discarded"] + table["kept"] == len(VIGNETTES)).all()
@@ -144,7 +141,7 @@ def test_flows_are_discarded_under_every_pair_of_thresholds() -> None:
     assert table["kept"].iloc[1] == (found == "kept").sum()
 
 
-def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val() -> None:
+def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val():
     norms = norms_of(ANSWERS["small"])
     entry = entry_for("lost", ["small"], t_val=8)
     tried = tuple(grid([3, 8], ["plurality", 0.5, 1], "strict"))
@@ -157,7 +154,7 @@ def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_o
     assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
 
 
-def test_discarded_flows_add_up_at_the_levels_of_each_factor() -> None:
+def test_discarded_flows_add_up_at_the_levels_of_each_factor():
     table = run("discarded_levels", SMALL)
     assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
     gone = len(VIGNETTES) - run("discarded", SMALL)["kept"].iloc[1]
@@ -166,7 +163,7 @@ def test_discarded_flows_add_up_at_the_levels_of_each_factor() -> None:
     assert named["level"].tolist() == ["home", "school"]
 
 
-def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used() -> None:
+def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used():
     table = run("discarded_association", SMALL, factors=["sender", "recipient"])
     assert table["factor"].tolist() == ["sender", "recipient"]
     assert table[["t_val", "t_maj"]].drop_duplicates().to_numpy().tolist() == [[3, "0.5"]]
@@ -175,7 +172,7 @@ def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_use
     assert whole["p_bonferroni"].tolist() == pytest.approx(np.minimum(whole["p"] * len(whole), 1).tolist())
 
 
-def test_minority_is_about_flows_that_hold_a_norm() -> None:
+def test_minority_is_about_flows_that_hold_a_norm():
     table = run("minority", SMALL)
     held = norms_of(ANSWERS["small"])
     held = held[assessment.status(held, USUAL) == "kept"]
@@ -190,7 +187,7 @@ def test_minority_is_about_flows_that_hold_a_norm() -> None:
 @pytest.mark.parametrize(
     ("stated", "shown"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), ("plurality", "plurality")]
 )
-def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
+def test_a_threshold_is_shown_as_it_is_stated(stated, shown):
     entry = entry_for("discarded_levels", ["small"], t_maj=stated)
     under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
     entry = replace(entry, thresholds={"small": under})
@@ -198,7 +195,7 @@ def test_a_threshold_is_shown_as_it_is_stated(stated: Any, shown: str) -> None:
     assert set(discarded_levels(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}
 
 
-def test_conditions_are_counted_by_what_they_are_about() -> None:
+def test_conditions_are_counted_by_what_they_are_about():
     cases = [
         '[["with consent", 1], ["otherwise", -2]]',
         '[["if it rains", 0], ["if it is sold", 1]]',

@@ -1,9 +1,5 @@
 """Privacy bias and delta: what is held next to what is expected, flow by flow and slice by slice."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +13,7 @@ from ...entries import make_entry
 from .made import ANSWERS, USUAL, VIGNETTES, norms_of, run
 
 
-def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) -> None:
+def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path):
     stated = tmp_path / "expected.csv"
     stated.write_text("recipient,sender,expected,note\npolice,,-2,law\npolice,robot,1,\n", encoding="utf-8")
     table = run("privacy_bias", expected=str(stated))
@@ -37,12 +33,12 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path: Path) ->
     assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
-def test_the_factors_of_the_dataset_are_columns_between_flow_and_value() -> None:
+def test_the_factors_of_the_dataset_are_columns_between_flow_and_value():
     columns = list(run("privacy_bias").columns)
     assert columns[:8] == ["arm", "model", "flow", "sender", "place", "inference", "recipient", "value"]
 
 
-def test_delta_is_a_row_per_slice_and_metric() -> None:
+def test_delta_is_a_row_per_slice_and_metric():
     table = run("delta", by=["sender", "recipient"], of="means", embedding=[-100, -50, 0, 50, 100])
     first = table[(table["model"] == "large") & (table["sender"] == "doll") & (table["recipient"] == "maker")]
     assert first["metric"].is_unique
@@ -56,7 +52,7 @@ def test_delta_is_a_row_per_slice_and_metric() -> None:
     assert len(table) == 3 * 3 * 2 * len(first)
 
 
-def test_delta_of_norms_knows_fewer_flows_than_delta_of_means() -> None:
+def test_delta_of_norms_knows_fewer_flows_than_delta_of_means():
     of_norms, of_means = run("delta"), run("delta", of="means")
     assert (of_norms["n"] < of_means["n"]).all()
     assert (of_norms["n"] + of_norms["n_missing"]).eq(len(VIGNETTES)).all()
@@ -78,7 +74,7 @@ def mean_deltas(
     return mean_delta(selected, entry, {"c": vignettes})
 
 
-def test_mean_delta_is_the_mean_answer_less_the_expected_value() -> None:
+def test_mean_delta_is_the_mean_answer_less_the_expected_value():
     norms = pd.DataFrame({"flow": [0, 1, 2, 3], "mean": [1.0, -2.0, 0.5, np.nan], "n_valid": [3, 1, 3, 0]})
     other = norms.assign(mean=[0.1, 0.1, 0.1, 0.1], n_valid=1)
     vignettes = pd.DataFrame(
@@ -92,7 +88,7 @@ def test_mean_delta_is_the_mean_answer_less_the_expected_value() -> None:
     assert table["from_zero"].tolist() == [1, 2]
 
 
-def test_mean_delta_of_nothing_is_a_row_without_a_number() -> None:
+def test_mean_delta_of_nothing_is_a_row_without_a_number():
     norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
     vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
     table = mean_deltas({"m": norms}, vignettes, None)

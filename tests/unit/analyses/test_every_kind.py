@@ -1,7 +1,5 @@
 """Every kind of analysis: the columns it declares, and a status where there is nothing to count."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -56,7 +54,7 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_apart(kind: str) -> None:
+def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_apart(kind):
     table, further, declared = run(kind), run(kind, **FURTHER.get(kind, {})), KINDS[kind]
     assert declared.key
     assert declared.sentence.startswith(declared.about)
@@ -80,7 +78,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str) -> None:
+def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
     table = run(kind, REFUSED)
     assert len(table)
     if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms"}:
@@ -93,7 +91,7 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_model_is_enough_for_a_table(kind: str) -> None:
+def test_one_model_is_enough_for_a_table(kind):
     table = run(kind, SMALL)
     assert len(table)
     if kind in BETWEEN:
@@ -101,7 +99,7 @@ def test_one_model_is_enough_for_a_table(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])
-def test_a_selection_without_flows_gives_no_number_and_no_crash(kind: str) -> None:
+def test_a_selection_without_flows_gives_no_number_and_no_crash(kind):
     table = run(kind, select={"sender": ["nobody"]})
     if kind not in {"discarded_levels", "flow_norms", "privacy_bias"}:  # a row per level, or flow, there is
         assert len(table)

@@ -1,7 +1,5 @@
 """The table of all norms: factors in words, the norm or why there is none, and the interval of the mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -19,7 +17,7 @@ from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, norms_of, 
 from .made import LEVELS as FACTORS
 
 
-def test_a_row_per_model_and_flow_with_every_factor_in_words() -> None:
+def test_a_row_per_model_and_flow_with_every_factor_in_words():
     table = run("flow_norms")
     assert len(table) == len(ANSWERS) * len(VIGNETTES)
     assert table.groupby("model", sort=False).size().index.tolist() == list(ANSWERS)
@@ -31,7 +29,7 @@ def test_a_row_per_model_and_flow_with_every_factor_in_words() -> None:
     assert "vignette" not in table
 
 
-def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
+def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level():
     table = run("flow_norms").set_index(["model", "flow"])
     words = dict(zip(LEVELS, ACCEPTABILITY.options, strict=True))
     for model, answers in ANSWERS.items():
@@ -51,14 +49,14 @@ def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level() -> None:
         np.testing.assert_allclose(mine["share"], norms["share"])
 
 
-def test_the_interval_is_that_of_the_flow_s_mean() -> None:
+def test_the_interval_is_that_of_the_flow_s_mean():
     table = run("flow_norms", SMALL)
     intervals = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
     for ours, theirs in (("conf_low", "low"), ("conf_high", "high"), ("interval_status", "status")):
         pd.testing.assert_series_equal(table[ours], intervals[theirs], check_names=False)
 
 
-def test_without_valid_answers_there_are_rows_that_say_so() -> None:
+def test_without_valid_answers_there_are_rows_that_say_so():
     table = run("flow_norms", REFUSED)
     assert table["status"].eq("below_t_val").all()
     assert table["reason"].eq("too few valid answers").all()
@@ -79,7 +77,7 @@ def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]
     return flow_norms(norms, entry, answers=answers, vignettes=vignettes, prompts=prompts)
 
 
-def test_arms_of_several_datasets_have_the_columns_of_all() -> None:
+def test_arms_of_several_datasets_have_the_columns_of_all():
     plain = VIGNETTES[["flow", "vignette", "expected"]]
     table = make({"main": VIGNETTES, "list": plain}, {"main": tuple(FACTORS), "list": ()})
     listed, designed = table[table["arm"] == "list"], table[table["arm"] == "main"]
@@ -92,7 +90,7 @@ def test_arms_of_several_datasets_have_the_columns_of_all() -> None:
     assert table["dataset"].unique().tolist() == ["of main", "of list"]
 
 
-def test_a_factor_that_is_called_like_a_column_keeps_both() -> None:
+def test_a_factor_that_is_called_like_a_column_keeps_both():
     clash = VIGNETTES.rename(columns={"sender": "status"})
     names = ("status", *list(FACTORS)[1:])
     table = make({"main": clash}, {"main": names})

@@ -1,7 +1,5 @@
 """Two waves of a survey as two groups of people: ConfAIde's files as declared, and people planted in them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from cinorms.vignettes.factors import DatasetFactors
 from ...entries import make_entry
 from ...scales import papers_scale
 from ...shared_ratings import FOLDER, confaide, needs_ratings
-from ...studies import PROJECT, Build, message_of
+from ...studies import PROJECT, message_of
 
 ORIGINAL = {
     "flow": "Input.idx",
@@ -92,7 +90,7 @@ def planted(seed: int, shared: int = 17) -> dict[str, pd.DataFrame]:
     return waves
 
 
-def test_two_waves_of_planted_people(tmp_path: Path) -> None:
+def test_two_waves_of_planted_people(tmp_path):
     waves = planted(1)
     table, notes = in_waves(write(tmp_path, **waves))
     assert "in the file of numbered_as too: 17 people, keep" in notes
@@ -124,12 +122,12 @@ def test_two_waves_of_planted_people(tmp_path: Path) -> None:
     assert not any(name in table.to_csv() + "".join(notes) for name in PERSONS)
 
 
-def test_without_shared_numbers_nobody_is_taken_for_the_same_person(tmp_path: Path) -> None:
+def test_without_shared_numbers_nobody_is_taken_for_the_same_person(tmp_path):
     table, _ = in_waves(write(tmp_path, **planted(2)), same_people=False)
     assert set(table.index.get_level_values("who")) == {"everyone", "two_people"}
 
 
-def test_the_study_says_what_is_done_with_people_in_both_files(tmp_path: Path) -> None:
+def test_the_study_says_what_is_done_with_people_in_both_files(tmp_path):
     write(tmp_path, **planted(3))
     survey = {**load_yaml(PROJECT / "resources/ratings/confaide_2b_first.yaml"), "ratings": 490}
     files = {name: str(tmp_path / file) for name, file in FILES.items()}
@@ -155,7 +153,7 @@ def test_the_study_says_what_is_done_with_people_in_both_files(tmp_path: Path) -
         load_survey(tmp_path / "s.yaml")
 
 
-def test_arms_that_number_people_apart_are_refused(build_study: Build) -> None:
+def test_arms_that_number_people_apart_are_refused(build_study):
     arms = {
         arm: {"dataset": f"confaide_{name}", "source": "human", "ratings": f"confaide_{name}"}
         for arm, name in (("a", "2a"), ("b", "2b"))
@@ -171,7 +169,7 @@ def test_arms_that_number_people_apart_are_refused(build_study: Build) -> None:
 
 
 @needs_ratings
-def test_the_two_waves_without_ids(tmp_path: Path) -> None:
+def test_the_two_waves_without_ids(tmp_path):
     """Ratings whose numbers of people differ between the files: what needs nobody to be known in both."""
     first = pd.read_csv(FOLDER / "confaide_2b_first_wave.csv").assign(
         rater=lambda t: "w" + t["rater"].astype(str)
@@ -199,7 +197,7 @@ def test_the_two_waves_without_ids(tmp_path: Path) -> None:
     not all((ORIGINALS / name).is_file() for name in FILES.values()),
     reason="the two original files, with workers' ids, are not in CINORMS_MIRROR/confaide",
 )
-def test_the_two_waves_of_the_original_files(tmp_path: Path) -> None:
+def test_the_two_waves_of_the_original_files(tmp_path):
     for name in FILES.values():
         (tmp_path / name).symlink_to((ORIGINALS / name).resolve())
     table, notes = in_waves(tmp_path)

@@ -1,9 +1,6 @@
 """Options of analyses: the names in them are looked up when the study is read."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,6 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ("", {"factors": ["sendr"]}, "factors: 'sendr' ... did you mean 'sender'"),
         ("", {"factors": ["capacty"]}, "factors: 'capacty' ... did you mean 'capacity'"),
         ("", {"factors": ["template"]}, "factors: 'template' ... allowed: "),  # of responses only
-        ("", {"factors": []}, "factors: it has 0 entries; allowed: at least 1"),
         ("", {"baselines": {"sender": "a fitnes tracker"}}, "baselines.sender: ... 'a fitness tracker'"),
         ("", {"baselines": {"recipent": "x"}}, "baselines: 'recipent' ... did you mean 'recipient'"),
         ("", {"baselines": {"sender": True}}, "baselines.sender: True is neither text nor a number"),
@@ -37,14 +33,7 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ),
         ("", {"models": ["planted-tulu-2"]}, "models: 'planted-tulu-2' ... did you mean"),
         ("", {"select": {"sender": ["a watch"]}}, "select.sender: 'a watch' ... allowed: "),
-        ("", {"link": "logits"}, "link: 'logits' ... did you mean 'logit'"),
         ("", {"t_vall": 3}, "t_vall: ... did you mean 't_val'"),
-        (
-            "",
-            {"t_maj": 2},
-            "t_maj: 2 is not allowed; allowed: a number (more than 0, at most 1) or plurality",
-        ),
-        ("", {"t_val": -1}, "t_val: -1 is out of range; allowed: at least 0"),
         (
             "",
             {"errors": "clustered", "estimator": "penalised"},
@@ -56,23 +45,16 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
             {"factors": ["model"], "scale": ["model"], "estimator": "penalised"},
             "scale: does not work with 'penalised'; use newton",
         ),
-        ("model_contrasts", {"margin": 0}, "margin: 0 is out of range; allowed: more than 0, at most 1000"),
         ("model_pairs", {"factor": "size"}, "factor: 'size' ... allowed: ... capacity"),
         ("model_pairs", {"factor": "alignment+quantization"}, "factor: ... did you mean 'quantisation'"),
-        ("model_pairs", {"zero_method": "prat"}, "zero_method: 'prat' is not allowed; allowed: pratt,"),
         ("model_contrasts", {"factor": "paraphraser"}, "factor: ... model_pairs"),
         ("agreement_sets", {"sets": {"two": ["planted-tulu-2-70b"]}}, "sets.two: ... did you mean"),
-        ("agreement_sets", {"sets": {"a": []}}, "sets.a: it has 0 entries; allowed: at least 1"),
-        ("agreement_sets", {"sets": {}}, "sets: it has 0 entries; allowed: at least 1"),
         ("marginal_means", {"factors": ["model"]}, f"factors: 'model' ... allowed: {FACTORS}"),
-        ("amce", {"draws": 100}, "draws: there is no such key here"),
-        ("amce", {"flows": "variants"}, "flows: 'variants' is not allowed; allowed: fixed, sample"),
         (
             "amce",
             {"factors": ["sender"], "baselines": {"recipient": "x"}},
             "baselines: 'recipient' is not a factor of this analysis; allowed: sender",
         ),
-        ("lost", {"t_maj": 0.5}, "t_maj: there is no such key here; allowed: "),
         ("discarded_levels", {"factors": ["sendr"]}, f"factors: 'sendr' ... arm 'main'; allowed: {FACTORS}"),
         ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
@@ -82,22 +64,16 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
             {"embedding": [0, 1, 2, 3]},
             "embedding: has 4 numbers; give one for each of the 5 levels of arm 'main'",
         ),
-        ("delta", {"of": "mean"}, "of: 'mean' is not allowed; allowed: means, norms; did you mean 'means'?"),
-        ("budget_needed", {"target_se": [0]}, "target_se[0]: 0 is out of range; allowed: more than 0"),
-        ("budget_needed", {"target_se": []}, "target_se: it has 0 entries; allowed: at least 1"),
-        ("budget_needed", {"orders": [2, 2]}, "orders: an entry appears twice in [2, 2]"),
     ],
 )
-def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(
-    build_study: Any, kind: str, stated: dict[str, Any], message: str
-) -> None:
+def test_what_an_entry_cannot_state_is_refused_with_what_is_allowed(build_study, kind, stated, message):
     entry = ({"kind": kind, "arms": ["main"]} if kind else REGRESSION) | stated
     parts = f"study.yaml: analyses.mine.{message}".split(" ... ")
     with pytest.raises(ConfigError, match="^" + ".*".join(map(re.escape, parts))):
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
-def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study: Any) -> None:
+def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_study):
     entry = {"kind": "ordinal_regression", "arms": ["main"], "factors": ["capacity"]}
     with pytest.raises(
         ConfigError, match=r"'capacity' of model 'planted-gpt-4o-mini' is not known.*analyses\.mine\.models"
@@ -105,7 +81,7 @@ def test_an_attribute_that_a_model_does_not_have_cannot_be_regressed_on(build_st
         build_study({"analyses": {"mine": entry}, "figures": {}})
 
 
-def test_right_names_pass(build_study: Any) -> None:
+def test_right_names_pass(build_study):
     entries = {
         "pooled": REGRESSION
         | {"factors": ["capacity", "sender"], "baselines": {"capacity": 7, "sender": "a door lock"}},

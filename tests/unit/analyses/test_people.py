@@ -9,13 +9,14 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
-from .made import PROMPTS, VARIANTS, VIGNETTES, make_answers, run
+from .made import PROMPTS, VIGNETTES, make_answers, run
 
 #: Raters take the place of templates: one variant each.
-RATERS = pd.DataFrame({"variant": [f"{r}_0" for r in range(9)], "template_no": range(9), "order_no": 0})
+RATERS = list_variants("people", ["text"] * 9, 9, 1)
 
 
 def ratings(seed, shift=0.0):
@@ -146,20 +147,10 @@ def test_a_plan_names_the_raters_needed_for_an_error():
 def planted(seed, police):
     """Return answers that weigh the sender alike: people ignore the recipient, the model rejects the police."""
     rng = np.random.default_rng(seed)
-    flow = np.repeat(VIGNETTES["flow"].to_numpy(), len(VARIANTS))
     of_flow = police * (VIGNETTES["recipient"] == "police") + 1.5 * (VIGNETTES["sender"] == "doll")
-    noisy = np.repeat(of_flow.to_numpy(), len(VARIANTS)) - 0.5 + rng.normal(0, 0.5, len(flow))
-    return pd.DataFrame(
-        {
-            "flow": flow,
-            "variant": pd.Categorical(np.tile(VARIANTS, len(VIGNETTES))),
-            "order": pd.Categorical(["01234"] * len(flow)),
-            "level": pd.array(np.clip(np.rint(noisy), -2, 2).astype(np.int8), dtype="Int8"),
-            "status": pd.Categorical(["ok"] * len(flow)),
-            "rule": pd.Categorical(["exact"] * len(flow)),
-            "p_options": None,
-        }
-    )
+    noisy = np.repeat(of_flow.to_numpy(), len(PROMPTS)) - 0.5
+    levels = np.clip(np.rint(noisy + rng.normal(0, 0.5, len(noisy))), -2, 2)
+    return make_answers(seed, valid=1.0).assign(level=pd.array(levels, dtype="Int8"))
 
 
 TWO = {"small": planted(1, 0.0), "large": planted(2, -1.0)}

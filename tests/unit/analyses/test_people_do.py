@@ -1,9 +1,6 @@
 """Agents against what people call acceptable: of ConfAIde's flows where its files are here, and of planted ratings."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +13,7 @@ from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
 from cinorms.entries.entry import Selected
 from cinorms.human.ratings import list_raters
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.agent_files import items_of
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -68,22 +66,19 @@ def acted(told: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
     ],
 )
 def test_does_it_do_what_people_call_acceptable(
-    source: Callable[[Path], tuple[pd.DataFrame, pd.DataFrame]],
-    n_ratings: int,
-    n_no: int,
-    n_yes: int,
-    tmp_path: Path,
-) -> None:
+    source,
+    n_ratings,
+    n_no,
+    n_yes,
+    tmp_path,
+):
     told, ratings = source(tmp_path)
     assert len(ratings) == n_ratings
     raters = [f"{number}_0" for number in pd.factorize(ratings["rater"])[0]]
     people = pd.DataFrame({"flow": ratings["flow"].to_numpy(np.int32), "variant": pd.Categorical(raters)})
     levels = pd.array(ratings["value"].to_numpy(int), "Int8")
     people = people.assign(level=levels, status=pd.Categorical(["ok"] * len(people)))
-    prompts = {
-        "people": list_raters(people, "survey", "?"),
-        "act": pd.DataFrame({"variant": ["0_0"], "template_no": [0], "order_no": [0]}),
-    }
+    prompts = {"people": list_raters(people, "survey", "?"), "act": list_variants("set", ["text"], 1, 1)}
     mean = ratings.groupby("flow")["value"].mean().reindex(told["flow"]).to_numpy()
     agents = {"follows": mean > 0, "shares": np.ones(len(told)), "withholds": np.zeros(len(told))}
     entry = make_entry(
@@ -111,9 +106,7 @@ def test_does_it_do_what_people_call_acceptable(
 
 @needs_ratings
 @needs_agents
-def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_people_call_few_of_these_flows_wrong_once_they_are_told_as_stories(folder, tmp_path):
     told, _ = published(tmp_path)
     wrong = {}
     for tier in ("2a", "2b"):

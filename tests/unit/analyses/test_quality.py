@@ -1,7 +1,5 @@
 """Quality of answers: reliability, what is missing, and how far that could move a mean."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -11,21 +9,21 @@ from ...scales import ACCEPTABILITY
 from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, norms_of, run
 
 
-def test_reliability_is_the_panel_of_each_model() -> None:
+def test_reliability_is_the_panel_of_each_model():
     table = run("reliability")
     panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, ACCEPTABILITY, 7)
     ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, panel)
 
 
-def test_position_effects_count_every_valid_answer_once() -> None:
+def test_position_effects_count_every_valid_answer_once():
     table = run("position_effects", SMALL)
     assert table["position"].tolist() == [1, 2, 3, 4, 5]
     assert table["chosen"].sum() == (ANSWERS["small"]["status"] == "ok").sum()
     assert table["share"].sum() == pytest.approx(1)
 
 
-def test_missing_answers_add_up_in_every_view() -> None:
+def test_missing_answers_add_up_in_every_view():
     table = run("missing_answers", SMALL)
     refused = int((ANSWERS["small"]["status"] == "refusal").sum())
     views = ["order_no", "status", "template_no", "variant"]
@@ -33,7 +31,7 @@ def test_missing_answers_add_up_in_every_view() -> None:
     assert (table["share"] == table["n"] / table["of"]).all()
 
 
-def test_bounds_are_for_all_flows_and_for_each_level_of_the_factors_named() -> None:
+def test_bounds_are_for_all_flows_and_for_each_level_of_the_factors_named():
     table = run("missing_bounds", SMALL, factors=["place + inference"])
     assert table["factor"].tolist() == ["all", "place + inference", "place + inference"]
     assert table["level"].tolist() == ["all", "home + income", "school + religion"]

@@ -1,7 +1,5 @@
 """Regressions: which fit they are of, what is pooled, and a status where there is no fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,7 @@ from cinorms.stats.clm import fit_clm
 from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
-def test_ordinal_regression_is_the_fit_of_the_norms_held() -> None:
+def test_ordinal_regression_is_the_fit_of_the_norms_held():
     table = run("ordinal_regression", factors=["sender", "recipient"], baselines={"sender": "watch"})
     found = norms_of(ANSWERS["small"])
     frame = VIGNETTES.assign(value=found["value"].where(assessment.status(found, USUAL) == "kept"))
@@ -29,14 +27,14 @@ def test_ordinal_regression_is_the_fit_of_the_norms_held() -> None:
     assert ours["log_likelihood"].eq(fit.log_likelihood).all()
 
 
-def test_linked_factors_are_one_factor_where_none_are_named() -> None:
+def test_linked_factors_are_one_factor_where_none_are_named():
     table = run("ordinal_regression")
     assert set(table["term"]) == {"sender", "place + inference", "recipient", "threshold"}
     named = run("ordinal_regression", factors=["place", "inference"])
     assert set(named.loc[named["term"] == "inference", "status"]) == {"aliased"}
 
 
-def test_naming_the_model_or_an_attribute_of_it_pools_the_models() -> None:
+def test_naming_the_model_or_an_attribute_of_it_pools_the_models():
     table = run("ordinal_regression", factors=["recipient", "model"], baselines={"model": "small"})
     assert set(table["model"]) == {"pooled"}
     rows = table[table["term"] == "model"].set_index("level")
@@ -47,13 +45,13 @@ def test_naming_the_model_or_an_attribute_of_it_pools_the_models() -> None:
     assert capacity["n"].iloc[0] + capacity["n_missing"].iloc[0] == 3 * len(VIGNETTES)
 
 
-def test_a_baseline_without_a_norm_is_a_status() -> None:
+def test_a_baseline_without_a_norm_is_a_status():
     table = run("ordinal_regression", select={"sender": ["doll", "robot"]}, baselines={"sender": "watch"})
     assert set(table["fit_status"]) == {"no_baseline"}
     assert table["fit_reason"].str.contains("sender = watch").all()
 
 
-def test_response_regression_has_template_and_position_and_counts_flows_as_clusters() -> None:
+def test_response_regression_has_template_and_position_and_counts_flows_as_clusters():
     table = run("response_regression", SMALL)
     assert {"template", "position"} < set(table["term"])
     assert table["n"].iloc[0] == (ANSWERS["small"]["status"] == "ok").sum()
@@ -68,14 +66,14 @@ def test_response_regression_has_template_and_position_and_counts_flows_as_clust
     assert [*position["baseline"].unique(), *position["level"]] == ["1", "2", "5"]
 
 
-def test_the_mixed_model_has_the_spread_of_the_flows() -> None:
+def test_the_mixed_model_has_the_spread_of_the_flows():
     table = run("response_regression", SMALL, errors="flow_intercept", factors=["recipient"])
     assert set(table["fit_status"]) == {"ok"}
     assert table["sd_flow"].iloc[0] > 1
     assert table["sd_template"].isna().all()
 
 
-def test_crossed_intercepts_leave_the_template_to_its_intercept() -> None:
+def test_crossed_intercepts_leave_the_template_to_its_intercept():
     table = run("response_regression", SMALL, errors="crossed_intercepts")
     assert set(table["fit_status"]) == {"ok"}
     assert set(table["term"]) == {"sender", "place + inference", "recipient", "position", "threshold"}
@@ -84,7 +82,7 @@ def test_crossed_intercepts_leave_the_template_to_its_intercept() -> None:
 
 
 @pytest.mark.parametrize("errors", ["clustered", "crossed_intercepts"])
-def test_one_template_says_nothing_of_other_wordings(errors: str) -> None:
+def test_one_template_says_nothing_of_other_wordings(errors):
     one = ANSWERS["small"][ANSWERS["small"]["variant"].isin(["0_0", "0_1"])]
     table = run("response_regression", {"small": one}, errors=errors, factors=["recipient"])
     assert set(table["fit_status"]) == {"one_template"}
@@ -93,7 +91,7 @@ def test_one_template_says_nothing_of_other_wordings(errors: str) -> None:
     assert set(these["fit_status"]) == {"ok"}
 
 
-def test_each_model_has_its_own_intercept_for_a_template() -> None:
+def test_each_model_has_its_own_intercept_for_a_template():
     table = run("response_regression", errors="crossed_intercepts", factors=["recipient", "model"])
     assert set(table["fit_status"]) == {"ok"}
     assert table["n_templates"].iloc[0] == 3 * 4
@@ -104,7 +102,7 @@ def test_each_model_has_its_own_intercept_for_a_template() -> None:
     np.testing.assert_allclose(rows["conf_high"] - rows["estimate"], half)
 
 
-def test_norms_of_several_models_on_one_flow_are_no_independent_norms() -> None:
+def test_norms_of_several_models_on_one_flow_are_no_independent_norms():
     pooled = {"factors": ["recipient", "model"]}
     table = run("ordinal_regression", **pooled)
     assert table["n_flows"].notna().all()
@@ -119,9 +117,7 @@ def test_norms_of_several_models_on_one_flow_are_no_independent_norms() -> None:
 
 
 @pytest.mark.parametrize(("dataset", "flipped", "times"), [("d", False, 1), ("e", False, 1), ("e", True, 2)])
-def test_other_flows_with_the_same_numbers_are_no_cluster_together(
-    dataset: str, flipped: bool, times: int
-) -> None:
+def test_other_flows_with_the_same_numbers_are_no_cluster_together(dataset, flipped, times):
     entry = entry_for("ordinal_regression", ["small"], factors=["recipient", "arm"])
     entry = in_two_arms(entry, factors_of=replace(entry.factors_of["main"], dataset=dataset))
     other = VIGNETTES.assign(sender=VIGNETTES["sender"].to_numpy()[:: -1 if flipped else 1])
@@ -131,7 +127,7 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(
     assert table["n_flows"].iloc[0] == times * alone
 
 
-def test_a_scale_part_is_in_columns_of_its_own_factors_only() -> None:
+def test_a_scale_part_is_in_columns_of_its_own_factors_only():
     table = run("ordinal_regression", factors=["recipient", "model"], scale=["model"])
     rows = table.set_index("term")
     assert rows.loc["model", "scale_estimate"].notna().all()
@@ -143,7 +139,7 @@ def test_a_scale_part_is_in_columns_of_its_own_factors_only() -> None:
     assert answers.set_index("term").loc["model", "scale_std_err"].notna().all()
 
 
-def test_the_units_of_the_test_of_pooled_norms_are_the_flows() -> None:
+def test_the_units_of_the_test_of_pooled_norms_are_the_flows():
     table = run("proportional_odds", factors=["recipient", "model"])
     assert set(table["n_flows"]) == {len(VIGNETTES)}
     assert table["p"].notna().any()

@@ -1,7 +1,5 @@
 """What differs between two askings, counted by hand; a contrast at or below it is marked, and nothing unknown is 0."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -47,7 +45,7 @@ def table_of(first: pd.DataFrame, repeats: pd.DataFrame | None, **facts: object)
     return pd.Series(row)
 
 
-def test_flips_are_counted_over_all_further_askings() -> None:
+def test_flips_are_counted_over_all_further_askings():
     first = make_answers(2, valid=1.0)
     n = len(first)
     rng = np.random.default_rng(5)
@@ -62,7 +60,7 @@ def test_flips_are_counted_over_all_further_askings() -> None:
     assert (row["what"], row["status"]) == ("engine", "ok")
 
 
-def test_a_norm_flips_under_the_rules_of_the_study_and_may_be_held_once_only() -> None:
+def test_a_norm_flips_under_the_rules_of_the_study_and_may_be_held_once_only():
     first = make_answers(2, valid=1.0).assign(level=pd.array([1] * len(ANSWERS["small"]), dtype="Int8"))
     other, fewer = first["level"].copy(), first["status"].astype(object)
     other[first["flow"] == 0] = 2  # another norm
@@ -78,14 +76,14 @@ def test_a_norm_flips_under_the_rules_of_the_study_and_may_be_held_once_only() -
     assert row["answers"] == len(first) - (len(VARIANTS) - 2)  # what is valid once only is no flip
 
 
-def test_no_flip_is_0_with_an_interval_that_has_a_width() -> None:
+def test_no_flip_is_0_with_an_interval_that_has_a_width():
     first = make_answers(2)
     row = table_of(first, again(first, pd.DataFrame()))
     assert row["answers_differ"] == row["conf_low"] == 0
     assert 0 < row["conf_high"] < 4 / row["answers"]  # Wilson's: 3.84 / (n + 3.84)
 
 
-def test_what_was_asked_once_or_never_answered_has_a_status_and_no_number() -> None:
+def test_what_was_asked_once_or_never_answered_has_a_status_and_no_number():
     first = make_answers(2)
     row = table_of(first, None)
     assert (row["status"], row["askings"]) == ("not_repeated", 1)
@@ -96,7 +94,7 @@ def test_what_was_asked_once_or_never_answered_has_a_status_and_no_number() -> N
     assert row[["answers_differ", "norms_differ"]].isna().all()
 
 
-def test_replies_that_the_engine_failed_to_give_are_counted_apart() -> None:
+def test_replies_that_the_engine_failed_to_give_are_counted_apart():
     first = make_answers(2, valid=1.0)
     status = first["status"].astype(object)
     status.iloc[:7] = "error"
@@ -108,7 +106,7 @@ def test_replies_that_the_engine_failed_to_give_are_counted_apart() -> None:
     assert row["answers"] == len(first) - 7
 
 
-def test_above_temperature_0_the_row_says_that_sampling_is_in_it() -> None:
+def test_above_temperature_0_the_row_says_that_sampling_is_in_it():
     first = make_answers(2)
     assert table_of(first, again(first, pd.DataFrame()), drawn=(PAIR,))["what"] == "engine_and_sampling"
 
@@ -133,7 +131,7 @@ def contrast(kind: str, share: float | None, of: tuple[str, ...] = ("small", "la
     return pd.Series(row)
 
 
-def test_a_contrast_at_or_below_what_the_engine_alone_changes_is_marked() -> None:
+def test_a_contrast_at_or_below_what_the_engine_alone_changes_is_marked():
     low, high = contrast("model_contrasts", 0.02), contrast("model_contrasts", 0.3)
     assert low["differ"] == high["differ"] == pytest.approx(0.1, abs=0.01)
     assert (low["engine_status"], high["engine_status"]) == ("above", "not_above")
@@ -142,14 +140,14 @@ def test_a_contrast_at_or_below_what_the_engine_alone_changes_is_marked() -> Non
     assert high["engine_differ"] < high["engine_high"]
 
 
-def test_norms_are_compared_with_norms() -> None:
+def test_norms_are_compared_with_norms():
     row = contrast("agreement_pairs", 0.5)
     assert row["differ"] == pytest.approx(1 - row["agreement"])
     assert row["engine_differ"] > row["differ"]
     assert row["engine_status"] == "not_above"
 
 
-def test_where_no_side_or_one_side_was_asked_again_the_contrast_says_so() -> None:
+def test_where_no_side_or_one_side_was_asked_again_the_contrast_says_so():
     none, one = contrast("model_contrasts", None), contrast("model_contrasts", 0.02, of=("large",))
     assert none["engine_status"] == "not_repeated"
     assert none[["engine_differ", "engine_high"]].isna().all()

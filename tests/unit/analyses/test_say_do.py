@@ -1,7 +1,5 @@
 """What is said against what is done, per model and flow, and both errors in one table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,22 +11,17 @@ from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.registry import kinds
+from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY
+from ...specs import make_flows
 
 DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
 N = 6
-VIGNETTES = pd.DataFrame(
-    {
-        "flow": np.arange(N, dtype=np.int32),
-        "sender": pd.Categorical(["a", "b"] * (N // 2)),
-        "vignette": [f"v{i}" for i in range(N)],
-        "expected": np.nan,
-    }
-)
-PROMPTS = pd.DataFrame({"variant": ["0_0"], "template_no": [0], "order_no": [0]})
+VIGNETTES = make_flows(N, sender=pd.Categorical(["a", "b"] * (N // 2)))
+PROMPTS = list_variants("set", ["text"], 1, 1)
 FRAMES = dict.fromkeys(("say", "act"), VIGNETTES)
 
 
@@ -62,12 +55,12 @@ def tables(who: str = "m") -> list[Selected]:
     return [Selected("say", who, SAID), Selected("act", "m", DONE)]
 
 
-def test_refusals_share_nothing_and_what_is_unreadable_is_missing() -> None:
+def test_refusals_share_nothing_and_what_is_unreadable_is_missing():
     assert done_matrix(DONE)["0_0"].tolist()[:5] == [1, 0, 0, 1, 0]
     assert np.isnan(done_matrix(DONE)["0_0"].to_numpy()[5])
 
 
-def test_rates_by_hand() -> None:
+def test_rates_by_hand():
     table = say_do(tables(), entry_of("say_do", by=["sender"]), FRAMES, {"say": PROMPTS, "act": PROMPTS})
     assert list(table) == list(kinds("analyses")["say_do"].columns)
     whole = table.iloc[0]
@@ -79,14 +72,14 @@ def test_rates_by_hand() -> None:
     assert table["flows"].tolist() == [5, 3, 2]
 
 
-def test_another_model_says_nothing_for_it_but_people_do() -> None:
+def test_another_model_says_nothing_for_it_but_people_do():
     prompts = {"say": PROMPTS, "act": PROMPTS}
     assert say_do(tables("other"), entry_of("say_do"), FRAMES, prompts).empty
     people = say_do(tables("people"), entry_of("say_do", (("say", "people"),)), FRAMES, prompts)
     assert people[["model", "said_by"]].to_numpy().tolist() == [["m", "people"]]
 
 
-def test_flows_with_the_largest_gap_come_first() -> None:
+def test_flows_with_the_largest_gap_come_first():
     table = say_do_flows(tables(), entry_of("say_do_flows"), FRAMES, {"say": PROMPTS, "act": PROMPTS})
     assert set(table) - {"sender"} == set(kinds("analyses")["say_do_flows"].columns) - {"<factor>"}
     assert table["flow"].tolist()[:2] == [0, 4]
@@ -95,7 +88,7 @@ def test_flows_with_the_largest_gap_come_first() -> None:
     assert table["sender"].tolist()[0] == "a"
 
 
-def test_both_errors_in_one_table() -> None:
+def test_both_errors_in_one_table():
     acts = answers(
         [1, -1, None, None],
         ["ok", "ok", "refusal", "nonsense"],
@@ -114,7 +107,7 @@ def test_both_errors_in_one_table() -> None:
     assert row["leaked_low"] < 1 / 6 < row["leaked_high"]
 
 
-def test_both_errors_follow_the_person_or_judge_who_read_an_action_after_the_words() -> None:
+def test_both_errors_follow_the_person_or_judge_who_read_an_action_after_the_words():
     acts = answers(
         # shared after all; not shared; it refused; read though words could not; words alone
         [1, 0, None, 1, 1],

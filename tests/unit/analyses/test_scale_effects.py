@@ -1,7 +1,5 @@
 """The same flows on two scales: what is compared, and that a known effect is found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,15 +9,14 @@ from cinorms.core.scales import Scale
 from cinorms.entries.entry import Selected
 from cinorms.entries.registry import kinds
 from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, shipped
 
 FLOWS, TEMPLATES = 60, 6
 FOUR = shipped("acceptability_4")
-PROMPTS = pd.DataFrame(
-    {"variant": [f"{t}_0" for t in range(TEMPLATES)], "template_no": range(TEMPLATES), "order_no": 0}
-)
+PROMPTS = list_variants("set", ["text"] * TEMPLATES, TEMPLATES, 1)
 
 
 def answers(levels: np.ndarray) -> pd.DataFrame:
@@ -44,7 +41,7 @@ def effects(given: dict[str, tuple[pd.DataFrame, Scale]]) -> pd.DataFrame:
     return scale_effects(selected, entry, norms, dict.fromkeys(given, PROMPTS), {})
 
 
-def test_neutral_norms_go_where_they_were_sent() -> None:
+def test_neutral_norms_go_where_they_were_sent():
     five = np.tile([-2, -1, 0, 0, 1, 2], FLOWS // 6)
     # Without a neutral option, three of four flows that were neutral become acceptable.
     neutral = np.flatnonzero(five == 0)
@@ -63,7 +60,7 @@ def test_neutral_norms_go_where_they_were_sent() -> None:
     assert (table["status"] == "ok").all()
 
 
-def test_one_scale_has_nothing_to_compare() -> None:
+def test_one_scale_has_nothing_to_compare():
     five = np.zeros(FLOWS, dtype=int)
     table = effects({"a": (answers(five), ACCEPTABILITY), "b": (answers(five), ACCEPTABILITY)})
     assert table["status"].tolist() == ["one_scale"]

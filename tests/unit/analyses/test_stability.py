@@ -1,7 +1,5 @@
 """How many wordings are enough: norms under other wordings, and the templates needed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +15,7 @@ from . import made
 from .made import ANSWERS, PROMPTS, SMALL, USUAL, VIGNETTES, norms_of, run
 
 
-def test_stability_counts_the_norms_that_hold() -> None:
+def test_stability_counts_the_norms_that_hold():
     norms = norms_of(ANSWERS["small"])
     kept = norms.loc[assessment.status(norms, USUAL) == "kept", "flow"]
     flows = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
@@ -31,9 +29,7 @@ def test_stability_counts_the_norms_that_hold() -> None:
 
 
 @pytest.mark.parametrize(("more", "status"), [(1, "few_templates"), (2, "ok")])
-def test_a_share_of_stable_norms_needs_as_many_templates_as_can_show_one(
-    monkeypatch: pytest.MonkeyPatch, more: int, status: str
-) -> None:
+def test_a_share_of_stable_norms_needs_as_many_templates_as_can_show_one(monkeypatch, more, status):
     answers, prompts = [ANSWERS["small"]], [PROMPTS]
     for template in range(more):
         new = {f"{template}_{order}": f"{4 + template}_{order}" for order in range(2)}
@@ -47,22 +43,22 @@ def test_a_share_of_stable_norms_needs_as_many_templates_as_can_show_one(
     assert np.isnan(row["share_stable"]) == (status != "ok")
 
 
-def test_five_templates_that_agree_show_no_norm_to_be_stable_and_six_do() -> None:
+def test_five_templates_that_agree_show_no_norm_to_be_stable_and_six_do():
     assert most_stable(FEWEST_STABLE - 1) < STABLE <= most_stable(FEWEST_STABLE)
 
 
-def test_a_selection_counts_its_flows_only() -> None:
+def test_a_selection_counts_its_flows_only():
     row = run("stability", SMALL, select={"sender": ["doll", "robot"]}).iloc[0]
     assert row["flows"] == (VIGNETTES["sender"] != "watch").sum()
 
 
-def test_targets_and_orders_are_the_ones_that_the_entry_states() -> None:
+def test_targets_and_orders_are_the_ones_that_the_entry_states():
     assert run("budget_needed", SMALL)["target_se"].unique().tolist() == [0.1, 0.2, 0.3]
     assert run("budget_needed", SMALL, target_se=[1])["target_se"].unique().tolist() == [1]
     assert run("budget_needed", SMALL, orders=[2])["orders"].unique().tolist() == [2]
 
 
-def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template() -> None:
+def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template():
     row = run("stability", SMALL).iloc[0]
     assert row["share_norms"] == row["norms"] / row["flows"]
     counts = level_counts(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
@@ -71,7 +67,7 @@ def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template(
     np.testing.assert_equal((row["norms_low"], row["norms_high"]), (whole.low, whole.high))
 
 
-def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again() -> None:
+def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again():
     table = run("generalizability", {m: ANSWERS[m] for m in ("small", "large")}, repeats=[1, 2])
     assert sorted(set(table["measure"])) == ["difference", "mean", "norm"]
     asked = table[table["asked"]].set_index(["model", "other", "measure"])
@@ -91,7 +87,7 @@ def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again
     assert twice["g"].tolist() == table[table["asked"] & (table["measure"] != "norm")]["g"].tolist()
 
 
-def test_the_design_of_a_model_is_the_one_in_which_it_was_asked() -> None:
+def test_the_design_of_a_model_is_the_one_in_which_it_was_asked():
     own = ANSWERS["large"]
     few = own[own["variant"].astype(str).str.startswith(("0_", "1_"))]
     table = run("generalizability", {"small": ANSWERS["small"], "large": few})

@@ -1,7 +1,5 @@
 """Actions are read by words: what is found of each item, and every way in which a reply can be no action."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -49,17 +47,17 @@ CALL = 'Action: SendMail\nAction Input: {"body": "%s"}'
         ("{" * 100_000, "stop", "unreadable", "nonsense"),
     ],
 )
-def test_what_a_reply_does(text: str | None, reason: str, rule: str, status: str) -> None:
+def test_what_a_reply_does(text, reason, rule, status):
     action = find_action(text, reason)
     assert (action.rule, action.status) == (rule, status)
     assert bool(action.call) == (rule in ("call", "call_as_text", "json"))
 
 
-def test_what_is_thought_is_not_disclosed() -> None:
+def test_what_is_thought_is_not_disclosed():
     assert "diabetes" not in find_action("Thought: not her diabetes.\n" + CALL % "Hello", "stop").call
 
 
-def test_rare_words_count_more() -> None:
+def test_rare_words_count_more():
     reader = ItemWords(["Ann likes tea", "Ann likes cake", "Ann likes skiing"])
     assert reader.share("Ann likes tea", frozenset({"ann", "lik"})) < 2 / 3
     assert reader.share("Ann likes tea", frozenset({"tea"})) > 1 / 3
@@ -68,7 +66,7 @@ def test_rare_words_count_more() -> None:
     assert reader.read(["Ann likes tea"], "a tearoom") == [WITHHELD]
 
 
-def test_an_item_of_short_words_alone_is_found_by_them() -> None:
+def test_an_item_of_short_words_alone_is_found_by_them():
     reader = ItemWords(["HR", "4"])
     assert reader.read(["HR", "4"], "from HR, 44 pages") == [SHARED, WITHHELD]
 
@@ -85,7 +83,7 @@ def responses(texts: list[str | None], reasons: list[str] | None = None) -> pd.D
     )
 
 
-def test_the_level_is_that_of_the_item_disclosed_most(tmp_path: Path) -> None:
+def test_the_level_is_that_of_the_item_disclosed_most(tmp_path):
     texts = [
         CALL % "Ann Lee has diabetes.",
         CALL % "See you on Monday at 10, the meeting",
@@ -102,21 +100,21 @@ def test_the_level_is_that_of_the_item_disclosed_most(tmp_path: Path) -> None:
     assert [None if of is None else list(of) for of in again["sensitive"]] == answers["sensitive"].tolist()
 
 
-def test_the_same_text_is_read_by_the_items_of_its_flow(tmp_path: Path) -> None:
+def test_the_same_text_is_read_by_the_items_of_its_flow(tmp_path):
     table = flows(tmp_path, 2)
     table["items"] = [json.dumps({"sensitive": [item], "needed": []}) for item in ("Ann skis", "Bob sings")]
     answers = read_actions(responses([CALL % "Ann skis", CALL % "Ann skis"]), DISCLOSURE, table)
     assert answers["level"].tolist() == [1, -1]
 
 
-def test_a_person_overrides_the_words(tmp_path: Path) -> None:
+def test_a_person_overrides_the_words(tmp_path):
     text = CALL % "Ann Lee has diabetes."
     coded = pd.DataFrame({"sha256": [text_hash(text)], "level": pd.array([0], "Int8"), "status": ["ok"]})
     answers = read_actions(responses([text]), DISCLOSURE, flows(tmp_path, 1), coded)
     assert (answers["level"][0], answers["rule"][0]) == (0, "override")
 
 
-def test_prompts_say_whether_replies_are_actions(tmp_path: Path) -> None:
+def test_prompts_say_whether_replies_are_actions(tmp_path):
     table = flows(tmp_path, 1)
     act = pd.DataFrame({"template": ["{scenario} {seen}"]})
     assert "sensitive" in read_replies(responses([CALL % "x"]), DISCLOSURE, table, act)
@@ -140,9 +138,7 @@ def both_readers(folder: Path, tmp_path: Path, model: str) -> tuple[pd.Series, p
 
 @needs_agents
 @pytest.mark.parametrize(("model", "kappa", "shared"), [("gpt4o_mini", 0.78, 529), ("gpt4o", 0.74, 528)])
-def test_words_agree_with_the_published_judge(
-    folder: Path, tmp_path: Path, model: str, kappa: float, shared: int
-) -> None:
+def test_words_agree_with_the_published_judge(folder, tmp_path, model, kappa, shared):
     words, judged = both_readers(folder, tmp_path, model)
     chance = words.mean() * judged.mean() + (1 - words.mean()) * (1 - judged.mean())
     assert words.sum() == shared
@@ -171,7 +167,7 @@ def share(right: pd.Series, found_by: str = "words|judge") -> str:
     return f"{estimate:.0%} [{low * 100:.0f}, {high * 100:.0f}]"
 
 
-def test_the_page_has_what_the_codes_of_the_disagreements_say(folder: Path) -> None:
+def test_the_page_has_what_the_codes_of_the_disagreements_say(folder):
     page = " ".join((folder / "docs/method/answers/actions.md").read_text(encoding="utf-8").split())
     told, judge = BY_HAND["code"] == "shared", BY_HAND["found_by"] == "judge"
     counts = BY_HAND.groupby(["found_by", "code"]).size()
@@ -185,9 +181,7 @@ def test_the_page_has_what_the_codes_of_the_disagreements_say(folder: Path) -> N
 
 
 @needs_agents
-def test_the_items_read_again_are_those_on_which_words_and_judge_disagree(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_the_items_read_again_are_those_on_which_words_and_judge_disagree(folder, tmp_path):
     for model, file in (("gpt-4o-mini", "gpt4o_mini"), ("gpt-4o", "gpt4o")):
         words, judged = both_readers(folder, tmp_path, file)
         found = pd.Series(np.where(words, "words", "judge"), words.index)[words != judged]

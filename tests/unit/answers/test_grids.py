@@ -3,8 +3,6 @@
 The phrases are the rows ``held_out`` of tests/data/phrases.csv, which neither reader was made on.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -135,7 +133,7 @@ def rates(grid: Iterator[tuple[str, str]]) -> dict[str, float]:
         (own_after_others, 240, 0, 0.14),
     ],
 )
-def test_a_family_is_read_as_the_page_states(grid, n: int, wrong: float, missed: float) -> None:
+def test_a_family_is_read_as_the_page_states(grid, n, wrong, missed):
     found = rates(grid())
     assert found["n"] == n
     assert found["wrong"] <= wrong, found
@@ -159,14 +157,14 @@ def mirrored(text: str, swap: dict[str, str]) -> str:
 @pytest.mark.parametrize(
     "swap", [MIRROR, {o: o for o in ACCEPT.options} | dict(zip(PAIR, PAIR[::-1], strict=True))]
 )
-def test_another_option_in_its_place_is_read_in_its_place(swap: dict[str, str]) -> None:
+def test_another_option_in_its_place_is_read_in_its_place(swap):
     with (TABLE.parent / "replies_held_out.csv").open(newline="", encoding="utf-8") as handle:
         texts = [row["text"] for row in csv.DictReader(handle)]
     changed = [t for t in texts if read(mirrored(t, swap)) != swap.get(read(t), read(t))]
     assert len(changed) <= 2, changed
 
 
-def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions() -> None:
+def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions():
     several = 0
     for phrase in phrases("two_cases"):
         text = phrase.replace("{x}", PAIR[0]).replace("{y}", PAIR[1])
@@ -179,12 +177,12 @@ def test_mirrored_cases_have_mirrored_verdicts_and_the_same_conditions() -> None
     assert several >= 24
 
 
-def test_a_case_keeps_its_condition_and_its_verdict() -> None:
+def test_a_case_keeps_its_condition_and_its_verdict():
     text = "I would say neutral if they know, and strongly unacceptable otherwise."
     assert read_text(text, ACCEPT).cases == '[["if they know", 0], ["otherwise", -2]]'
 
 
-def test_harmless_words_around_a_reply_change_no_level() -> None:
+def test_harmless_words_around_a_reply_change_no_level():
     plain = [text for text, option in simple() if text.endswith(".") and read(text) == option]
     rows = [(text, wrap.replace("{t}", text)) for wrap in phrases("wrap") for text in plain]
     level = [(read(text), read(wrapped), wrapped) for text, wrapped in rows]
@@ -192,11 +190,11 @@ def test_harmless_words_around_a_reply_change_no_level() -> None:
     assert sum(b not in ACCEPT.options for _, b, _ in level) / len(level) <= 0.05
 
 
-def test_the_module_of_the_second_reader_changes_with_its_weights() -> None:
+def test_the_module_of_the_second_reader_changes_with_its_weights():
     assert hashlib.sha256(WEIGHTS.read_bytes()).hexdigest() == SHA256
 
 
-def test_the_second_reader_tells_a_verdict_from_a_mention_whichever_option_it_is() -> None:
+def test_the_second_reader_tells_a_verdict_from_a_mention_whichever_option_it_is():
     def option(text: str, *spans: tuple[int, int, int]) -> int | None:
         return read_again(text, [Mention(*span) for span in spans]).option
 

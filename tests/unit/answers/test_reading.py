@@ -213,7 +213,7 @@ def test_decoration_keeps_the_level(scale, i, case, a, b, c):
         ("strongly unacceptable, somewhat unacceptable, strongly acceptable", None),
     ],
 )
-def test_the_second_reader_overrules_no_firmer_answer_and_takes_none_that_is_set_aside(text, level) -> None:
+def test_the_second_reader_overrules_no_firmer_answer_and_takes_none_that_is_set_aside(text, level):
     asked = AskedText(text, ACCEPT, "stop", frozenset())
     asked.__dict__["second"] = Second(4, sure=True)
     assert second_reader(asked) == level
@@ -221,7 +221,7 @@ def test_the_second_reader_overrules_no_firmer_answer_and_takes_none_that_is_set
     assert second_reader(asked) is None
 
 
-def test_a_number_that_counts_something_is_no_answer_of_the_second_reader() -> None:
+def test_a_number_that_counts_something_is_no_answer_of_the_second_reader():
     asked = AskedText(
         "kept for 24 hours by them", load_scale(FOLDER / "appropriateness_0_100.yaml"), "stop", frozenset()
     )

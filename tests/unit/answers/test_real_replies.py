@@ -1,7 +1,5 @@
 """The reader on replies of a real model that were coded by hand (docs/method/answers/codebook.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from .tables_of_texts import ACCEPT, coded, said
 TABLE = Path(__file__).resolve().parents[2] / "data" / "real_replies.csv"
 
 
-def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else() -> None:
+def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else():
     found = coded(TABLE)
     assert len(found) == 800
     given = [row for row in found if row["code"] in ACCEPT.options]
@@ -27,7 +25,7 @@ def test_a_level_is_read_where_one_was_given_and_nearly_nowhere_else() -> None:
     assert len(read) == len(right), [row["text"] for row in read if row not in right]
 
 
-def test_two_coders_agree() -> None:
+def test_two_coders_agree():
     found = coded(TABLE)
     assert sum(row["coder_a"] == row["coder_b"] for row in found) / len(found) > 0.94
     assert all(row["code"] in (row["coder_a"], row["coder_b"]) for row in found), (
@@ -62,11 +60,11 @@ def test_two_coders_agree() -> None:
         ("I'm ready to help. What's your question?", "stop", "needs_context"),
     ],
 )
-def test_families_that_a_real_model_showed(text: str, finish: str, read: str) -> None:
+def test_families_that_a_real_model_showed(text, finish, read):
     assert said(read_text(text, ACCEPT, finish)) == read
 
 
-def test_the_ledger_counts_what_each_rule_decides_now() -> None:
+def test_the_ledger_counts_what_each_rule_decides_now():
     """After a change of rules: ``python benchmarks/reader/ledger.py FOLDER``, and name what changed."""
     ledger = pd.read_csv(Path(reading.__file__).with_name("ledger.csv"))
     assert set(ledger["rule"]) <= {rule.__name__ for rule in RULES}

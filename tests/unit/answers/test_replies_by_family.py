@@ -6,8 +6,6 @@ The second reader learnt from these texts too: what they show is that nothing wa
 mended them; ``issue`` are those that an independent check had found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -21,7 +19,7 @@ TABLE = DATA / "replies_by_family.csv"
 HELD_OUT = DATA / "replies_held_out.csv"
 
 
-def test_no_level_is_read_that_was_not_stated() -> None:
+def test_no_level_is_read_that_was_not_stated():
     found = coded(TABLE)
     assert len(found) == 2583
     wrong = [row["text"] for row in found if row["read"] in ACCEPT.options and row["read"] != row["expected"]]
@@ -30,14 +28,14 @@ def test_no_level_is_read_that_was_not_stated() -> None:
     assert cases == ["conditional"] * 27
 
 
-def test_nearly_all_levels_that_were_stated_are_read() -> None:
+def test_nearly_all_levels_that_were_stated_are_read():
     stated = [row for row in coded(TABLE) if row["expected"] in ACCEPT.options]
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(stated) == 1254
     assert missed.total() / len(stated) <= 0.053, missed
 
 
-def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -> None:
+def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states():
     found = coded(HELD_OUT)
     level = [row for row in found if row["read"] in ACCEPT.options]
     wrong = Counter(row["family"] for row in level if row["read"] != row["expected"])
@@ -50,7 +48,7 @@ def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states() -
     assert missed["misleading"] <= 14
 
 
-def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None:
+def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states():
     """Make no rule for the held-out half and learn nothing from it."""
     found = coded(DATA / "replies_two_writers.csv")
     wrong, missed = Counter(), Counter()
@@ -66,7 +64,7 @@ def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states() -> None
         assert missed["held_out", family] <= most_missed
 
 
-def test_what_was_learnt_from_a_third_writer_is_kept() -> None:
+def test_what_was_learnt_from_a_third_writer_is_kept():
     """The page has what the reader of the version before made of these texts; now they are learnt from."""
     found = coded(DATA / "replies_third_writer.csv")
     assert len(found) == 490
@@ -76,7 +74,7 @@ def test_what_was_learnt_from_a_third_writer_is_kept() -> None:
     assert sum(r["read"] not in ACCEPT.options for r in stated) <= 9
 
 
-def test_what_was_learnt_from_two_fresh_writers_is_kept() -> None:
+def test_what_was_learnt_from_two_fresh_writers_is_kept():
     """The page has what the version before made of these texts; now they are learnt from."""
     found = coded(DATA / "replies_fresh_writers.csv")
     assert [r["text"] for r in found if r["read"] in ACCEPT.options and r["read"] != r["expected"]] == []
@@ -93,7 +91,7 @@ def test_what_was_learnt_from_two_fresh_writers_is_kept() -> None:
 READINGS = "c7e2b882089a949b"
 
 
-def test_no_reading_of_a_known_text_changes_unnoticed() -> None:
+def test_no_reading_of_a_known_text_changes_unnoticed():
     """What a study read is read again, by the same rule, with the next version."""
     others = ("two_writers", "third_writer", "fresh_writers")
     tables = [TABLE, HELD_OUT, *(DATA / f"replies_{name}.csv" for name in others)]

@@ -1,7 +1,5 @@
 """The reader on other scales than the papers': its rules follow from the options of the scale."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from functools import cache
@@ -46,13 +44,13 @@ def read(row: dict[str, str]) -> str:
     return found if found in scale.options else "none"
 
 
-def test_replies_on_other_scales_get_no_level_that_they_do_not_give() -> None:
+def test_replies_on_other_scales_get_no_level_that_they_do_not_give():
     rows = replies()
     assert Counter(row["draw"] for row in rows) == {"1": 364, "2": 105}
     assert not [row["text"] for row in rows if read(row) not in ("none", row["expected"])]
 
 
-def test_levels_that_are_given_on_other_scales_are_read() -> None:
+def test_levels_that_are_given_on_other_scales_are_read():
     stated = [row for row in replies() if row["expected"] != "none"]
     missed = Counter(row["scale"] for row in stated if read(row) == "none")
     assert len(stated) == 218
@@ -79,18 +77,18 @@ LINE = scale_of("appropriateness_0_100")
         ("", "empty"),
     ],
 )
-def test_a_reply_without_a_number_of_the_line_has_a_status(text: str, status: str) -> None:
+def test_a_reply_without_a_number_of_the_line_has_a_status(text, status):
     assert read_text(text, LINE).status == status
 
 
 @pytest.mark.parametrize(
     ("text", "level"), [("7", None), ("10", None), ("73", 73), ("I would say 7", None), ("7.", 7)]
 )
-def test_a_number_that_the_length_limit_may_have_cut_is_no_answer(text: str, level: int | None) -> None:
+def test_a_number_that_the_length_limit_may_have_cut_is_no_answer(text, level):
     assert read_text(text, LINE, "length").level == level
 
 
-def test_numbers_fall_into_the_bins_of_a_line_and_bins_are_no_words() -> None:
+def test_numbers_fall_into_the_bins_of_a_line_and_bins_are_no_words():
     line = scale_of("appropriateness_0_100")
     ends = {"lowest": 0, "highest": 100, "ends": line.line.ends}
     binned = Scale.of(
@@ -117,7 +115,7 @@ def test_numbers_fall_into_the_bins_of_a_line_and_bins_are_no_words() -> None:
     number=st.integers(-150, 150),
     form=st.sampled_from(["{}", "**{}**", "Answer: {}", "I would say {}.", "{}/100"]),
 )
-def test_every_number_reads_as_its_level_or_as_none(number: int, form: str) -> None:
+def test_every_number_reads_as_its_level_or_as_none(number, form):
     assert read_text(form.format(number), LINE).level == level_of_number(LINE, number)
 
 
@@ -173,7 +171,7 @@ FORMS = [
     form=st.sampled_from([*FORMS, "({letter}) {}"]),
     case=st.sampled_from([str, str.upper, str.capitalize, str.title]),
 )
-def test_an_option_in_any_dress_reads_as_its_level(scale: Scale, at: int, form: str, case: type[str]) -> None:
+def test_an_option_in_any_dress_reads_as_its_level(scale, at, form, case):
     i = at % len(scale.options)
     text = form.format(case(scale.options[i]), letter="abcdefghijk"[i])
     reading = read_text(text, scale)
@@ -182,7 +180,7 @@ def test_an_option_in_any_dress_reads_as_its_level(scale: Scale, at: int, form: 
 
 @settings(max_examples=200, deadline=None)
 @given(scale=st.one_of(PLAIN_SCALES, NUMBERED), data=st.data())
-def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale: Scale, data: st.DataObject) -> None:
+def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale, data):
     parts = st.one_of(
         st.text(max_size=8), st.sampled_from([*scale.options, "not", "or", "3", "answer:", ".", "I", "\n"])
     )
@@ -195,7 +193,7 @@ def test_no_text_on_any_scale_raises_and_levels_are_the_scales_own(scale: Scale,
 # --- words that a file brings
 
 
-def test_a_language_brings_its_words() -> None:
+def test_a_language_brings_its_words():
     words = {
         "negations": ["inte"],
         "refusals": ["jag kan inte svara"],

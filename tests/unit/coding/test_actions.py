@@ -1,7 +1,5 @@
 """A second reader of actions: through the coder's machinery, with people on the disagreements, and rates corrected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -85,7 +83,7 @@ def judged(told: pd.DataFrame, mistakes: float, size: int) -> tuple[pd.DataFrame
     return acted, answers, coded, agreement, errors, apply_codes(answers, acted, told, SCALE.name, codes, "m")
 
 
-def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(told: pd.DataFrame) -> None:
+def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(told):
     acted, answers, *_ = judged(told, 0, 20)
     question = questions_of(merge_items([find_unread(acted, answers, told, SCALE.name).items]))["vignette"][0]
     assert "Write to Bob about plan" in question
@@ -95,8 +93,8 @@ def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(tol
 
 
 def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(
-    told: pd.DataFrame,
-) -> None:
+    told,
+):
     acted, answers, coded, agreement, errors, read = judged(told, 0, 120)
     true = truly_shares(told, acted["text"])
     ok = read["status"].eq("ok").to_numpy()
@@ -108,7 +106,7 @@ def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_m
     assert errors.loc["accepted_share", "estimate"] == pytest.approx(true[ok].mean(), abs=0.01)
 
 
-def test_the_sample_corrects_the_rate_of_words_where_the_judge_is_not_good_enough(told: pd.DataFrame) -> None:
+def test_the_sample_corrects_the_rate_of_words_where_the_judge_is_not_good_enough(told):
     acted, answers, _, agreement, errors, _ = judged(told, 0.3, 160)
     assert agreement.set_index("kind").loc["contested", "status"] == "agreement_too_low"
     true = truly_shares(told, acted["text"])[answers["status"].eq("ok").to_numpy()].mean()
@@ -117,7 +115,7 @@ def test_the_sample_corrects_the_rate_of_words_where_the_judge_is_not_good_enoug
     assert share["low"] <= true <= share["high"]
 
 
-def test_a_planted_judge_reads_nothing_but_actions() -> None:
+def test_a_planted_judge_reads_nothing_but_actions():
     question = make_flows(["x"], scenario="A tells B.", reply="acceptable")
     variants = list_variants("coder", ["{scenario} {options}"], 1, 1)
     assert ask(question, variants, judge=0)["text"].tolist() == [NOT_ASKED]

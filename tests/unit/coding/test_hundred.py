@@ -1,7 +1,5 @@
 """Memory of reading answers and judging norms at ten times the default study's flows, with benchmarks/hundred.py."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -13,7 +11,7 @@ SCRIPT = Path(__file__).parents[3] / "benchmarks/hundred.py"
 
 
 @pytest.mark.slow
-def test_at_ten_times_the_flows_memory_stays_small() -> None:
+def test_at_ten_times_the_flows_memory_stays_small():
     """Measured: 196, 427 and 274 MB; read whole, the answers took 820 MB, and a tenth of the questions 590."""
     command = [sys.executable, str(SCRIPT), "--times", "10"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,7 +1,5 @@
 """How well a study reads its own replies: by hand for a few, and that the intervals cover what they should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,7 +67,7 @@ class Replies:
         return own_error(readings, coded, sample, by_hand, agreement, SCALE)
 
 
-def test_with_every_reply_coded_by_hand_the_numbers_are_the_true_ones() -> None:
+def test_with_every_reply_coded_by_hand_the_numbers_are_the_true_ones():
     replies = Replies()
     replies.add("a", [1, 1, 2, NONE, NONE], [1, NONE, -2, -1, NONE], [3, 1, 2, 4, 1], {0: 4, 1: 5})
     replies.add("b", [1, NONE], [1, NONE], [2, 2], {-1: 6})
@@ -90,7 +88,7 @@ def test_with_every_reply_coded_by_hand_the_numbers_are_the_true_ones() -> None:
     assert table["status"].eq("complete").all()
 
 
-def test_the_error_of_a_sample_by_hand() -> None:
+def test_the_error_of_a_sample_by_hand():
     replies = Replies()
     replies.add("a", [1] * 10, [1] * 10, [1] * 10, {0: 10})
     # Of ten replies four are drawn, and of these one has no level in truth.
@@ -106,7 +104,7 @@ def test_the_error_of_a_sample_by_hand() -> None:
         assert row == pytest.approx([value, value - 1.96 * error, value + 1.96 * error])
 
 
-def test_nothing_is_estimated_until_the_whole_sample_is_coded() -> None:
+def test_nothing_is_estimated_until_the_whole_sample_is_coded():
     replies = Replies()
     replies.add("a", [1, 2, NONE], [1, 2, NONE], [1, 1, 1], {0: 4})
     table = replies.table(left_out=1)
@@ -117,7 +115,7 @@ def test_nothing_is_estimated_until_the_whole_sample_is_coded() -> None:
     assert table["coded_by_hand"].tolist() == [2] * 3
 
 
-def test_precision_of_a_sample_has_wilsons_interval() -> None:
+def test_precision_of_a_sample_has_wilsons_interval():
     replies = Replies()
     replies.add("a", [1] * 300, [1] * 270 + [2] * 30, [1] * 300, {})
     sample = draw_sample(replies.coded[0], 100, 1)["item"]
@@ -128,7 +126,7 @@ def test_precision_of_a_sample_has_wilsons_interval() -> None:
     )
 
 
-def test_the_codes_of_a_coder_that_count_are_how_the_study_reads() -> None:
+def test_the_codes_of_a_coder_that_count_are_how_the_study_reads():
     replies = Replies()
     replies.add("a", [NONE] * 300, [1] * 300, [1] * 300, {0: 300})
     replies.coded[0]["level"], replies.coded[0]["status"] = levels([1] * 300), "ok"
@@ -141,7 +139,7 @@ def test_the_codes_of_a_coder_that_count_are_how_the_study_reads() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover_where_the_reader_errs_five_times_in_a_hundred_and_differently_per_model() -> None:
+def test_intervals_cover_where_the_reader_errs_five_times_in_a_hundred_and_differently_per_model():
     rng, replies = np.random.default_rng(1), Replies()
     # Of a's errors more are misses, of b's more are levels that nobody gave.
     for model, errors, misses in (("a", 60, 8), ("b", 100, 2)):

@@ -1,9 +1,5 @@
 """The sample that a person codes, and what its agreement with the coder says."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
@@ -46,7 +42,7 @@ def n_levels(frame: pd.DataFrame) -> int:
     return int(frame["level"].notna().sum())
 
 
-def test_half_of_the_sample_has_a_level() -> None:
+def test_half_of_the_sample_has_a_level():
     frame = coded(400, 300, 50)
     sample = draw_sample(frame, 100, seed=1)
     assert len(sample) == 100
@@ -55,7 +51,7 @@ def test_half_of_the_sample_has_a_level() -> None:
     assert 10 < n_levels(sample[:50]) < 40
 
 
-def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_replies() -> None:
+def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_replies():
     frame = coded(90, 90)
     frame.loc[:59, "read"] = 1  # by a loose rule; the coder agrees
     frame.loc[60:79, "read"] = 2  # and contradicts
@@ -72,13 +68,13 @@ def test_each_model_has_a_sample_with_levels_of_loose_rules_and_models_share_rep
 @pytest.mark.parametrize(
     ("n_with", "n_without", "expected"), [(10, 300, 10), (300, 10, 90), (3, 4, 3), (0, 200, 0)]
 )
-def test_where_one_half_is_short_the_other_is_longer(n_with: int, n_without: int, expected: int) -> None:
+def test_where_one_half_is_short_the_other_is_longer(n_with, n_without, expected):
     sample = draw_sample(coded(n_with, n_without), 100, seed=1)
     assert n_levels(sample) == expected
     assert len(sample) == min(100, n_with + n_without)
 
 
-def test_the_sample_depends_on_the_seed_and_most_of_it_stays_when_the_study_grows() -> None:
+def test_the_sample_depends_on_the_seed_and_most_of_it_stays_when_the_study_grows():
     first = set(draw_sample(coded(200, 200), 100, seed=1)["item"])
     assert first != set(draw_sample(coded(200, 200), 100, seed=2)["item"])
     grown = pd.concat([coded(200, 200), coded(420, 0)[400:]])
@@ -90,7 +86,7 @@ def hand(items: pd.Series, levels: list[int | None]) -> pd.DataFrame:
     return pd.DataFrame({"item": items.to_numpy(), "level": pd.array(levels, dtype="Int8"), "status": status})
 
 
-def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed() -> None:
+def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed():
     frame = coded(100, 100)
     sample = draw_sample(frame, 200, seed=1)
     with_level, without = sample[sample["level"].notna()]["item"], sample[sample["level"].isna()]["item"]
@@ -113,7 +109,7 @@ def test_codes_count_only_where_the_interval_of_agreement_reaches_what_is_needed
     assert nothing[["share", "low", "high"]].isna().all(axis=None)
 
 
-def test_the_best_of_several_coders_needs_more() -> None:
+def test_the_best_of_several_coders_needs_more():
     frame = coded(100, 0)
     sample = draw_sample(frame, 100, seed=1)
     by_hand = hand(sample["item"], [1] * 96 + [2] * 4)
@@ -124,14 +120,14 @@ def test_the_best_of_several_coders_needs_more() -> None:
     assert best_of_five[["low", "high"]].iloc[0].tolist() == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_status_counts_only_if_the_person_gives_it_too() -> None:
+def test_a_status_counts_only_if_the_person_gives_it_too():
     frame = coded(0, 60)
     sample = draw_sample(frame, 40, seed=1)
     found = compare(frame, sample, hand(sample["item"], [None] * 40), 0.9)  # ambiguous, the coder: refusal
     assert found[["kind", "agreed", "status"]].values.tolist() == [["refusal", 0, "agreement_too_low"]]
 
 
-def test_each_model_is_judged_on_its_own_replies() -> None:
+def test_each_model_is_judged_on_its_own_replies():
     frame = pd.concat([coded(100, 0), coded(100, 0, model="other")], ignore_index=True)
     frame.loc[frame["model"] == "other", "item"] += "b"
     sample = draw_sample(frame, 100, seed=1)
@@ -141,7 +137,7 @@ def test_each_model_is_judged_on_its_own_replies() -> None:
     assert found.to_dict() == {"m": "counts", "other": "agreement_too_low"}
 
 
-def test_a_contested_level_of_a_loose_rule_is_a_kind_of_its_own() -> None:
+def test_a_contested_level_of_a_loose_rule_is_a_kind_of_its_own():
     frame = coded(60, 0)
     frame["read"] = frame["level"].mask(frame.index < 40, 2)
     sample = draw_sample(frame, 60, seed=1)
@@ -149,14 +145,14 @@ def test_a_contested_level_of_a_loose_rule_is_a_kind_of_its_own() -> None:
     assert found[["kind", "codes", "agreed", "status"]].values.tolist() == [["contested", 40, 40, "counts"]]
 
 
-def test_too_few_items_never_reach_what_is_needed() -> None:
+def test_too_few_items_never_reach_what_is_needed():
     frame = coded(8, 0)
     sample = draw_sample(frame, 100, seed=1)
     found = compare(frame, sample, hand(sample["item"], [1] * 8), 0.9).set_index("kind")
     assert found["status"].tolist() == ["agreement_too_low"]
 
 
-def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_path: Path) -> None:
+def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_path):
     frame = coded(30, 30)
     sample = draw_sample(frame, 20, seed=1)
     path = tmp_path / "new" / "to_code.csv"
@@ -183,7 +179,7 @@ def test_a_sheet_shows_no_code_of_the_coder_and_keeps_those_of_the_person(tmp_pa
     assert set(read["status"]) == {"ok", "refusal"}
 
 
-def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path: Path) -> None:
+def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path):
     path = tmp_path / "codes.csv"
     path.write_text("item,code\na,somewhat aceptable\n")
     with pytest.raises(
@@ -205,13 +201,13 @@ def test_mistakes_in_a_sheet_name_the_row_and_what_is_allowed(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("scale", [s for s in OTHERS.values() if s.line is None], ids=lambda s: s.name)
-def test_a_coder_writes_an_option_of_the_scale(scale: Scale) -> None:
+def test_a_coder_writes_an_option_of_the_scale(scale):
     for option, level in zip(scale.options, scale.levels, strict=True):
         assert read_code(f"**{option.upper()}**", scale) == (level, "ok")
     assert read_code("refusal", scale) == (None, "refusal")
 
 
-def test_a_coder_writes_a_number_of_a_number_line() -> None:
+def test_a_coder_writes_a_number_of_a_number_line():
     assert read_code("73", LINE) == (73, "ok")
     assert read_code("Answer: 0.", LINE) == (0, "ok")
     assert read_code("150", LINE) is None
@@ -223,13 +219,13 @@ def test_a_coder_writes_a_number_of_a_number_line() -> None:
     assert all(code in template for code in NO_OPTION)
 
 
-def test_an_option_that_begins_with_a_number_is_also_coded_by_it() -> None:
+def test_an_option_that_begins_with_a_number_is_also_coded_by_it():
     numbered = Scale("n", "N", "n", ("1 not okay", "2 unsure", "3 okay"), (1, 2, 3))
     levels = [level_of_code(code, numbered) for code in ("1", "2 unsure", "3", "4", "okay")]
     assert levels == [1, 2, 3, None, None]
 
 
-def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path: Path) -> None:
+def test_a_sheet_of_several_scales_shows_and_takes_the_options_of_each(tmp_path):
     items = pd.DataFrame(
         {"item": list(NAMES), "scenario": "A tells B.", "reply": "Hm.", "cut": "no", "scale": list(NAMES)}
     )

@@ -1,7 +1,5 @@
 """Responses read by ranges of flows give what reading them at once gives, and norms too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +14,14 @@ from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.norms.assessment import assess
+from cinorms.prompts.variants import list_variants
 
 from ...scales import ACCEPTABILITY
 from ...specs import make_flows, make_spec
 
 N_FLOWS = 90
 SPEC = make_spec("planted", order_method="random", n_templates=2)
-VARIANTS = pd.DataFrame(
-    [(f"{t}_{o}", "{scenario} {options}", "p", t, o) for t in range(2) for o in range(3)],
-    columns=["variant", "template", "prompt_set", "template_no", "order_no"],
-)
+VARIANTS = list_variants("p", ["{scenario} {options}"] * 2, 2, 3)
 VIGNETTES = make_flows(N_FLOWS)
 TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 
@@ -63,9 +59,7 @@ def read(paths: list[str], most: int | None, out: Path) -> tuple[ArmReader, pd.D
 
 
 @pytest.mark.parametrize(("most", "n_ranges"), [(1_000, 1), (200, 3), (45, 12)])
-def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(
-    paths: list[str], tmp_path: Path, most: int, n_ranges: int
-) -> None:
+def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(paths, tmp_path, most, n_ranges):
     whole, expected = read(paths, None, tmp_path / "whole.parquet")
     parts, found = read(paths, most, tmp_path / "parts.parquet")
     assert (len(whole.reviews), len(parts.reviews)) == (1, n_ranges)
@@ -76,7 +70,7 @@ def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(
 
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])
-def test_ranges_give_the_norms_of_the_whole(paths: list[str], tmp_path: Path, consensus: str) -> None:
+def test_ranges_give_the_norms_of_the_whole(paths, tmp_path, consensus):
     _, answers = read(paths, 45, tmp_path / "answers.parquet")
     parts = [
         assess(part, consensus, ACCEPTABILITY)
@@ -87,7 +81,7 @@ def test_ranges_give_the_norms_of_the_whole(paths: list[str], tmp_path: Path, co
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
 
 
-def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths: list[str], tmp_path: Path) -> None:
+def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths, tmp_path):
     _, answers = read(paths, None, tmp_path / "answers.parquet")
     parts = [answers[answers["flow"] < 20], answers[:0], answers[answers["flow"] >= 60]]
     tables.write_ranges(parts, tmp_path / "gap.parquet", tables.ANSWERS)
@@ -97,7 +91,7 @@ def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths: list[str],
 
 
 @pytest.mark.parametrize("lost", [0, 40, N_FLOWS - 1])
-def test_a_flow_that_is_missing_is_noticed_in_its_range(paths: list[str], tmp_path: Path, lost: int) -> None:
+def test_a_flow_that_is_missing_is_noticed_in_its_range(paths, tmp_path, lost):
     frame = tables.read(paths[1], tables.RESPONSES)
     tables.write(frame[frame["flow"] != lost], paths[1], tables.RESPONSES)
     with pytest.raises(DataError, match=f"2-of-2.*3 of .* questions are missing, e.g. flow {lost}"):
@@ -105,7 +99,7 @@ def test_a_flow_that_is_missing_is_noticed_in_its_range(paths: list[str], tmp_pa
     assert not (tmp_path / "answers.parquet").exists()
 
 
-def test_a_selection_is_read_whole(paths: list[str]) -> None:
+def test_a_selection_is_read_whole(paths):
     selected = reader()
     selected.asked = {**SPEC.as_plain(), "select": {"vignette": ["flow 1"]}}
     with pytest.raises(DataError):

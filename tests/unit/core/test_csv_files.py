@@ -1,7 +1,5 @@
 """CSV files for people: no cell is a formula, numbers stay numbers, and what was written is read."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path
@@ -46,7 +44,7 @@ def harmless(cell: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
-def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind: str, tmp_path: Path) -> None:
+def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind, tmp_path):
     frame = pd.DataFrame({"text": pd.Series(HOSTILE, dtype=kind), "n": range(len(HOSTILE))})
     for place, text in enumerate(HOSTILE):
         frame[text] = place
@@ -58,7 +56,7 @@ def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind: str
         assert back["text"].tolist() == HOSTILE
 
 
-def test_true_and_false_are_logical_values_for_r_and_pandas(tmp_path: Path) -> None:
+def test_true_and_false_are_logical_values_for_r_and_pandas(tmp_path):
     frame = pd.DataFrame(
         {
             "plain": [True, False, True],
@@ -80,7 +78,7 @@ def test_true_and_false_are_logical_values_for_r_and_pandas(tmp_path: Path) -> N
     assert back["text"].tolist() == ["True", "no", "x"]
 
 
-def test_numbers_stay_numbers(tmp_path: Path) -> None:
+def test_numbers_stay_numbers(tmp_path):
     frame = pd.DataFrame(
         {
             "x": [-1.5, np.nan],
@@ -101,19 +99,19 @@ def test_numbers_stay_numbers(tmp_path: Path) -> None:
     assert back["printed"].tolist() == ["-0.50", "--"]
 
 
-def test_missing_texts_stay_missing(tmp_path: Path) -> None:
+def test_missing_texts_stay_missing(tmp_path):
     write_csv(pd.DataFrame({"a": ["=1", None, "b"], "n": 1}), tmp_path / "x.csv")
     assert read_csv(tmp_path / "x.csv")["a"].isna().tolist() == [False, True, False]
     assert read_csv(tmp_path / "x.csv", as_text=True)["a"].tolist() == ["=1", "", "b"]
 
 
-def test_columns_of_one_name_and_tables_without_rows() -> None:
+def test_columns_of_one_name_and_tables_without_rows():
     assert csv_text(pd.DataFrame([["=1", "=2"]], columns=["a", "a"])) == "a,a\n'=1,'=2\n"
     assert csv_text(pd.DataFrame(columns=["=a", "b"])) == "'=a,b\n"
 
 
 @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
-def test_a_column_of_one_text_or_none_is_written(kind: str) -> None:
+def test_a_column_of_one_text_or_none_is_written(kind):
     for texts in (["a", "a"], ["a", None], [None, None], []):
         frame = pd.DataFrame(
             {"text": pd.Series(texts, dtype=kind), "n": range(len(texts))}, index=range(3, 3 + len(texts))
@@ -121,21 +119,21 @@ def test_a_column_of_one_text_or_none_is_written(kind: str) -> None:
         assert csv_text(frame).count("\n") == len(texts) + 1
 
 
-def test_the_frame_that_is_written_stays_as_it_was() -> None:
+def test_the_frame_that_is_written_stays_as_it_was():
     frame = pd.DataFrame({"=a": ["=1"]})
     csv_text(frame)
     assert frame.to_dict("list") == {"=a": ["=1"]}
 
 
 @given(st.lists(st.text(alphabet="'=+-@\t\r\n a1,\"＝", max_size=6), min_size=1, max_size=4))
-def test_any_texts_come_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_any_texts_come_back(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     write_csv(pd.DataFrame({"text": texts, "n": 1}), path)
     assert read_csv(path, as_text=True)["text"].tolist() == texts
     assert all(harmless(row[0]) for row in cells(path))
 
 
-def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+def test_a_column_named_twice_is_refused(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("text,level,level\na,1,2\n", encoding="utf-8")
     with pytest.raises(

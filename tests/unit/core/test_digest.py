@@ -1,7 +1,5 @@
 """The digest of a rule's code covers what its script imports, beside grimp, which reads imports in its own way."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -55,9 +53,7 @@ def upstream(graph: grimp.ImportGraph, start: tuple[str, ...]) -> set[str]:
 
 
 @pytest.mark.parametrize("start", STARTS, ids="-".join)
-def test_the_code_of_a_rule_is_what_its_script_reaches(
-    graph: grimp.ImportGraph, start: tuple[str, ...]
-) -> None:
+def test_the_code_of_a_rule_is_what_its_script_reaches(graph, start):
     found = reached(SCRIPTS[start[0]]).union(*(reached(file_of(module)) for module in start[1:]))
     assert {path for path in found if path.is_relative_to(LIBRARY)} == {
         file_of(module) for module in upstream(graph, start)
@@ -89,9 +85,7 @@ EDITED = [LIBRARY / name for name in ("core/errors.py", "stats/permutation.py", 
 
 
 @pytest.mark.parametrize("module", EDITED, ids=name_of)
-def test_an_edited_module_changes_the_code_of_the_rules_that_reach_it_and_of_no_others(
-    graph: grimp.ImportGraph, copied: Path, module: Path
-) -> None:
+def test_an_edited_module_changes_the_code_of_the_rules_that_reach_it_and_of_no_others(graph, copied, module):
     path = copied / module.relative_to(LIBRARY)
     before, text = digests(), path.read_text(encoding="utf-8")
     path.write_text(text + "\n# edited\n", encoding="utf-8")
@@ -101,7 +95,7 @@ def test_an_edited_module_changes_the_code_of_the_rules_that_reach_it_and_of_no_
     assert changed == {start for start in STARTS if name_of(module) in upstream(graph, start)}
 
 
-def test_every_rule_with_a_script_has_the_code_of_that_script() -> None:
+def test_every_rule_with_a_script_has_the_code_of_that_script():
     found = []
     for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
         for rule in re.split(r"^rule ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
@@ -113,7 +107,7 @@ def test_every_rule_with_a_script_has_the_code_of_that_script() -> None:
     assert set(found) == set(SCRIPTS)
 
 
-def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_together() -> None:
+def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_together():
     """No digest follows such an import: the rules of entries name the module of the kind."""
     found = [
         name_of(path)
@@ -131,7 +125,7 @@ def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_toget
     ]
 
 
-def test_a_package_with_code_is_imported_by_its_own_name(graph: grimp.ImportGraph) -> None:
+def test_a_package_with_code_is_imported_by_its_own_name(graph):
     """Importing a module runs the packages that it lies in, which the digest does not count."""
     for path in LIBRARY.glob("*/**/__init__.py"):  # the library's own holds the version alone
         package = name_of(path)
@@ -141,12 +135,12 @@ def test_a_package_with_code_is_imported_by_its_own_name(graph: grimp.ImportGrap
             assert importers <= inside, f"{sorted(importers - inside)}: import {package} itself"
 
 
-def test_a_module_that_is_not_there_is_named() -> None:
+def test_a_module_that_is_not_there_is_named():
     with pytest.raises(FileNotFoundError, match=r"no module 'cinorms\.gone'"):
         code_digest("cinorms.gone")
 
 
-def test_the_modules_of_a_script_are_those_of_the_library_and_of_others() -> None:
+def test_the_modules_of_a_script_are_those_of_the_library_and_of_others():
     drawing, reading = (modules_of(SCRIPTS[name]) for name in ("draw_figure", "read_answers"))
     assert {
         "cinorms.figures.theme",

@@ -1,7 +1,5 @@
 """Draws are a pure function of what they are for, and behave like the distributions they are named after."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -20,7 +18,7 @@ whole_numbers = st.integers(min_value=-(2**80), max_value=2**80)
 
 @given(purpose=st.text(max_size=8), seed=whole_numbers, at=st.lists(whole_numbers, max_size=4))
 @settings(deadline=None)
-def test_any_whole_numbers_name_a_draw(purpose: str, seed: int, at: list[int]) -> None:
+def test_any_whole_numbers_name_a_draw(purpose, seed, at):
     first = draw_bits(purpose, seed, *at)
     assert first.dtype == np.uint64
     assert first == draw_bits(purpose, seed, *at)
@@ -28,7 +26,7 @@ def test_any_whole_numbers_name_a_draw(purpose: str, seed: int, at: list[int]) -
     assert np.isfinite(draw_normal(purpose, seed, *at))
 
 
-def test_a_draw_is_the_same_alone_in_an_array_and_broadcast() -> None:
+def test_a_draw_is_the_same_alone_in_an_array_and_broadcast():
     table = draw_bits("order", 1, np.arange(4)[:, None], np.arange(3)[None, :])
     assert table.shape == (4, 3)
     assert table[2, 1] == draw_bits("order", 1, 2, 1)
@@ -38,7 +36,7 @@ def test_a_draw_is_the_same_alone_in_an_array_and_broadcast() -> None:
     )
 
 
-def test_another_process_draws_the_same() -> None:
+def test_another_process_draws_the_same():
     code = "from cinorms.core.draws import draw_bits, text_number; print(draw_bits('a', 5, text_number('b'), -3))"
     path = draws.__file__.removesuffix("/cinorms/core/draws.py")
     done = subprocess.run(
@@ -50,7 +48,7 @@ def test_another_process_draws_the_same() -> None:
     assert int(done.stdout) == int(draw_bits("a", 5, text_number("b"), -3))
 
 
-def test_draws_are_these_for_ever() -> None:
+def test_draws_are_these_for_ever():
     """What was drawn decides in which order a model was asked: a change here is a change of every study."""
     assert [int(x) for x in draw_bits("order", 2026, [0, 1, -1])] == [
         13016064184113330972,
@@ -60,7 +58,7 @@ def test_draws_are_these_for_ever() -> None:
     assert text_number("planted-tulu-2-7b") == 20992576521834086
 
 
-def test_purpose_seed_coordinates_and_their_order_all_matter() -> None:
+def test_purpose_seed_coordinates_and_their_order_all_matter():
     reference = draw_bits("order", 1, MANY, 3)
     for other in (
         draw_bits("level", 1, MANY, 3),
@@ -83,9 +81,7 @@ def test_purpose_seed_coordinates_and_their_order_all_matter() -> None:
 
 
 @pytest.mark.parametrize("bits", [0, 2**64 - 1])
-def test_uniform_is_strictly_between_0_and_1_even_for_the_extreme_bits(
-    monkeypatch: pytest.MonkeyPatch, bits: int
-) -> None:
+def test_uniform_is_strictly_between_0_and_1_even_for_the_extreme_bits(monkeypatch, bits):
     monkeypatch.setattr(draws, "draw_bits", lambda *_: np.array([bits], dtype=np.uint64))
     assert 0 < draw_uniform("x", 1)[0] < 1
     assert np.isfinite(draw_logistic("x", 1)[0])
@@ -101,14 +97,14 @@ def test_uniform_is_strictly_between_0_and_1_even_for_the_extreme_bits(
         (draw_normal, stats.norm, 1.0),
     ],
 )
-def test_distribution(draw: object, distribution: stats.rv_continuous, variance: float, seed: int) -> None:
+def test_distribution(draw, distribution, variance, seed):
     sample = draw("check", seed, MANY)  # type: ignore[operator]
     assert sample.mean() == pytest.approx(distribution.mean(), abs=5 * np.sqrt(variance / len(MANY)))
     assert sample.var() == pytest.approx(variance, rel=0.05)
     assert stats.kstest(sample, distribution.cdf).pvalue > 1e-4
 
 
-def test_neighbouring_coordinates_are_not_correlated() -> None:
+def test_neighbouring_coordinates_are_not_correlated():
     for at in ((MANY,), (MANY, 1), (1, MANY)):
         sample = draw_uniform("check", 1, *at)
         assert abs(np.corrcoef(sample[:-1], sample[1:])[0, 1]) < 0.025
@@ -117,7 +113,7 @@ def test_neighbouring_coordinates_are_not_correlated() -> None:
     assert np.allclose(ones, 0.5, atol=0.0125)
 
 
-def test_text_numbers_tell_texts_apart_and_fit_a_coordinate() -> None:
+def test_text_numbers_tell_texts_apart_and_fit_a_coordinate():
     numbers = {text_number(text) for text in ("", "a", "b", "ab", "ba", "ä", "if owner is notified")}
     assert len(numbers) == 7
     assert all(0 <= number < 2**56 for number in numbers)

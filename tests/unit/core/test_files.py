@@ -1,7 +1,5 @@
 """A file is the old or the new one, whole, and nothing else is left in its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from cinorms.core.files import replacing, write_whole
 
 
-def test_a_file_is_replaced_and_its_folder_made(tmp_path: Path) -> None:
+def test_a_file_is_replaced_and_its_folder_made(tmp_path):
     path = tmp_path / "new" / "a.txt"
     for text in ("first", "second"):
         with replacing(path) as part:
@@ -19,7 +17,7 @@ def test_a_file_is_replaced_and_its_folder_made(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -33,7 +31,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_two_writers_do_not_share_a_part(tmp_path: Path) -> None:
+def test_two_writers_do_not_share_a_part(tmp_path):
     path = tmp_path / "a.txt"
     with replacing(path) as first, replacing(path) as second:
         assert first != second
@@ -42,7 +40,7 @@ def test_two_writers_do_not_share_a_part(tmp_path: Path) -> None:
     assert path.read_text() == "1"
 
 
-def test_bytes_are_written_whole_and_a_killed_writer_can_be_told(tmp_path: Path, monkeypatch) -> None:
+def test_bytes_are_written_whole_and_a_killed_writer_can_be_told(tmp_path, monkeypatch):
     path = tmp_path / "a.bin"
     write_whole(path, b"data", "1-of-2")
     assert path.read_bytes() == b"data"

@@ -1,7 +1,5 @@
 """Labels: a model is called by its arm too only where there are several arms."""
 
-from __future__ import annotations
-
 import pytest
 
 from cinorms.core import tables

@@ -1,7 +1,5 @@
 """What a job prints goes to its log; why it failed goes to the terminal too. Commands that Ctrl+C or a reader stops."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -15,26 +13,30 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import FAILURES_AT_THE_END, WithoutSecrets, command, failure_in, redact
 
+ROOT = Path(__file__).parents[3]
+
 
 def run(folder: Path, body: str, **settings: str) -> tuple[int, str, str, str]:
     """Run ``body`` after ``start_logging`` in a process of its own: code, stdout, stderr, log."""
     log = folder / "logs" / "deep" / "job.log"
     arguments = "".join(f", {key}={value}" for key, value in settings.items())
     code = f"from cinorms.core.logs import start_logging\nstart_logging({str(log)!r}{arguments})\n{body}"
-    library = Path(__file__).parents[3] / "workflow/lib"
     done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(library)}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
+        capture_output=True,
+        text=True,
     )
     return done.returncode, done.stdout, done.stderr, log.read_text(encoding="utf-8")
 
 
-def test_what_is_printed_goes_to_the_log_only(tmp_path: Path) -> None:
+def test_what_is_printed_goes_to_the_log_only(tmp_path):
     run(tmp_path, "print('of an earlier run')")
     body = "import sys\nprint('a ü')\nprint('b', file=sys.stderr)"
     assert run(tmp_path, body) == (0, "", "", "a ü\nb\n")
 
 
-def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path: Path) -> None:
+def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path):
     body = "from cinorms.core.errors import ConfigError\nprint('before')\nraise ConfigError('name a model')"
     code, out, err, log = run(tmp_path, body)
     assert code == 1
@@ -43,7 +45,7 @@ def test_a_users_mistake_is_one_message_on_the_terminal_and_in_the_log(tmp_path:
     assert log == "before\n-- why this job failed --\nname a model\n"
 
 
-def test_a_run_that_says_at_its_end_why_jobs_failed_gets_nothing_before(tmp_path: Path) -> None:
+def test_a_run_that_says_at_its_end_why_jobs_failed_gets_nothing_before(tmp_path):
     body = (
         f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\n"
         "from cinorms.core.errors import ConfigError\nraise ConfigError('name a model')"
@@ -53,7 +55,7 @@ def test_a_run_that_says_at_its_end_why_jobs_failed_gets_nothing_before(tmp_path
     assert log.endswith("name a model\n")
 
 
-def test_anything_else_shows_its_traceback_in_both_places(tmp_path: Path) -> None:
+def test_anything_else_shows_its_traceback_in_both_places(tmp_path):
     code, _, err, log = run(tmp_path, "1 / 0")
     assert code == 1
     for text in (err, log):
@@ -62,7 +64,7 @@ def test_anything_else_shows_its_traceback_in_both_places(tmp_path: Path) -> Non
     assert "(log: " in err
 
 
-def test_a_secret_appears_nowhere(tmp_path: Path) -> None:
+def test_a_secret_appears_nowhere(tmp_path):
     body = "print('key sk-123 here')\nraise ValueError('sent sk-123')"
     _, _, err, log = run(tmp_path, body, secrets="['sk-123']")
     assert "sk-123" not in err + log
@@ -78,7 +80,7 @@ def test_a_secret_appears_nowhere(tmp_path: Path) -> None:
         ("sk-1", [], "sk-1"),
     ],
 )
-def test_a_stream_never_shows_secrets(text: str, secrets: list[str], expected: str) -> None:
+def test_a_stream_never_shows_secrets(text, secrets, expected):
     assert redact(text, secrets) == expected
     stream = io.StringIO()
     guarded = WithoutSecrets(stream, secrets)
@@ -97,7 +99,7 @@ def test_a_stream_never_shows_secrets(text: str, secrets: list[str], expected: s
         "with open('/dev/full', 'w') as file:\n    file.write('full')",
     ],
 )
-def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
+def test_a_full_disk_is_one_message(tmp_path, body):
     _, _, err, log = run(tmp_path, body)
     for text in (err, log):
         assert "Traceback" not in text
@@ -105,25 +107,21 @@ def test_a_full_disk_is_one_message(tmp_path: Path, body: str) -> None:
         assert "free some space and run again" in text
 
 
-def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_path: Path) -> None:
+def test_where_the_log_is_on_the_full_disk_the_message_is_on_the_terminal(tmp_path):
     (tmp_path / "logs/deep").mkdir(parents=True)
     (tmp_path / "logs/deep/job.log").symlink_to("/dev/full")
     code = (
         f"import os\nos.environ[{FAILURES_AT_THE_END!r}] = '1'\nfrom cinorms.core.logs import start_logging\n"
         f"start_logging({str(tmp_path / 'logs/deep/job.log')!r})\nprint('a line')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT / "workflow/lib")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode
-    assert "Traceback" not in done.stderr
-    assert "The disk is full: free some space and run again." in done.stderr
+    running = start("-c", code, stdout=subprocess.DEVNULL)
+    said = running.communicate()[1]
+    assert running.returncode
+    assert "Traceback" not in said
+    assert "The disk is full: free some space and run again." in said
 
 
-def test_what_the_terminal_has_shown_of_a_full_disk_is_not_shown_again_at_the_end(tmp_path: Path) -> None:
+def test_what_the_terminal_has_shown_of_a_full_disk_is_not_shown_again_at_the_end(tmp_path):
     body = f"""import atexit, os, resource
 os.environ[{FAILURES_AT_THE_END!r}] = '1'
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -145,14 +143,14 @@ raise OSError(28, 'No space left on device')"""
         ('raise RuntimeError("can\'t start new thread")', "allow more (ulimit -u)"),
     ],
 )
-def test_a_limit_is_one_message(tmp_path: Path, body: str, message: str) -> None:
+def test_a_limit_is_one_message(tmp_path, body, message):
     _, _, err, log = run(tmp_path, body)
     for text in (err, log):
         assert "Traceback" not in text
         assert message in text
 
 
-def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
+def test_ctrl_c_is_one_message(tmp_path):
     _, _, err, _ = run(tmp_path, "raise KeyboardInterrupt")
     assert "Stopped by Ctrl+C; run again to do the rest." in err
     assert "Traceback" not in err
@@ -166,9 +164,7 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
         (KeyError("x"), "KeyError: 'x' (test_logs.py, line "),
     ],
 )
-def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(
-    error: BaseException, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(error, says, capsys):
     @command("It cannot run.")
     def main() -> int:
         raise error
@@ -180,9 +176,9 @@ def test_a_command_that_fails_ends_with_a_code_that_is_no_verdict(
     assert command()(lambda: 1)() == 1
 
 
-def test_every_command_has_a_handler_of_its_failures() -> None:
+def test_every_command_has_a_handler_of_its_failures():
     """A job's is set by ``start_logging``; Inspect's environment has none of this library's packages."""
-    library = Path(__file__).parents[3] / "workflow/lib/cinorms"
+    library = ROOT / "workflow/lib/cinorms"
     commands = {
         path: text
         for path in library.rglob("*.py")
@@ -195,9 +191,6 @@ def test_every_command_has_a_handler_of_its_failures() -> None:
         if not re.search(r"@command\(.*\)\ndef main|start_logging\(", text)
     ]
     assert bare == ["inspect_log.py"]
-
-
-ROOT = Path(__file__).parents[3]
 
 
 def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
@@ -222,7 +215,7 @@ def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
         ("cinorms_snakemake", "snakemake"),
     ],
 )
-def test_ctrl_c_while_libraries_are_loaded_is_one_line(command: str, loaded: str) -> None:
+def test_ctrl_c_while_libraries_are_loaded_is_one_line(command, loaded):
     running = start("-X", "importtime", "-m", command)
     assert running.stderr is not None
     # Python shows each module as soon as it is loaded; before the first of these, Ctrl+C is Python's own.
@@ -234,7 +227,7 @@ def test_ctrl_c_while_libraries_are_loaded_is_one_line(command: str, loaded: str
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("0", 0), ("3", 3)])
-def test_a_reader_who_leaves_changes_no_exit_code(verdict: str, code: int) -> None:
+def test_a_reader_who_leaves_changes_no_exit_code(verdict, code):
     lines = "[print(n, flush=True) for n in range(9)]; print('end', file=sys.stderr)"
     program = f"import sys; sys.argv[0] = '-m'; import cinorms; {lines}; sys.exit({verdict})"
     reading, writing = os.pipe()

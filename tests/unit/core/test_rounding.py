@@ -1,7 +1,5 @@
 """Rounding for print: half up, by way of four decimals; powers of ten keep a mantissa below 10."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

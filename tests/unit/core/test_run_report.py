@@ -1,7 +1,5 @@
 """What the terminal shows of a run: a line per finished job, every failure once, and why."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ def start(report: RunReport, jobid: int, rule: str, logs: list[str], **wildcards
     report.started(jobid, ReportedJob(rule, {"study": "s", **wildcards}, logs))
 
 
-def test_a_line_per_finished_job_with_what_it_is_of() -> None:
+def test_a_line_per_finished_job_with_what_it_is_of():
     report = RunReport()
     assert report.planned({"total": 1200}) == "1,200 jobs to run"
     assert report.planned({"total": 1}) == "1 job to run"
@@ -37,7 +35,7 @@ def test_a_line_per_finished_job_with_what_it_is_of() -> None:
     assert report.progress(2, 12) == "[ 2/12] list_variants main\n[ 2/12] all"
 
 
-def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path: Path) -> None:
+def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path):
     report = RunReport()
     for jobid in range(5):
         text = f"asked {jobid}\n{MARK}\nOPENAI_API_KEY is not set: set it\n"
@@ -63,7 +61,7 @@ def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(tmp_path: Pa
     assert text.count("(log: ") == 2
 
 
-def test_a_job_that_is_tried_again_and_ends_well_did_not_fail() -> None:
+def test_a_job_that_is_tried_again_and_ends_well_did_not_fail():
     report = RunReport()
     start(report, 1, "ask_vllm", [])
     report.failed(1, ReportedJob("ask_vllm", {}, []))
@@ -71,7 +69,7 @@ def test_a_job_that_is_tried_again_and_ends_well_did_not_fail() -> None:
     assert report.failures() == ""
 
 
-def test_a_job_without_a_log_says_how_it_may_have_ended() -> None:
+def test_a_job_without_a_log_says_how_it_may_have_ended():
     report = RunReport()
     report.failed(1, ReportedJob("ask_vllm", {"study": "s", "model": "m"}, ["nowhere.log"]))
     assert "ask_vllm m" in report.failures()
@@ -91,5 +89,5 @@ def test_a_job_without_a_log_says_how_it_may_have_ended() -> None:
         ),
     ],
 )
-def test_the_reason_is_read_out_of_the_log(tmp_path: Path, text: str, reason: str) -> None:
+def test_the_reason_is_read_out_of_the_log(tmp_path, text, reason):
     assert failure_in(log(tmp_path, "job", text)) == reason

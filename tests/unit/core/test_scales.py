@@ -1,7 +1,5 @@
 """Scales: what their files state, what follows from it, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import fields
@@ -44,7 +42,7 @@ def write(folder: Path, **stated: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_scale_survives_the_way_into_a_job(name: str) -> None:
+def test_a_shipped_scale_survives_the_way_into_a_job(name):
     scale = shipped(name)
     assert Scale.of(json.loads(json.dumps(scale.known))) == scale
     assert (scale.known == name) == (name in PAPERS)
@@ -54,7 +52,7 @@ def test_a_shipped_scale_survives_the_way_into_a_job(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_papers_scales_never_change(name: str) -> None:
+def test_the_papers_scales_never_change(name):
     file = FOLDER / f"{name}.yaml"
     document = json.loads(file.read_text(encoding="utf-8"))
     assert set(document.pop("says")) == {field.name for field in fields(Says)}
@@ -64,7 +62,7 @@ def test_the_papers_scales_never_change(name: str) -> None:
     assert papers_scale(name).midpoint == 0
 
 
-def test_pages_put_it_in_the_words_of_the_scale(tmp_path: Path) -> None:
+def test_pages_put_it_in_the_words_of_the_scale(tmp_path):
     line = shipped("appropriateness_0_100")
     assert (line.spoken.more, line.spoken.accepted, line.measured) == (
         "more appropriate",
@@ -84,7 +82,7 @@ def test_pages_put_it_in_the_words_of_the_scale(tmp_path: Path) -> None:
     assert measures_of([*both, *both]) == "acceptability and agreement"
 
 
-def test_a_scale_of_the_same_name_with_other_options_is_another_scale(tmp_path: Path) -> None:
+def test_a_scale_of_the_same_name_with_other_options_is_another_scale(tmp_path):
     path = tmp_path / "acceptability.yaml"
     path.write_text(json.dumps({"title": "x", "measure": "acceptability", "options": ["bad", "good"]}))
     scale = load_scale(path)
@@ -103,14 +101,12 @@ def test_a_scale_of_the_same_name_with_other_options_is_another_scale(tmp_path: 
         ({"options": ["a", "b", "c"], "levels": [-100, 0, 50], "midpoint": "b"}, (-100, 0, 50), (-1, 0, 1)),
     ],
 )
-def test_levels_and_sides_follow_from_the_options(
-    tmp_path: Path, stated: dict[str, Any], levels: tuple[int, ...], sides: tuple[int, ...]
-) -> None:
+def test_levels_and_sides_follow_from_the_options(tmp_path, stated, levels, sides):
     scale = load_scale(write(tmp_path, **stated))
     assert (scale.levels, scale.sides) == (levels, sides)
 
 
-def test_a_number_line_keeps_numbers_and_holds_norms_in_bins() -> None:
+def test_a_number_line_keeps_numbers_and_holds_norms_in_bins():
     line = shipped("appropriateness_0_100")
     assert line.levels == tuple(range(101))
     assert line.binned.options == ("0 to 20", "21 to 40", "41 to 60", "61 to 80", "81 to 100")
@@ -121,7 +117,7 @@ def test_a_number_line_keeps_numbers_and_holds_norms_in_bins() -> None:
     assert orders_of(line.n_shown).names == ("0",)
 
 
-def test_a_binned_line_has_the_middles_of_its_bins(tmp_path: Path) -> None:
+def test_a_binned_line_has_the_middles_of_its_bins(tmp_path):
     line = {"lowest": 1, "highest": 7, "ends": ["no", "yes"], "bins": 3}
     scale = load_scale(write(tmp_path, line=line, midpoint=4))
     assert (scale.options, scale.levels) == (("1 to 3", "4 to 5", "6 to 7"), (2, 4, 6))
@@ -146,20 +142,20 @@ def test_a_binned_line_has_the_middles_of_its_bins(tmp_path: Path) -> None:
         ({"options": ["a", "b"], "optionz": []}, ["optionz"]),
     ],
 )
-def test_a_wrong_scale_gives_one_message(tmp_path: Path, stated: dict[str, Any], words: list[str]) -> None:
+def test_a_wrong_scale_gives_one_message(tmp_path, stated, words):
     with pytest.raises(ConfigError) as raised:
         load_scale(write(tmp_path, **stated))
     for word in ["mine.yaml", *words]:
         assert word in str(raised.value)
 
 
-def test_a_scale_is_looked_up_next_to_the_file_that_names_it(tmp_path: Path) -> None:
+def test_a_scale_is_looked_up_next_to_the_file_that_names_it(tmp_path):
     (tmp_path / "scales").mkdir()
     write(tmp_path / "scales", options=["bad", "good"])
     assert scale_near(tmp_path / "prompts" / "frozen" / "x.yaml", "mine").options == ("bad", "good")
     assert scale_near(tmp_path / "prompts" / "x.yaml", "agreement").name == "agreement"
 
 
-def test_places_are_positions_and_labels_are_words() -> None:
+def test_places_are_positions_and_labels_are_words():
     assert ACCEPTABILITY.places(np.array([-2, 2, 0])).tolist() == [0, 4, 2]
     assert ACCEPTABILITY.label(-1) == "somewhat unacceptable"

@@ -1,7 +1,5 @@
 """A schema that follows from a class has the shapes that messages are made for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -105,11 +103,11 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("key", SHAPES)
-def test_the_shape_of_a_key(key: str) -> None:
+def test_the_shape_of_a_key(key):
     assert schema_of(Everything)["properties"][key] == SHAPES[key]
 
 
-def test_a_class_inside_a_class_is_put_in_with_the_keys_own_description() -> None:
+def test_a_class_inside_a_class_is_put_in_with_the_keys_own_description():
     keys = schema_of(Everything)["properties"]
     assert keys["orders"] == {**ORDERS, "description": "Own words."}
     assert keys["orders_or_null"] == {**ORDERS, "type": ["object", "null"], "description": "Own words."}
@@ -124,14 +122,14 @@ def test_a_class_inside_a_class_is_put_in_with_the_keys_own_description() -> Non
     }
 
 
-def test_a_section_needs_no_key_but_those_it_insists_on() -> None:
+def test_a_section_needs_no_key_but_those_it_insists_on():
     assert "required" not in schema_of(Orders)
     assert schema_of(Stated)["required"] == ["method"]
     needed = set(schema_of(Everything)["required"])
     assert set(Everything.model_fields) - needed == {"title", "models", "columns", "flag"}
 
 
-def test_a_schema_is_valid_closed_and_made_once() -> None:
+def test_a_schema_is_valid_closed_and_made_once():
     schema = schema_of(Everything)
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -139,7 +137,7 @@ def test_a_schema_is_valid_closed_and_made_once() -> None:
     assert schema_of(Everything) is schema
 
 
-def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else() -> None:
+def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else():
     check({"method": "fixed"}, Stated, "study.yaml")
     with pytest.raises(
         ConfigError, match=r"^study\.yaml: the whole file: key 'method' is missing; required: method$"
@@ -147,7 +145,7 @@ def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else() -> None:
         check({"count": 1}, Stated, "study.yaml")
 
 
-def test_a_value_is_frozen_closed_and_keeps_whole_numbers_whole() -> None:
+def test_a_value_is_frozen_closed_and_keeps_whole_numbers_whole():
     class Sampling(Value):
         temperature: Number = Field(ge=0, le=2)
 

@@ -1,7 +1,5 @@
 """Every table is written under one contract: what does not fit is refused with a useful message."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import read_tidy, write_tidy
 from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
+from cinorms.prompts.variants import list_variants
 
 from ...scales import LEVELS
 
@@ -29,26 +28,10 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
     "vignettes": (
         VIGNETTES,
         pd.DataFrame(
-            {
-                "flow": np.array([0, 1], dtype=np.int32),
-                "sender": categories(["a door lock", "a thermostat"]),
-                "vignette": pd.array(["one", "zwei ü 🙂"], dtype="str"),
-                "expected": [np.nan, -2.5],
-            }
-        ),
+            {"flow": np.array([0, 1], dtype=np.int32), "sender": categories(["a door lock", "a thermostat"])}
+        ).assign(vignette=pd.array(["one", "zwei ü 🙂"], dtype="str"), expected=[np.nan, -2.5]),
     ),
-    "prompts": (
-        PROMPTS,
-        pd.DataFrame(
-            {
-                "variant": pd.array(["0_0", "0_1"], dtype="str"),
-                "template": pd.array(["{scenario} {options}"] * 2, dtype="str"),
-                "prompt_set": pd.array(["chatgpt"] * 2, dtype="str"),
-                "template_no": np.array([0, 0], dtype=np.int32),
-                "order_no": np.array([0, 1], dtype=np.int32),
-            }
-        ),
-    ),
+    "prompts": (PROMPTS, list_variants("chatgpt", ["{scenario} {options}"], 1, 2)),
     "responses": (
         RESPONSES,
         pd.DataFrame(
@@ -135,7 +118,7 @@ def refusal(frame: pd.DataFrame, path: Path, contract: Contract) -> str:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_round_trip_keeps_values_types_and_what_is_missing(name: str, path: Path) -> None:
+def test_round_trip_keeps_values_types_and_what_is_missing(name, path):
     contract, frame = some(name)
     if contract.extra:  # columns that the contract does not name, and a category that no row has
         frame = frame.assign(recipient=pd.Categorical(["x", "y"], categories=["y", "x"]))
@@ -150,7 +133,7 @@ def test_round_trip_keeps_values_types_and_what_is_missing(name: str, path: Path
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_the_same_frame_gives_the_same_bytes(name: str, path: Path) -> None:
+def test_the_same_frame_gives_the_same_bytes(name, path):
     contract, frame = some(name)
     tables.write(frame, path, contract, {"b": "1", "a": "2"})
     first = path.read_bytes()
@@ -159,7 +142,7 @@ def test_the_same_frame_gives_the_same_bytes(name: str, path: Path) -> None:
     assert path.read_bytes() == first
 
 
-def test_more_rows_than_one_row_group_keep_one_set_of_categories(path: Path) -> None:
+def test_more_rows_than_one_row_group_keep_one_set_of_categories(path):
     n = 1_200_000
     frame = pd.DataFrame(
         {
@@ -176,7 +159,7 @@ def test_more_rows_than_one_row_group_keep_one_set_of_categories(path: Path) -> 
     assert (sender.cat.codes == np.arange(n) // 600_000).all()
 
 
-def test_a_key_given_twice_is_refused_with_an_example(path: Path) -> None:
+def test_a_key_given_twice_is_refused_with_an_example(path):
     contract, frame = some()
     frame["flow"] = np.array([4, 4], dtype=np.int32)
     assert refusal(frame, path, contract) == (
@@ -184,7 +167,7 @@ def test_a_key_given_twice_is_refused_with_an_example(path: Path) -> None:
     )
 
 
-def test_missing_and_unknown_columns_are_named(path: Path) -> None:
+def test_missing_and_unknown_columns_are_named(path):
     contract, frame = some()
     message = refusal(frame.rename(columns={"linear": "liner"}), path, contract)
     assert message == "table planted: columns missing ['linear'], columns not in the contract ['liner']"
@@ -202,9 +185,7 @@ def test_missing_and_unknown_columns_are_named(path: Path) -> None:
         ("norms", "tie", pd.array([True, pd.NA], dtype="boolean")),
     ],
 )
-def test_a_missing_value_is_refused_where_it_has_no_meaning(
-    name: str, column: str, values: Any, path: Path
-) -> None:
+def test_a_missing_value_is_refused_where_it_has_no_meaning(name, column, values, path):
     contract, frame = some(name)
     frame[column] = values
     assert refusal(frame, path, contract) == f"table {name}: column {column} has 1 missing values"
@@ -219,17 +200,13 @@ def test_a_missing_value_is_refused_where_it_has_no_meaning(
         ("linear", ["a", "b"]),
     ],
 )
-def test_values_that_do_not_fit_their_column_are_refused_by_its_name(
-    column: str, values: Any, path: Path
-) -> None:
+def test_values_that_do_not_fit_their_column_are_refused_by_its_name(column, values, path):
     contract, frame = some()
     frame[column] = values
     assert column in refusal(frame, path, contract)
 
 
-def test_another_table_another_version_and_no_table_are_refused(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_table_another_version_and_no_table_are_refused(path, monkeypatch):
     contract, frame = some()
     tables.write(frame, path, contract)
     with pytest.raises(DataError) as caught:
@@ -246,9 +223,7 @@ def test_another_table_another_version_and_no_table_are_refused(
         tables.read(path, contract)
 
 
-def test_a_write_that_fails_leaves_what_was_there_and_no_part(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_what_was_there_and_no_part(path, monkeypatch):
     contract, frame = some()
     tables.write(frame, path, contract)
     before = path.read_bytes()
@@ -265,7 +240,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_no_part(
     assert [p.name for p in path.parent.iterdir()] == ["table.parquet"]
 
 
-def test_facts_are_kept_with_the_table(path: Path) -> None:
+def test_facts_are_kept_with_the_table(path):
     contract, frame = some()
     tables.write(frame, path, contract, {"spec": '{"seed": 1}', "ümlaut": "ß"})
     assert tables.facts(path) == {"spec": '{"seed": 1}', "ümlaut": "ß"}
@@ -285,7 +260,7 @@ def flipped(data: bytes, n: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_changed_bit_changes_no_value_and_is_named(name: str, path: Path) -> None:
+def test_a_changed_bit_changes_no_value_and_is_named(name, path):
     contract, frame = some(name)
     tables.write(frame, path, contract, {"spec": '{"seed": 1}'})
     refusals = []
@@ -301,7 +276,7 @@ def test_a_changed_bit_changes_no_value_and_is_named(name: str, path: Path) -> N
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_file_that_was_cut_or_grew_is_refused(name: str, path: Path) -> None:
+def test_a_file_that_was_cut_or_grew_is_refused(name, path):
     contract, frame = some(name)
     tables.write(frame, path, contract)
     data = path.read_bytes()
@@ -313,7 +288,7 @@ def test_a_file_that_was_cut_or_grew_is_refused(name: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_table_that_another_program_edited_is_refused(name: str, path: Path) -> None:
+def test_a_table_that_another_program_edited_is_refused(name, path):
     contract, frame = some(name)
     tables.write(frame, path, contract)
     pq.write_table(pq.read_table(path).slice(0, 1), path)
@@ -324,9 +299,7 @@ def test_a_table_that_another_program_edited_is_refused(name: str, path: Path) -
 @pytest.mark.parametrize(
     "error", [MemoryError(), RecursionError(), UnicodeDecodeError("utf-8", b"", 0, 1, "x")]
 )
-def test_whatever_a_reader_raises_is_one_message(
-    error: Exception, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_a_reader_raises_is_one_message(error, path, monkeypatch):
     contract, frame = some()
     tables.write(frame, path, contract)
 
@@ -352,7 +325,7 @@ def responses(flows: list[int], variants: list[str]) -> pd.DataFrame:
     )
 
 
-def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table() -> None:
+def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table():
     """As text, 10_0 would come before 2_0."""
     alone = tables.stack([responses([1, 0], ["2_0", "10_0"])], RESPONSES)
     assert (alone["flow"].tolist(), alone["variant"].tolist()) == ([0, 0, 1, 1], ["2_0", "10_0"] * 2)
@@ -368,7 +341,7 @@ def test_stacked_shards_stand_in_the_order_of_flows_and_of_the_prompts_table() -
     )
 
 
-def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path: Path) -> None:
+def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path):
     silent = responses([0], ["0_0"])
     silent["text"] = pd.Categorical([None], categories=pd.Index([], dtype="str"))
     frames = []
@@ -383,7 +356,7 @@ def test_a_shard_without_any_text_stacks_with_one_that_has_some(tmp_path: Path) 
 # --- Tables of analyses
 
 
-def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path: Path) -> None:
+def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path):
     frame = pd.DataFrame(
         {"model": ["a", 'ü,"b"'], "level": pd.array([1, pd.NA], dtype="Int8"), "share": [0.5, np.nan]}
     )
@@ -398,7 +371,7 @@ def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path: Path) -> 
     assert len(list((tmp_path / "t").iterdir())) == 2
 
 
-def test_a_damaged_tidy_table_is_named(tmp_path: Path) -> None:
+def test_a_damaged_tidy_table_is_named(tmp_path):
     frame = pd.DataFrame({"model": ["a", "b"], "share": [0.5, np.nan]})
     parquet = tmp_path / "x.parquet"
     write_tidy(frame, parquet, tmp_path / "x.csv")

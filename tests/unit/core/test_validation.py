@@ -1,7 +1,5 @@
 """What is wrong with a file is shown in one line: where, what is given, what is allowed."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pydantic import BaseModel, Field, create_model
+from pydantic import Field, create_model
 
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
@@ -76,11 +74,11 @@ def message_of(text: str | bytes, folder: Path) -> str:
         ),
     ],
 )
-def test_a_file_that_is_not_yaml_gets_one_line(text: str | bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_yaml_gets_one_line(text, message, tmp_path):
     assert message_of(text, tmp_path) == message
 
 
-def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read \(No such file or directory\)"):
         load_yaml(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
@@ -95,9 +93,7 @@ TAGS = [
 
 @given(text=st.lists(st.sampled_from([*"ab1:-[]{},?&*!|>'\"%@#\n\t ~<=", *TAGS]), max_size=40).map("".join))
 @settings(max_examples=80, deadline=None)
-def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_text(text, encoding="utf-8")
     message = ""
@@ -118,7 +114,7 @@ VALUES = st.recursive(
 )
 
 
-def test_a_key_that_ends_a_line_is_shown_in_one() -> None:
+def test_a_key_that_ends_a_line_is_shown_in_one():
     for document, shown in [
         ({"columns": {"\n": None}}, r"columns.'\n'"),
         ({"\t": 1}, r"'\t'"),
@@ -132,7 +128,7 @@ def test_a_key_that_ends_a_line_is_shown_in_one() -> None:
 @pytest.mark.parametrize("cls", [StudySettings, *RESOURCES.values(), ServedSettings])
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_any_value_under_any_key_gets_a_message_or_passes(cls: type[BaseModel], data: st.DataObject) -> None:
+def test_any_value_under_any_key_gets_a_message_or_passes(cls, data):
     document = {data.draw(st.sampled_from(sorted(cls.model_fields))): data.draw(VALUES)}
     message = "any.yaml: "
     try:
@@ -210,14 +206,14 @@ class Label(Value):
         ),
     ],
 )
-def test_messages(kind: Any, value: Any, message: str) -> None:
+def test_messages(kind, value, message):
     made = create_model("Made", __base__=Value, key=(kind, ...))
     with pytest.raises(ConfigError) as caught:
         check({"key": value}, made, "file.yaml")
     assert str(caught.value) in {f"file.yaml: {each}" for each in message.split("|")}
 
 
-def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path: Path) -> None:
+def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path):
     with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.label: 3 is not text"):
         check({"label": 3}, Label, "study.yaml", prefix="figures.fig")
     path = tmp_path / "label.yaml"
@@ -228,7 +224,7 @@ def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path: Path) ->
         load_as(Label, path, "it.yaml")
 
 
-def test_names_are_listed_in_order_with_the_nearest_one() -> None:
+def test_names_are_listed_in_order_with_the_nearest_one():
     assert listing("chatgtp", ["gemini", "chatgpt"]) == "allowed: chatgpt, gemini; did you mean 'chatgpt'?"
     assert listing("IOT", ["iot", "coppa"]).endswith("did you mean 'iot'?")
     assert listing("xyz", ["iot", "coppa"]) == "allowed: coppa, iot"
@@ -252,7 +248,7 @@ def objects_in(schema: Any, place: str = "") -> Iterator[tuple[str, dict[str, An
 
 
 @pytest.mark.parametrize("which", SCHEMAS)
-def test_a_schema_is_valid_closed_and_describes_every_key(which: str) -> None:
+def test_a_schema_is_valid_closed_and_describes_every_key(which):
     Draft202012Validator.check_schema(SCHEMAS[which])  # nobody does while a study is read
     for place, part in objects_in(SCHEMAS[which]):
         assert not {"patternProperties", "$ref", "$defs", "allOf", "oneOf", "if"} & set(part), place
@@ -269,7 +265,7 @@ def test_a_schema_is_valid_closed_and_describes_every_key(which: str) -> None:
             assert named.get("description"), f"{place}: what stands under a name has no description"
 
 
-def test_every_default_has_a_comment() -> None:
+def test_every_default_has_a_comment():
     text = (ROOT / "config/config.yaml").read_text(encoding="utf-8")
     settings_part, _, _ = text.partition("\nanalyses:")
     for line in settings_part.splitlines():
@@ -300,14 +296,14 @@ def test_every_default_has_a_comment() -> None:
         ),
     ],
 )
-def test_what_yaml_would_take_and_nobody_means(tmp_path: Path, text: str, message: str) -> None:
+def test_what_yaml_would_take_and_nobody_means(tmp_path, text, message):
     path = tmp_path / "my.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         load_yaml(path)
 
 
-def test_plain_yaml_is_read_as_ever(tmp_path: Path) -> None:
+def test_plain_yaml_is_read_as_ever(tmp_path):
     path = tmp_path / "my.yaml"
     path.write_text("base: &base {a: 1, b: 2}\nmore: {<<: *base, b: 3}\n", encoding="utf-8")
     assert load_yaml(path)["more"] == {"a": 1, "b": 3}

@@ -1,7 +1,5 @@
 """Files of an entry: found by name, read in the order of the entry, handed to the kind's function."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -33,7 +31,7 @@ def flows(path: Path) -> str:
     return str(path)
 
 
-def test_inputs_are_named_by_stage_arm_and_model() -> None:
+def test_inputs_are_named_by_stage_arm_and_model():
     assert inputs_of(of_kind("calibration"), "results/it") == {
         "frames": [f"results/it/norms/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
         "vignettes": ["results/it/vignettes/iot.parquet"] * 2,
@@ -46,19 +44,19 @@ def test_inputs_are_named_by_stage_arm_and_model() -> None:
     }
 
 
-def test_a_file_that_an_entry_names_is_an_input() -> None:
+def test_a_file_that_an_entry_names_is_an_input():
     assert inputs_of(of_kind("delta", expected="law.csv"), "results/it")["expected"] == ["law.csv"]
     assert inputs_of(of_kind("delta"), "results/it")["expected"] == []
 
 
-def test_what_is_made_from_tables_names_them() -> None:
+def test_what_is_made_from_tables_names_them():
     printed = make_entry("printed", "discarded", {"from": ["one", "two"]})
     names = ["results/it/tables/one.parquet", "results/it/tables/two.parquet"]
     assert inputs_of(printed, "results/it") == {"frames": names}
     assert inputs_of(make_entry("printed", "models", {}), "results/it") == {"frames": []}
 
 
-def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tmp_path: Path) -> None:
+def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tmp_path):
     planted = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "linear": 0.0, "residual": 0.0})
     planted["level"] = pd.array([1, None], dtype="Int8")
     tables.write(planted, tmp_path / "planted.parquet", tables.PLANTED)
@@ -75,7 +73,7 @@ def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tm
     assert found["coefficients"]["main", "b"] == {"coefficients": [1]}
 
 
-def test_selected_tables_carry_their_arm_and_model(tmp_path: Path) -> None:
+def test_selected_tables_carry_their_arm_and_model(tmp_path):
     table = tmp_path / "table.parquet"
     write_tidy(pd.DataFrame({"x": [1]}), table, tmp_path / "table.csv")
     found = read_selected(make_entry("printed", "lost", {"from": ["one", "two"]}), [str(table)] * 2)
@@ -91,9 +89,7 @@ def test_selected_tables_carry_their_arm_and_model(tmp_path: Path) -> None:
         ("printed", "lost", {"from": ["it"], "steps": [["plurality", 0.5]]}),
     ],
 )
-def test_an_entry_survives_the_way_through_a_rules_parameter(
-    section: str, kind: str, options: dict[str, Any]
-) -> None:
+def test_an_entry_survives_the_way_through_a_rules_parameter(section, kind, options):
     pairs = PAIRS if section != "printed" else []
     entry = make_entry(section, kind, options, pairs, t_majs=("plurality", 0.5))
     plain = entry.plain()

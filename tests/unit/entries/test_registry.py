@@ -1,7 +1,5 @@
 """Kinds: one declaration each, complete, from which schema, reference and page are derived."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from dataclasses import replace
@@ -29,7 +27,7 @@ NAMES = [(section, name) for section in SECTIONS for name in kinds(section)]
 
 
 @pytest.mark.parametrize(("section", "name"), NAMES)
-def test_a_declaration_is_complete(section: str, name: str) -> None:
+def test_a_declaration_is_complete(section, name):
     kind = kinds(section)[name]
     first, second, *others = inspect.signature(kind.function).parameters
     assert (first, second) in (("selected", "entry"), ("one", "entry"))
@@ -44,14 +42,14 @@ def test_a_declaration_is_complete(section: str, name: str) -> None:
         assert kind.report_section
 
 
-def test_the_page_has_words_for_every_section_and_another_is_refused() -> None:
+def test_the_page_has_words_for_every_section_and_another_is_refused():
     assert tuple(section.name for section in WORDED) == PAGE_SECTIONS
     with pytest.raises(ConfigError, match=r"report_section: 'answer' is not .* did you mean 'answers'"):
         replace(kinds("analyses")["answer_counts"], report_section="answer")
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))
-def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module: str) -> None:
+def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module):
     """Its checks need the study, as a type only: or an edit there would make every table and figure again."""
     file = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
     assert {path.relative_to(PACKAGE).as_posix() for path in reached(file) if "study" in path.parts} <= {
@@ -60,7 +58,7 @@ def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module: str) -
 
 
 @pytest.mark.parametrize(("section", "name"), NAMES)
-def test_a_schema_is_closed_and_describes_every_key(section: str, name: str) -> None:
+def test_a_schema_is_closed_and_describes_every_key(section, name):
     schema = kinds(section)[name].schema
     assert schema["properties"]["kind"]["const"] == name
     assert schema["additionalProperties"] is False
@@ -69,7 +67,7 @@ def test_a_schema_is_closed_and_describes_every_key(section: str, name: str) -> 
         assert "null" not in str(field.get("type")), key
 
 
-def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give() -> None:
+def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give():
     folder = ROOT / "docs" / "reference"
     for name, text in PAGES.items():
         assert (folder / name).read_text(encoding="utf-8") == text, f"{name} is old: make reference"
@@ -77,7 +75,7 @@ def test_the_reference_in_the_repository_is_the_one_that_the_declarations_give()
     assert {path.relative_to(folder).as_posix() for path in files} == set(PAGES)
 
 
-def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:
+def test_the_schemas_for_editors_take_the_files_of_this_repository():
     study, models = (
         Draft202012Validator(json.loads(PAGES[f"{name}.schema.json"])) for name in ("study", "models")
     )
@@ -89,7 +87,7 @@ def test_the_schemas_for_editors_take_the_files_of_this_repository() -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_kind_is_in_a_study_that_is_shipped(section: str) -> None:
+def test_every_kind_is_in_a_study_that_is_shipped(section):
     """What no study shows, nobody finds and no run tries."""
     studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
     shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}

@@ -1,10 +1,7 @@
 """Each format: what it writes, and that responses come back as they were. Wrong files are refused with their line."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,14 +69,14 @@ def assert_same_answers(imported: Imported, folder: Path) -> None:
 # --- The registry
 
 
-def test_every_format_is_found_and_says_what_it_reads() -> None:
+def test_every_format_is_found_and_says_what_it_reads():
     assert set(format_modules()) == {"plain", "openai_batch", "lm_eval", "inspect", "every_eval_ever"}
     assert all(known.about.endswith(".") and known.endings for known in formats())
     assert all(bool(known.write) == bool(known.command) for known in formats())
     assert [known.name for known in written_formats()] == ["inspect", "lm_eval", "openai_batch", "plain"]
 
 
-def test_the_makefile_knows_the_formats() -> None:
+def test_the_makefile_knows_the_formats():
     (line,) = [one for one in (ROOT / "Makefile").read_text().splitlines() if one.startswith("FORMATS := ")]
     assert sorted(line.split()[2:]) == [each.name for each in written_formats()]
 
@@ -87,15 +84,18 @@ def test_the_makefile_knows_the_formats() -> None:
 # --- Round trips
 
 
-@pytest.mark.parametrize("write", [jsonl, parquet, csv])
+PLACE = ["flow", "template", "order"]
+
+
 @pytest.mark.parametrize(
-    "keys", [["id"], ["flow", "template", "order"], ["prompt_sha256"], ["prompt"], ["messages"]]
+    ("write", "keys"),
+    [
+        *((jsonl, keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["prompt"], ["messages"])),
+        *((parquet, keys) for keys in (PLACE, ["messages"])),
+        *((csv, keys) for keys in (PLACE, ["prompt"])),  # a cell of a CSV file holds no list
+    ],
 )
-def test_plain_gives_the_answers_of_a_study_that_asked_itself(
-    tmp_path: Path, keys: list[str], write: Callable[[Path, list[dict[str, Any]]], Path]
-) -> None:
-    if keys == ["messages"] and write is csv:
-        pytest.skip("a cell of a CSV file holds no list")
+def test_plain_gives_the_answers_of_a_study_that_asked_itself(tmp_path, write, keys):
     folder = export("plain", tmp_path)
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     lines = [
@@ -106,7 +106,7 @@ def test_plain_gives_the_answers_of_a_study_that_asked_itself(
 
 
 @pytest.mark.parametrize("name", [each.name for each in written_formats()])
-def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path: Path, name: str) -> None:
+def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path, name):
     vignettes, disclosure = flows(tmp_path / "flows", 3), load_scale(FOLDER / "disclosure.yaml")
     variants = list_variants("act", load_prompt_set(ROOT / "resources/prompts/act.yaml").templates, 2, 2)
     planted = {"engine": "planted", "planted": {"acts": {"link": 1}}}
@@ -130,7 +130,7 @@ def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path:
     assert len(set(acts[1]["level"])) > 1
 
 
-def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
+def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
     lines = [
         {
             "id": f"batch_req_{at}",
@@ -156,7 +156,7 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
-def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) -> None:
+def test_what_the_tools_wrote_gives_the_same_answers(tmp_path, name):
     """The files in tests/data/exchange were written by the tools: `CINORMS_RECORD=1 make test-exchange`."""
     converted = RECORDED / "inspect_converted.jsonl" if name == "inspect" else None
     recorded = RECORDED / (f"{name}.jsonl" if converted is None else "inspect.eval")
@@ -164,7 +164,7 @@ def test_what_the_tools_wrote_gives_the_same_answers(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
-def test_a_verdict_for_each_of_two_cases_comes_back_as_conditional(tmp_path: Path, name: str) -> None:
+def test_a_verdict_for_each_of_two_cases_comes_back_as_conditional(tmp_path, name):
     recorded = RECORDED / ("inspect_converted.jsonl" if name == "inspect" else f"{name}.jsonl")
     said = "With consent: somewhat acceptable. Without consent: strongly unacceptable."
     changed = tmp_path / "changed.jsonl"
@@ -180,7 +180,7 @@ def test_a_verdict_for_each_of_two_cases_comes_back_as_conditional(tmp_path: Pat
     assert {json.loads(cases)[0][1] - json.loads(cases)[1][1] for cases in found["cases"]} == {3}
 
 
-def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> None:
+def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
     facts = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl").facts["elsewhere"])
     assert facts["origin"] == "a test"
     assert [file["name"] for file in facts["files"]] == ["lm_eval.jsonl"]
@@ -195,9 +195,7 @@ def test_facts_state_where_responses_are_from_and_no_folder(tmp_path: Path) -> N
 # --- What is written
 
 
-def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(openai_batch, "REQUESTS", 10)
     folder = export("openai_batch", tmp_path)
     files = sorted(folder.glob("planted-gpt-4o-mini-*.jsonl"))
@@ -209,7 +207,7 @@ def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(
     assert (first["body"]["max_tokens"], first["body"]["temperature"]) == (100, 0)
 
 
-def test_a_task_of_lm_eval_names_its_documents_and_settings(tmp_path: Path) -> None:
+def test_a_task_of_lm_eval_names_its_documents_and_settings(tmp_path):
     folder = export("lm_eval", tmp_path)
     task = yaml.safe_load((folder / "cinorms_main.yaml").read_text(encoding="utf-8"))
     assert task["dataset_kwargs"]["data_files"]["test"] == "prompts.jsonl"
@@ -225,7 +223,7 @@ def test_a_task_of_lm_eval_names_its_documents_and_settings(tmp_path: Path) -> N
     assert task["description"] in document
 
 
-def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go(tmp_path: Path) -> None:
+def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go(tmp_path):
     spec, vignettes, variants = arm(engine="vllm", wrap="llama2", layout="single")
     export_prompts(format_named("lm_eval"), [spec], vignettes, variants, "main", tmp_path)
     document = lines_of(tmp_path / "prompts.jsonl")[0]
@@ -239,7 +237,7 @@ def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go
             export_prompts(format_named(name), [spec], vignettes, variants, "main", tmp_path)
 
 
-def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path: Path) -> None:
+def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path):
     folder = export("inspect", tmp_path)
     text = (folder / "cinorms_main.py").read_text(encoding="utf-8")
     compile(text, "cinorms_main.py", "exec")
@@ -276,9 +274,7 @@ def in_template(prompt: Any) -> str:
         ("inspect", lambda prompt: [{"role": "system", "content": "Be brief."}, *prompt.messages], False),
     ],
 )
-def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(
-    tmp_path: Path, name: str, recorded: Callable[[Any], Any], same: bool
-) -> None:
+def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(tmp_path, name, recorded, same):
     lines = [
         {
             "lm_eval": {
@@ -304,14 +300,14 @@ def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(
             take(name, path)
 
 
-def test_every_text_that_every_eval_ever_states_is_compared(tmp_path: Path) -> None:
+def test_every_text_that_every_eval_ever_states_is_compared(tmp_path):
     record = json.loads((RECORDED / "every_eval_ever.jsonl").read_text(encoding="utf-8").splitlines()[0])
     record["input"]["formatted"] = JOKE
     with pytest.raises(DataError, match="asked_otherwise 1"):
         take("every_eval_ever", jsonl(tmp_path / "r.jsonl", [record]))
 
 
-def test_a_log_of_inspect_states_what_the_model_received() -> None:
+def test_a_log_of_inspect_states_what_the_model_received():
     def said(role: str, text: str) -> SimpleNamespace:
         return SimpleNamespace(role=role, text=text)
 
@@ -362,9 +358,7 @@ NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
         ),
     ],
 )
-def test_a_wrong_line_is_refused_with_its_number(
-    tmp_path: Path, name: str, line: dict[str, Any] | str, message: str
-) -> None:
+def test_a_wrong_line_is_refused_with_its_number(tmp_path, name, line, message):
     text = line if isinstance(line, str) else json.dumps(line)
     (tmp_path / "r.jsonl").write_text(text + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=rf"r\.jsonl: .*{message}"):
@@ -379,9 +373,7 @@ ODD += ["true", "-1"]
 @pytest.mark.parametrize(
     "key", ["file", "line", "finish_reason", "n_output_tokens", "temperature", "model", "max_tokens"]
 )
-def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(
-    tmp_path: Path, key: str
-) -> None:
+def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(tmp_path, key):
     planted = zip(planted_lines(), cycle(ODD), strict=False)  # each of them in two lines or more
     lines = [json.dumps(line)[:-1] + f', "{key}": {odd}}}' for line, odd in planted]
     (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -395,9 +387,7 @@ def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(
 
 @pytest.mark.parametrize("write", [jsonl, parquet])
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
-def test_a_number_that_is_none_is_missing_in_a_table_too(
-    tmp_path: Path, value: float, write: Callable[[Path, list[dict[str, Any]]], Path]
-) -> None:
+def test_a_number_that_is_none_is_missing_in_a_table_too(tmp_path, value, write):
     lines = [line | {"temperature": value, "n_output_tokens": value} for line in planted_lines()]
     found = take("plain", write(tmp_path / "r.jsonl", lines))
     assert found.responses["n_output_tokens"].isna().all()
@@ -407,7 +397,7 @@ def test_a_number_that_is_none_is_missing_in_a_table_too(
         take("plain", write(tmp_path / "s.jsonl", [NUMBERS | {"flow": value}]))
 
 
-def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_table_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such file; correct 'response_files'"):
         take("plain", tmp_path / "absent.jsonl")
     for name, content, message in (
@@ -421,7 +411,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
             take("plain", tmp_path / name)
 
 
-def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None:
+def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path):
     lines = [
         {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}, "error": None},
         {"custom_id": "b", "response": None, "error": {"code": "batch_expired", "message": "late"}},
@@ -431,19 +421,19 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path: Path) -> None
     assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
 
 
-def test_half_a_character_in_a_list_can_be_written(tmp_path: Path) -> None:
+def test_half_a_character_in_a_list_can_be_written(tmp_path):
     line = {"doc": {"id": planted_lines()[0]["id"]}, "resps": [["neutral \ud83d"]]}
     assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).responses["text"][0] == "neutral ?"
 
 
-def test_every_repeat_of_lm_eval_is_a_response(tmp_path: Path) -> None:
+def test_every_repeat_of_lm_eval_is_a_response(tmp_path):
     path = jsonl(tmp_path / "s.jsonl", [{"doc": {"q": 1}, "resps": [["a", "b"]], "arguments": [["ask", {}]]}])
     read = list(lm_eval.read(path))
     assert [one.text for one in read] == ["a", "b"]
     assert len({one.sha256 for one in read}) == 1
 
 
-def test_an_empty_cell_of_a_csv_file_is_an_empty_text(tmp_path: Path) -> None:
+def test_an_empty_cell_of_a_csv_file_is_an_empty_text(tmp_path):
     (tmp_path / "r.csv").write_text("flow,template,order,text,finish_reason\n1,0,0,,\n", encoding="utf-8")
     (one,) = plain.read(tmp_path / "r.csv")
     assert (one.text, one.finish_reason, one.flow) == ("", "unknown", 1)

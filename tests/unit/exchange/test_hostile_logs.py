@@ -1,7 +1,5 @@
 """Logs from elsewhere: archives that are larger than they state, and keys and people in what they hold."""
 
-from __future__ import annotations
-
 import io
 import json
 import random
@@ -36,7 +34,7 @@ def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return printed.strip()
 
 
-def test_an_archive_with_nothing_odd_is_read(tmp_path: Path) -> None:
+def test_an_archive_with_nothing_odd_is_read(tmp_path):
     noise = random.Random(1).randbytes(3 * inspect_log.PIECE)
     files = {
         "header.json": "{}",
@@ -53,9 +51,7 @@ def test_an_archive_with_nothing_odd_is_read(tmp_path: Path) -> None:
     assert inspect_log.problem_of(tmp_path / "c.json") is None
 
 
-def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(inspect_log, "PIECE", 1000)
     chance = random.Random(1)
     for size in range(801, 1060):  # zlib may hold the end of the repetition back when it has read all bytes
@@ -64,9 +60,7 @@ def test_a_file_that_is_a_little_longer_than_a_piece_is_counted_to_its_end(
 
 
 @pytest.mark.parametrize("stated", [None, 100])
-def test_a_bomb_is_refused_whatever_size_it_states(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stated: int | None
-) -> None:
+def test_a_bomb_is_refused_whatever_size_it_states(tmp_path, capsys, monkeypatch, stated):
     monkeypatch.setattr(inspect_log, "MOST_BYTES", 5_000_000)
     path = archive(tmp_path / "bomb.eval", **{"samples/1.json": bytes(6_000_000)})
     if stated is not None:  # in the local header and in the directory
@@ -76,18 +70,14 @@ def test_a_bomb_is_refused_whatever_size_it_states(
     assert "has more than 5,000,000 bytes, unpacked" in refused(path, capsys)
 
 
-def test_a_size_that_is_stated_too_small_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_size_that_is_stated_too_small_is_refused(tmp_path, capsys):
     path = archive(tmp_path / "small.eval", **{"samples/1.json": bytes(6_000_000)})
     true = (6_000_000).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(true, (7).to_bytes(4, "little")))
     assert "states 7 bytes for 'samples/1.json', which has 6,000,000" in refused(path, capsys)
 
 
-def test_a_bomb_that_python_alone_cannot_unpack_is_counted_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bomb_that_python_alone_cannot_unpack_is_counted_too(tmp_path, capsys, monkeypatch):
     """Inspect reads Zstandard and unpacks all of it, whatever size the archive states."""
     path = archive(tmp_path / "zstd.eval", **{"samples/1.json": bytes(100)})
     packed = path.read_bytes()
@@ -102,9 +92,7 @@ def test_a_bomb_that_python_alone_cannot_unpack_is_counted_too(
     assert "in a format that Inspect does not read" in refused(path, capsys)
 
 
-def test_inspect_gets_no_more_memory_than_the_log_can_need(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inspect_gets_no_more_memory_than_the_log_can_need(tmp_path, capsys, monkeypatch):
     """An archive may have a second directory, which Inspect's reader finds and Python's does not."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
     monkeypatch.setattr(inspect_log, "lines_of", lambda log: [len(bytes(inspect_log.OWN_MEMORY + 2**20))])
@@ -113,13 +101,11 @@ def test_inspect_gets_no_more_memory_than_the_log_can_need(
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", "..\\b"])
-def test_a_file_outside_the_archive_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_file_outside_the_archive_is_refused(tmp_path, capsys, name):
     assert "outside it" in refused(archive(tmp_path / "out.eval", **{name: "x"}), capsys)
 
 
-def test_a_link_and_half_an_archive_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_and_half_an_archive_are_refused(tmp_path, capsys):
     with zipfile.ZipFile(tmp_path / "link.eval", "w") as made:
         link = zipfile.ZipInfo("samples")
         link.external_attr = 0o120777 << 16
@@ -145,5 +131,5 @@ def test_a_link_and_half_an_archive_are_refused(tmp_path: Path, capsys: pytest.C
         ),
     ],
 )
-def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text: str, kept: str) -> None:
+def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text, kept):
     assert anonymous(text) == kept

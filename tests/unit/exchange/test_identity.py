@@ -1,7 +1,5 @@
 """What a prompt is known by outside: its text, the hash of that, its id; and what each model of an arm receives."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -15,14 +13,14 @@ from ...specs import make_spec
 CHAT = [{"role": "system", "content": "Rate."}, {"role": "user", "content": "a tells b"}]
 
 
-def test_the_hash_is_that_of_the_text_in_utf8() -> None:
+def test_the_hash_is_that_of_the_text_in_utf8():
     assert prompt_text(CHAT) == "Rate.\n\na tells b"
     assert prompt_text(CHAT[1:]) == "a tells b"
     assert prompt_text(CHAT[1:], "tulu") == "<|user|>\na tells b\n\n<|assistant|>"
     assert prompt_hash("grün") == hashlib.sha256("grün".encode()).hexdigest()
 
 
-def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash() -> None:
+def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash():
     name = prompt_id(17, "3_1", "0123456789abcdef" * 4)
     assert name == "17.3_1.0123456789abcdef"
     assert read_id(name) == (17, 3, 1, "0123456789abcdef")
@@ -64,11 +62,11 @@ OTHER = [
 
 
 @pytest.mark.parametrize("recorded", [*SAME, *OTHER])
-def test_only_white_space_and_a_chat_template_ask_the_same(recorded: str) -> None:
+def test_only_white_space_and_a_chat_template_ask_the_same(recorded):
     assert same_prompt(recorded, ["Rate.", "a tells b"]) == (recorded in SAME)
 
 
-def test_a_way_has_the_prompts_that_the_engine_would_send() -> None:
+def test_a_way_has_the_prompts_that_the_engine_would_send():
     spec, vignettes, variants = arm()
     (way,) = ways_of([spec], vignettes, variants)
     questions = Questions.of(spec, vignettes, variants)
@@ -83,7 +81,7 @@ def test_a_way_has_the_prompts_that_the_engine_would_send() -> None:
     assert all(prompt.sha256 == prompt_hash(prompt.text) for prompt in prompts)
 
 
-def test_models_that_receive_the_same_prompts_share_them() -> None:
+def test_models_that_receive_the_same_prompts_share_them():
     spec, vignettes, variants = arm()
     plain = {**spec.as_plain(), "engine": "vllm"}
     others = [

@@ -1,7 +1,5 @@
 """Responses answer a prompt exactly or not at all; everything that is left over is counted and listed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any
     return take("plain", path, **changes)
 
 
-def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> None:
+def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path):
     lines = planted_lines()
     found = imported(tmp_path, lines[3:])
     assert len(found.responses) == 21
@@ -44,7 +42,7 @@ def test_a_prompt_without_a_response_is_absent_and_listed(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("change", [{"text": "I changed my mind: neutral"}, {"finish_reason": "length"}])
-def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path, change: dict[str, str]) -> None:
+def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path, change):
     lines = planted_lines()
     other = {**lines[1], **change}
     found = imported(tmp_path, [*lines, lines[0], other])
@@ -68,7 +66,7 @@ def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path: Path, cha
         ({"prompt_sha256": "abc"}, "other_prompt"),
     ],
 )
-def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+def test_a_foreign_prompt_is_never_guessed(tmp_path, changes, reason):
     lines = planted_lines()
     found = imported(tmp_path, [{**lines[0], **changes}, *lines[1:]])
     assert found.reasons == {"not_received": 1, reason: 1}
@@ -76,9 +74,7 @@ def test_a_foreign_prompt_is_never_guessed(tmp_path: Path, changes: dict[str, An
 
 @pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
 @pytest.mark.parametrize("recorded", ["prompt", "messages"])
-def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
-    tmp_path: Path, naming: str, recorded: str
-) -> None:
+def test_a_response_to_another_prompt_is_not_used_whatever_names_it(tmp_path, naming, recorded):
     keys = {"id": ["id"], "numbers": ["flow", "template", "order"], "prompt_sha256": ["sha256"]}[naming]
     lines = []
     for prompt in planted_responses()[0].prompts():
@@ -99,7 +95,7 @@ def test_a_response_to_another_prompt_is_not_used_whatever_names_it(
         imported(tmp_path, lines)
 
 
-def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path: Path) -> None:
+def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path):
     prompts = list(planted_responses()[0].prompts())
     lines = [{"id": p.id, "text": "neutral", "messages": [*p.messages, REPLY]} for p in prompts]
     assert imported(tmp_path, lines).reasons == {}
@@ -112,7 +108,7 @@ def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path: Pa
         imported(tmp_path, [{**lines[0], "messages": 17}])
 
 
-def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path: Path) -> None:
+def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
     key, lines = "sk-0123456789", planted_lines()
     lines[0] |= {
         "text": f"neutral {key}",
@@ -137,7 +133,7 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path: Path) -> None:
     assert json.loads(found.facts["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
 
 
-def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> None:
+def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path):
     way, _ = planted_responses(order_method="fixed")
     prompts = list(way.prompts())
     lines = [{"prompt": prompt.text, "text": "neutral"} for prompt in prompts]
@@ -148,7 +144,7 @@ def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path: Path) -> No
     assert prompts[0].sha256 == prompts[1].sha256 == prompt_hash(prompts[0].text)
 
 
-def test_a_file_of_another_study_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_study_is_refused(tmp_path):
     lines = planted_lines(seed=99)
     with pytest.raises(DataError) as caught:
         imported(tmp_path, lines, order_method="random")
@@ -160,7 +156,7 @@ def test_a_file_of_another_study_is_refused(tmp_path: Path) -> None:
         imported(tmp_path, [])
 
 
-def test_both_tables_can_be_written(tmp_path: Path) -> None:
+def test_both_tables_can_be_written(tmp_path):
     lines = planted_lines()
     lines[0]["text"] = "half a \ud83d character"
     lines[1] |= {"text": None, "finish_reason": "error"}

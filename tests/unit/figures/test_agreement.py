@@ -1,7 +1,5 @@
 """Matrices: agreement of every two models, both ways round; norms recovered against planted ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,7 @@ B = [[1, 1]] * 18 + [[-1, -1]] * 6
 NONE = [[None, None]] * 24
 
 
-def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_entry) -> None:
+def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_entry):
     table = matrix([norms_of("a", A), norms_of("b", B)], figure_entry("agreement", ["a", "b"]))
     assert len(table) == 4
     same = table[table["measure"] == PANELS["agreement"]]
@@ -26,9 +24,7 @@ def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_e
     )
 
 
-def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
-    norms_of, figure_entry, built
-) -> None:
+def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(norms_of, figure_entry, built):
     models = ["b", "a", "c"]
     selected = [norms_of(m, levels) for m, levels in zip(models, (A, B, A), strict=True)]
     drawn = draw(selected, figure_entry("agreement", models), {})
@@ -39,21 +35,21 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(
     assert set(texts.loc[texts["label"].isin(["100%", "1.00"]), "color"]) == {"white"}
 
 
-def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry) -> None:
+def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry):
     entry = figure_entry("agreement", ["a"])
     looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"), entry)
     assert looks["fill"].fillna(-1).tolist() == [0.9, 0.9, 0.9, 0, 0, -1]
     assert looks["ink"].tolist() == ["white"] * 3 + [INK] * 3
 
 
-def test_the_colours_have_a_key(norms_of, figure_entry) -> None:
+def test_the_colours_have_a_key(norms_of, figure_entry):
     drawn = draw([norms_of("a", A), norms_of("b", B)], figure_entry("agreement", ["a", "b"]), {})
     fill = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
     assert fill.guide is not None
     assert list(fill.labels) == ["0 or below", "0.5", "1 (100%)"]
 
 
-def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built) -> None:
+def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built):
     models = ["a", "b", "none"]
     selected = [norms_of("a", A), norms_of("b", B), norms_of("none", NONE)]
     drawn = draw(selected, figure_entry("agreement", models), {})
@@ -62,7 +58,7 @@ def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built) -> None:
 
 def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_changes(
     norms_of, answers_of, figure_entry
-) -> None:
+):
     models = ["a", "b"]
     selected, entry = [norms_of("a", A), norms_of("b", B)], figure_entry("agreement", models)
 
@@ -88,7 +84,7 @@ LEVELS = [[1, 1]] * 12 + [[2, 2]] * 6 + [[None, None]] * 6
 PLANTED = pd.DataFrame({"flow": np.arange(24, dtype=np.int32), "level": pd.array([1] * 24, dtype="Int8")})
 
 
-def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry) -> None:
+def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry):
     table = recovered([norms_of("a", LEVELS)], figure_entry("calibration", ["a"]), {("main", "a"): PLANTED})
     assert len(table) == 6 * 5
     here = table[table["planted"] == "somewhat acceptable"].set_index("recovered")["share"]
@@ -98,7 +94,7 @@ def test_shares_are_of_the_flows_planted_at_a_level(norms_of, figure_entry) -> N
     assert table.loc[table["planted"] == "neutral", "label"].eq("-").all()
 
 
-def test_a_matrix_per_respondent_with_the_scale_in_its_order(norms_of, figure_entry, built) -> None:
+def test_a_matrix_per_respondent_with_the_scale_in_its_order(norms_of, figure_entry, built):
     names = ["b", "a"]
     truth = {("main", name): PLANTED for name in names}
     drawn = draw_calibration([norms_of(m, LEVELS) for m in names], figure_entry("calibration", names), truth)

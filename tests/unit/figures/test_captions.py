@@ -1,7 +1,5 @@
 """Captions of Snakemake's report: filled from what a job is given, and for a figure the text of its own file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,7 +61,7 @@ def drawn_caption(tmp_path_factory) -> Path:
     return paths[-1]
 
 
-def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_caption) -> None:
+def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_caption):
     entry = plain_entry("figures", "distribution", ["main", "hot"], title="All norms")
     body = caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
     text = drawn_caption.read_text(encoding="utf-8")
@@ -77,12 +75,12 @@ def test_a_figures_caption_is_the_text_beside_it_whatever_stands_in_it(drawn_cap
     assert "main, hot" in body
 
 
-def test_a_figure_needs_no_title(drawn_caption) -> None:
+def test_a_figure_needs_no_title(drawn_caption):
     entry = plain_entry("figures", "distribution", ["main"])
     assert "<strong>" not in caption("figure.rst", entry, {"figure": "fig"}, {"caption": str(drawn_caption)})
 
 
-def test_a_tables_caption_says_what_was_filtered() -> None:
+def test_a_tables_caption_says_what_was_filtered():
     select = {"sender": ["a camera"]}
     facts = {"t_val": {"a": 10, "b": 9}, "mark": PLANTED_MARK}
     entry = plain_entry("analyses", "minority", ["main"], facts, select=select)
@@ -95,7 +93,7 @@ def test_a_tables_caption_says_what_was_filtered() -> None:
     assert "no model gave" not in body
 
 
-def test_a_printed_tables_caption_says_what_it_is_made_from() -> None:
+def test_a_printed_tables_caption_says_what_it_is_made_from():
     body = caption("printed.rst", printed("lost", {"from": ["one", "two"]}), {"printed": "t"}, {})
     assert "one, two" in body
     assert "registry" in caption("printed.rst", printed("models", {}), {"printed": "t"}, {})

@@ -1,7 +1,5 @@
 """PETS Figure 1 from data: a point per flow that has an expected value."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +9,7 @@ from cinorms.figures.cases import draw
 LEVELS = [[2, 2], [None, None], [-2, 2], *[[1, 1]] * 21]
 
 
-def test_each_flow_is_a_point_and_each_model_has_its_shares(
-    norms_of, figure_entry, small_vignettes, built
-) -> None:
+def test_each_flow_is_a_point_and_each_model_has_its_shares(norms_of, figure_entry, small_vignettes, built):
     made = figure_entry("cases", ["a", "b"])
     points = {arm: replace(d, expected_range=(-100, 100)) for arm, d in made.factors_of.items()}
     entry = replace(made, factors_of=points)

@@ -1,7 +1,5 @@
 """The forest plot shows every term of the table, those without a finite value in words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -22,7 +20,7 @@ def table(models=("a", "b"), **changes):
     return Selected("", "regression", pd.concat([frame, threshold], ignore_index=True))
 
 
-def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry) -> None:
+def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry):
     entry = figure_entry("coefficients", ["a"], table="regression", factors=["sender"])
     found = terms(table().frame, entry)
     assert found["level"].tolist() == ["x", "y"]
@@ -31,7 +29,7 @@ def test_thresholds_and_what_is_not_chosen_are_left_out(figure_entry) -> None:
     assert len(terms(pooled, figure_entry("coefficients", ["a"], table="regression"))) == 3
 
 
-def test_a_point_and_an_interval_per_term_and_model(figure_entry, built) -> None:
+def test_a_point_and_an_interval_per_term_and_model(figure_entry, built):
     drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
     layers = built(drawn.plot)
     segments = next(layer for layer in layers if "xend" in layer)
@@ -44,7 +42,7 @@ def test_a_point_and_an_interval_per_term_and_model(figure_entry, built) -> None
     assert "a 24, b 24" in drawn.caption
 
 
-def test_a_separated_term_is_marked_in_words(figure_entry, built) -> None:
+def test_a_separated_term_is_marked_in_words(figure_entry, built):
     one = table()
     frame = one.frame.copy()
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
@@ -55,7 +53,7 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built) -> None:
     assert "Terms with a problem: 1 separated" in drawn.caption
 
 
-def test_a_heading_covers_the_line_at_zero(figure_entry) -> None:
+def test_a_heading_covers_the_line_at_zero(figure_entry):
     drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
     names = [type(layer.geom).__name__ for layer in drawn.plot.layers]
     assert names.index("geom_label") > names.index("geom_vline")
@@ -63,7 +61,7 @@ def test_a_heading_covers_the_line_at_zero(figure_entry) -> None:
     assert label.geom.aes_params["fill"] == "white"
 
 
-def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> None:
+def test_a_calibrations_table_shows_what_was_planted(figure_entry, built):
     one = table(models=("a",))
     frame = one.frame.rename(columns={"term": "factor"}).assign(source="recovered", planted=1.2)
     both = pd.concat([frame, frame.assign(source="planted")], ignore_index=True)
@@ -73,7 +71,7 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built) -> Non
     assert "the planted coefficient" in drawn.caption
 
 
-def test_a_linear_models_numbers_are_steps_or_shares(figure_entry) -> None:
+def test_a_linear_models_numbers_are_steps_or_shares(figure_entry):
     linear = table(models=("a",), sd_residual=1.0)
     drawn = draw([linear], figure_entry("coefficients", ["a"], table="regression"))
     words = "change from the baseline (steps of the answer scale; of a status, shares)"

@@ -1,7 +1,5 @@
 """Signed deltas: the norm less what is expected, where both are there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +25,7 @@ def entry(figure_entry):
     return make
 
 
-def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(
-    norms_of, entry, expecting
-) -> None:
+def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(norms_of, entry, expecting):
     table = deltas([norms_of("a", LEVELS)], entry(["a"]), expecting)
     assert len(table) == 22  # one flow has no norm, one nothing that is expected
     assert table["delta"].tolist() == [50.0] + [0.0] * 21
@@ -46,7 +42,7 @@ def test_delta_is_in_the_points_of_the_dataset_and_leaves_out_what_is_missing(
 )
 def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
     norms_of, figure_entry, small_vignettes, points, options, mean, unit
-) -> None:
+):
     asked = figure_entry("delta", ["a"], **options)
     asked = replace(asked, factors_of={"main": replace(asked.factors_of["main"], expected_range=points)})
     value = 1.0 if points is None else 50.0
@@ -56,7 +52,7 @@ def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
     assert f"({unit.split()[0]}; above 0: more acceptable)" in drawn.plot.labels.x
 
 
-def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting) -> None:
+def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting):
     split = [[2, -2, 1, 1], *LEVELS[1:]]
     of_norms = deltas([norms_of("a", split)], entry(["a"]), expecting)
     of_means = deltas([norms_of("a", split)], entry(["a"], of="means"), expecting)
@@ -64,7 +60,7 @@ def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, ex
     assert of_means.loc[of_means["flow"] == 0, "delta"].tolist() == [25.0 - 50.0]
 
 
-def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entry, expecting, built) -> None:
+def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entry, expecting, built):
     asked = entry(["b", "a"], by="information_type")
     drawn = draw([norms_of(m, LEVELS) for m in ("b", "a")], asked, expecting, None)
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
@@ -75,9 +71,7 @@ def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entr
     assert "a +2.3 (n = 22)" in drawn.caption
 
 
-def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(
-    norms_of, entry, expecting, built
-) -> None:
+def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(norms_of, entry, expecting, built):
     spread = [[level] * 2 for level in (-2, -1, -1, 0, 0, 0, 0, 0, 1, 1, 2)] + [[0, 0]] * 13
     asked = entry(["a"], shape="violin")
     drawn = draw([norms_of("a", spread)], asked, expecting, None)
@@ -93,9 +87,7 @@ def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(
     assert "Outline: density" in drawn.caption
 
 
-def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(
-    norms_of, entry, expecting, built
-) -> None:
+def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(norms_of, entry, expecting, built):
     layers = built(draw([norms_of("a", LEVELS)], entry(["a"], shape="violin"), expecting, None).plot)
     assert not any(len(layer) == 2 * 96 for layer in layers)
     assert any("xmin" in layer and "ymin" in layer for layer in layers)
@@ -103,14 +95,14 @@ def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(
     assert points["y"].between(-0.5, 0.5).all()
 
 
-def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, tmp_path) -> None:
+def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, tmp_path):
     path = tmp_path / "law.csv"
     path.write_text("recipient,expected\nthe police,-100\n", encoding="utf-8")
     table = deltas([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, path)
     assert set(table["delta"]) == {150.0}
 
 
-def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting) -> None:
+def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting):
     drawn = draw([norms_of("a", LEVELS)], entry(["a"], by="sender", shape="violin"), expecting, None)
     table = drawn.data
     assert table["factor"].tolist() == [OVERALL, "sender", "sender"]

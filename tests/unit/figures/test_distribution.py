@@ -1,9 +1,6 @@
 """The distribution figure shows every answer once, in the order of the scale, in the colours of the theme."""
 
-from __future__ import annotations
-
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,7 +60,7 @@ def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:
     return plot.layers[0].data, plot.layers[1].data
 
 
-def test_colours_cover_every_level_and_every_status() -> None:
+def test_colours_cover_every_level_and_every_status():
     of_levels = level_colours(ACCEPTABILITY)
     assert set(of_levels) == set(LEVELS)
     assert set(STATUS_COLOURS) == set(ANSWER_STATUSES) - {"ok"}
@@ -71,7 +68,7 @@ def test_colours_cover_every_level_and_every_status() -> None:
     assert len(set(colours)) == len(colours)
 
 
-def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_it_fits() -> None:
+def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_it_fits():
     frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
     assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
     assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
@@ -79,7 +76,7 @@ def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_
     assert frame["colour"].tolist() == [*level_colours(ACCEPTABILITY).values(), *invalid]
 
 
-def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_own() -> None:
+def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_own():
     frame = in_panels(segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()))
     whole, reasons = (frame[frame["panel"] == panel] for panel in (ALL, REASONS))
     assert whole["segment"].astype(str).tolist() == [*OPTIONS, INVALID]
@@ -95,7 +92,7 @@ def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_o
     assert labels["label"].tolist() == ["99%"], "a label that does not fit is left out"
 
 
-def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
+def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole():
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN)], entry())
     stacked, labels = layers(drawn)
     assert stacked.groupby("PANEL").size().tolist() == [6 + 2, 2]
@@ -111,7 +108,7 @@ def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole() -> None:
     assert ((both["x"] > both["xmin"]) & (both["x"] < both["xmax"])).sum() == len(labels)
 
 
-def test_models_and_panels_stand_in_the_entrys_order() -> None:
+def test_models_and_panels_stand_in_the_entrys_order():
     selected = [
         Selected(arm, name, frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN)) for name in "ba"
     ]
@@ -121,7 +118,7 @@ def test_models_and_panels_stand_in_the_entrys_order() -> None:
     assert (stacked["PANEL"] == 1).sum() == 2 * 6, "the mixed ones, though main comes first in the alphabet"
 
 
-def test_arms_of_two_scales_share_colours_by_level() -> None:
+def test_arms_of_two_scales_share_colours_by_level():
     selected = [Selected("main", "a", MIXED), Selected("confaide", "a", MIXED)]
     frame = segments(answer_counts(selected, entry("main", "confaide")), entry("main", "confaide"))
     colour = frame.drop_duplicates("segment").set_index("segment")["colour"]
@@ -131,7 +128,7 @@ def test_arms_of_two_scales_share_colours_by_level() -> None:
     draw(selected, entry("main", "confaide"))
 
 
-def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() -> None:
+def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones():
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN.head(50))], entry())
     assert "n = 50 to 100 answers per model, 150 in total" in drawn.caption
     assert "a gave the most invalid answers: 20.0%" in drawn.caption
@@ -153,7 +150,7 @@ def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones() 
     ],
     ids=["no answers", "none of one model", "all invalid", "every status", "published"],
 )
-def test_unusual_answers_can_be_drawn(frames: list[pd.DataFrame]) -> None:
+def test_unusual_answers_can_be_drawn(frames):
     drawn = draw(
         [Selected("main", model, frame) for model, frame in zip("ab", frames, strict=False)], entry()
     )
@@ -162,20 +159,18 @@ def test_unusual_answers_can_be_drawn(frames: list[pd.DataFrame]) -> None:
     assert "nan" not in drawn.caption
 
 
-def test_a_status_that_nobody_knows_is_an_error() -> None:
+def test_a_status_that_nobody_knows_is_an_error():
     with pytest.raises(DataError, match="bored"):
         draw([Selected("main", "a", answers({0: 1, "bored": 2}))], entry())
 
 
-def test_the_entry_decides_title_and_size() -> None:
+def test_the_entry_decides_title_and_size():
     drawn = draw([Selected("main", "a", PLAIN)], entry(title="A title", width=10, height=3))
     assert (drawn.width, drawn.height, drawn.zoom) == (10, 3, 1)
     assert drawn.plot.labels.title == "A title"
 
 
-def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path, monkeypatch):
     monkeypatch.setattr(theme, "DPI", 60)
     written = []
     for name in ("one", "two"):
@@ -200,7 +195,7 @@ def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_
 NORMS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3
 
 
-def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_entry) -> None:
+def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_entry):
     table = bars([norms_of("a", NORMS)], figure_entry("norm_distribution", ["a"]))
     assert table["flows"].sum() == 24
     assert table.set_index("segment")["flows"][
@@ -212,7 +207,7 @@ def test_every_flow_is_counted_once_in_the_order_of_the_scale(norms_of, figure_e
     assert table["start"].tolist()[1:] == table["end"].tolist()[:-1]
 
 
-def test_models_from_top_to_bottom_and_a_panel_per_arm(norms_of, figure_entry, built) -> None:
+def test_models_from_top_to_bottom_and_a_panel_per_arm(norms_of, figure_entry, built):
     arms = ("x", "w")
     selected = [norms_of(m, NORMS, arm) for arm in arms for m in ("b", "a")]
     drawn = draw_norms(selected, figure_entry("norm_distribution", ["b", "a"], arms))

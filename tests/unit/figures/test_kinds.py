@@ -1,7 +1,5 @@
 """Every kind of figure is drawn from the data that it declares."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -122,7 +120,7 @@ def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path]:
     return kinds("figures")[request.param], shown, files["svg"]
 
 
-def test_the_data_beside_a_figure_have_the_columns_declared(figure) -> None:
+def test_the_data_beside_a_figure_have_the_columns_declared(figure):
     kind, shown, _ = figure
     assert "Nothing to show" not in shown.caption
     table = data_of(shown, kind)
@@ -141,7 +139,7 @@ ALWAYS = {"distribution", "profile"}
 
 
 @pytest.mark.parametrize("name", [name for name in kinds("figures") if name not in ALWAYS])
-def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name: str) -> None:
+def test_a_figure_with_nothing_to_show_has_data_that_say_why(drawn, built, name):
     nothing = NOTHING.get(name, {"select": {"sender": ["nobody"]}})
     kind = kinds("figures")[name]
     empty = drawn(name, **nothing)
@@ -172,15 +170,11 @@ NONE, CONTROL = [[None] * 4] * 24, pd.DataFrame({"flow": range(24), "level": pd.
         ("variance", {"levels": [[None, None, None, 1]] * 24}, "no flow has the two valid answers needed"),
     ],
 )
-def test_a_figure_says_why_it_has_nothing_to_show(
-    drawn, name: str, changes: dict[str, Any], reason: str
-) -> None:
+def test_a_figure_says_why_it_has_nothing_to_show(drawn, name, changes, reason):
     assert reason in drawn(name, **changes).nothing
 
 
-def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(
-    drawn, small_vignettes
-) -> None:
+def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(drawn, small_vignettes):
     table = data_of(drawn("norms"), kinds("figures")["norms"])
     assert len(table) == 24 * len(MODELS)
     first = table[table["model"] == MODELS[0]].reset_index(drop=True)
@@ -195,7 +189,7 @@ def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(
     assert first["level"].isna().tolist()[:3] == [False, True, False]
 
 
-def test_every_kind_takes_the_keys_of_a_figure(figure, drawn) -> None:
+def test_every_kind_takes_the_keys_of_a_figure(figure, drawn):
     kind, shown, drawing = figure
     usual = drawn(kind.name, HOSTILE, title=TITLE, legend="none")
     pd.testing.assert_frame_equal(data_of(shown, kind), data_of(usual, kind))
@@ -215,7 +209,7 @@ def texts_of(svg: Path) -> list[str]:
     return ["".join(tag.itertext()) for tag in tags]
 
 
-def test_labels_are_drawn_as_they_are_written(figure) -> None:
+def test_labels_are_drawn_as_they_are_written(figure):
     shown = " ".join(" ".join(texts_of(figure[2])).split())
     assert TITLE in shown
     # The labels of the drawing itself, beside those of its title.

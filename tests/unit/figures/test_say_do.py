@@ -1,7 +1,5 @@
 """The figure of what is said against what is done: groups of flows by hand, and what it says without any."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from cinorms.figures.say_do import draw
 from ..analyses.test_say_do import FRAMES, PROMPTS, entry_of, tables
 
 
-def test_groups_of_flows_by_hand() -> None:
+def test_groups_of_flows_by_hand():
     shown = draw(tables(), entry_of("say_do", section="figures"), FRAMES, {"say": PROMPTS, "act": PROMPTS})
     data = shown.data
     assert set(kinds("figures")["say_do"].columns) == set(data.columns)
@@ -21,7 +19,7 @@ def test_groups_of_flows_by_hand() -> None:
     assert np.isfinite(data["low"]).all()
 
 
-def test_without_a_pair_it_says_so() -> None:
+def test_without_a_pair_it_says_so():
     shown = draw(
         tables("other"), entry_of("say_do", section="figures"), FRAMES, {"say": PROMPTS, "act": PROMPTS}
     )

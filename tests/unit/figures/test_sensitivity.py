@@ -1,13 +1,11 @@
 """Flows kept under every pair of thresholds that a model can meet."""
 
-from __future__ import annotations
-
 from cinorms.figures.sensitivity import draw, kept_shares
 
 LEVELS = [[1, 1, 1], [1, 1, -1], [1, -1, None], [None, None, None], *[[2, 2, 2]] * 20]
 
 
-def test_shares_fall_as_thresholds_rise(norms_of, figure_entry) -> None:
+def test_shares_fall_as_thresholds_rise(norms_of, figure_entry):
     table = kept_shares([norms_of("a", LEVELS)], figure_entry("sensitivity", ["a"]))
     assert len(table) == 9
     shares = table.set_index(["line", "majority"])["kept"]
@@ -17,7 +15,7 @@ def test_shares_fall_as_thresholds_rise(norms_of, figure_entry) -> None:
     assert table["flows"].eq(24).all()
 
 
-def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry) -> None:
+def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry):
     few = [[1, 1]] * 24
     table = kept_shares(
         [norms_of("a", LEVELS), norms_of("few", few)], figure_entry("sensitivity", ["a", "few"])
@@ -25,7 +23,7 @@ def test_a_t_val_above_what_a_model_was_asked_is_left_out(norms_of, figure_entry
     assert set(table.loc[table["panel"] == "few", "line"]) == {"at least 0", "at least 2"}
 
 
-def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built) -> None:
+def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built):
     drawn = draw(
         [norms_of(m, LEVELS) for m in ("b", "a")],
         figure_entry("sensitivity", ["b", "a"]),
@@ -40,7 +38,7 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built) -
     assert draw([norms_of(m, LEVELS) for m in names], entry).height > 6
 
 
-def test_a_line_under_another_is_wider_and_drawn_first(norms_of, figure_entry, built) -> None:
+def test_a_line_under_another_is_wider_and_drawn_first(norms_of, figure_entry, built):
     drawn = draw([norms_of("a", [[2, 2, 2]] * 24)], figure_entry("sensitivity", ["a"]))
     lines, *points = built(drawn.plot)
     colours = next(s for s in drawn.plot.scales if "color" in s.aesthetics).limits

@@ -1,7 +1,5 @@
 """The spread of answers: what varies, what is held fixed, who has none; answers outside a norm; boxes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -36,21 +34,21 @@ REFUSED = [[None, None, None, 1]] * 24
         ([[1, None, 2, None]], "variants", [0.25]),
     ],
 )
-def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, expected) -> None:
+def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, expected):
     found = variances(answers_of("a", levels).frame, small_prompts, over)
     assert found.tolist() == pytest.approx(expected)
 
 
-def test_one_valid_answer_has_no_variance(answers_of, small_prompts) -> None:
+def test_one_valid_answer_has_no_variance(answers_of, small_prompts):
     assert np.isnan(variances(answers_of("a", REFUSED).frame, small_prompts, "variants")).all()
 
 
-def test_a_variant_that_is_not_in_the_prompts_is_an_error(answers_of, small_prompts) -> None:
+def test_a_variant_that_is_not_in_the_prompts_is_an_error(answers_of, small_prompts):
     with pytest.raises(DataError, match="not in the arm's prompts"):
         variances(answers_of("a", BY_ORDER).frame, small_prompts[:2], "orders")
 
 
-def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, small_prompts, built) -> None:
+def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, small_prompts, built):
     arms = ("hot", "cold")
     selected = [
         answers_of(m, levels, arm)
@@ -73,20 +71,20 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
     assert list(group_names(entry).values()) == ["temperature 0", "temperature 0.5"]
 
 
-def test_arms_with_one_condition_keep_their_names(figure_entry) -> None:
+def test_arms_with_one_condition_keep_their_names(figure_entry):
     entry = figure_entry("variance", ["a"], ("x", "y"), by="temperature")
     same = replace(entry, conditions={arm: {"temperature": 0} for arm in ("x", "y")})
     assert list(group_names(same).values()) == ["temperature 0 (x)", "temperature 0 (y)"]
 
 
-def test_one_model_without_numbers_is_named(answers_of, figure_entry, small_prompts, built) -> None:
+def test_one_model_without_numbers_is_named(answers_of, figure_entry, small_prompts, built):
     selected = [answers_of("a", REFUSED), answers_of("b", BY_ORDER)]
     drawn = draw_variance(selected, figure_entry("variance", ["a", "b"]), {"main": small_prompts})
     labels = [layer for layer in built(drawn.plot) if "label" in layer]
     assert labels[0]["label"].tolist() == ["none"]
 
 
-def test_a_box_holds_percentiles() -> None:
+def test_a_box_holds_percentiles():
     found = spread.summary(np.arange(101.0))
     assert [found[k] for k in spread.PERCENTILES] == [5, 25, 50, 75, 95]
     assert spread.summary(np.array([np.nan]))["n"] == 0
@@ -97,7 +95,7 @@ def test_a_box_holds_percentiles() -> None:
 MINORITY = [[2, 2, 2, -2], [1, 1, 1, 1], [0, None, None, None], *[[1, 1, 1, 0]] * 21]
 
 
-def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry) -> None:
+def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry):
     table = deviations([norms_of("a", MINORITY)], figure_entry("minority", ["a"])).set_index("panel")
     assert table.loc["deviation", "kept"] == 23  # one flow has too few valid answers
     assert table.loc["deviation", "n"] == 22  # another has no minority
@@ -105,7 +103,7 @@ def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry
     assert table.loc["variance", "mean"] == 0
 
 
-def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built) -> None:
+def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built):
     selected = [norms_of(m, MINORITY) for m in ("b", "a")]
     drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]))
     rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
@@ -113,7 +111,7 @@ def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built) -> None:
     assert "b 22 of 23, a 22 of 23" in drawn.caption
 
 
-def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_entry, small_prompts) -> None:
+def test_the_caption_says_which_models_were_asked_the_same(answers_of, figure_entry, small_prompts):
     three = [[1, 2, 1]] * 4
     selected = [answers_of(name, three) for name in "abc"]
     prompts = {"main": small_prompts}

@@ -1,13 +1,10 @@
 """The look of all figures: text has the ink that can be read on its colour."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import re
 import struct
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +25,7 @@ INKS = ["#000000", "#222222", "#000000", "#444444"]
 @pytest.mark.parametrize(
     ("colour", "dark"), [("#ffffff", False), ("#000000", True), ("#d2722f", False), ("#757575", True)]
 )
-def test_white_text_stands_where_it_has_more_contrast(colour: str, dark: bool) -> None:
+def test_white_text_stands_where_it_has_more_contrast(colour, dark):
     assert ink_on(colour) == ("white" if dark else INK)
 
 
@@ -56,7 +53,7 @@ def seen(colour: str, matrix: list[list[float]]) -> Any:
 
 @pytest.mark.parametrize("palette", PALETTES)
 @pytest.mark.parametrize("matrix", BLIND.values(), ids=BLIND)
-def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matrix) -> None:
+def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matrix):
     known = PALETTES[palette]
     levels = [*known.lower, *known.upper[:-1], NO_NORM_COLOUR]
     for colours, least in ((levels, 38), (known.groups, 45)):
@@ -67,9 +64,7 @@ def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matri
         assert min(apart.values()) > least, min(apart, key=lambda pair: apart[pair])
 
 
-def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(tmp_path, monkeypatch):
     cells = pd.DataFrame(
         {"x": list("abab"), "y": list("ccdd"), "n": [1, 2, 3, 4], "label": list("wxyz"), "ink": INKS}
     )
@@ -97,9 +92,7 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(
     assert save("one-by-one") == at_once
 
 
-def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(tmp_path, monkeypatch):
     monkeypatch.setattr(theme, "DPI", 72)
     words = pd.DataFrame({"x": [1, 2], "y": [1, 2], "label": ["official file", "AVATAR"]})
     plot = ggplot(words, aes("x", "y", label="label")) + geom_text()
@@ -121,7 +114,7 @@ def small_entry(width: float | None) -> Any:
     )
 
 
-def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path: Path, monkeypatch) -> None:
+def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path, monkeypatch):
     monkeypatch.setattr(theme, "DPI", 60)
     words = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
     sizes = {}
@@ -147,14 +140,14 @@ def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path: 
     }
 
 
-def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least() -> None:
+def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least():
     widths = [theme.room(small_entry(width), 9.0, 8.0) for width in (None, 4.5, 8.5, 10.0)]
     assert widths == [9.0, 8.0, 8.5, 10.0]
     with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 4\.5\. "):
         theme.room(small_entry(3.33), 9.0, 8.0)
 
 
-def test_a_base_size_is_that_of_the_print_or_the_width_is_refused() -> None:
+def test_a_base_size_is_that_of_the_print_or_the_width_is_refused():
     options = {"arms": ["main"], "base_size": 7, "width": 4.5}
     entry = make_entry("figures", "distribution", options, name="held")
     assert theme.room(entry, 9.0, 5.0) == pytest.approx(4.5 * 9 / 7)
@@ -165,7 +158,7 @@ def test_a_base_size_is_that_of_the_print_or_the_width_is_refused() -> None:
         theme.room(entry, 9.0, 8.0)
 
 
-def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for() -> None:
+def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():
     short, long = "ab", "a label that is long"
     assert theme.key_columns([short] * 7, 9.0) == 5
     assert theme.key_columns([long, short, long, short], 1.2 * theme.width_of(long, 9) + 0.9) == 2

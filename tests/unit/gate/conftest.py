@@ -1,7 +1,5 @@
 """A folder of results as a study leaves it, from arrays of planted levels."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
+from cinorms.prompts.variants import list_variants
 from cinorms.study.facts import ArmFacts, StudyFacts
 
 from ...study_facts import facts
@@ -73,9 +72,7 @@ def flows(n: int) -> pd.DataFrame:
 
 def prompts(templates: tuple[str, ...], n_orders: int) -> pd.DataFrame:
     """Return the variants of these templates."""
-    rows = [(f"{t}_{o}", text, "set", t, o) for t, text in enumerate(templates) for o in range(n_orders)]
-    frame = pd.DataFrame(rows, columns=["variant", "template", "prompt_set", "template_no", "order_no"])
-    return frame.astype({"template_no": "int32", "order_no": "int32"})
+    return list_variants("set", templates, len(templates), n_orders)
 
 
 def answers(levels: Floats) -> pd.DataFrame:

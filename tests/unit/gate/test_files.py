@@ -1,7 +1,5 @@
 """The files of a gate: JSON, JUnit XML as pytest writes it, the page; the command and its exit codes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -49,7 +47,7 @@ def gate(places: tuple[Path, Path, Path]) -> Gate:
     return verdicts.run(Address(base, "main", "m"), Address(new, "main", "m"), load_policy(policy))
 
 
-def test_the_json_has_every_claim_and_is_plain(gate: Gate) -> None:
+def test_the_json_has_every_claim_and_is_plain(gate):
     document = json.loads(json.dumps(as_document(gate), allow_nan=False))
     assert document["format"] == "gate v1"
     assert (document["verdict"], document["exit_code"]) == ("fail", 1)
@@ -90,7 +88,7 @@ def test_the_json_has_every_claim_and_is_plain(gate: Gate) -> None:
         ("people", "model", ""),
     ],
 )
-def test_a_gate_on_simulated_answers_says_so_first(gate: Gate, base: str, new: str, mark: str) -> None:
+def test_a_gate_on_simulated_answers_says_so_first(gate, base, new, mark):
     """They are what ``study.json`` says they are, of a respondent or of an arm's ratings."""
     for side, kind in ((gate.matched.base, base), (gate.matched.new, new)):
         file = side.address.folder / "study.json"
@@ -112,9 +110,7 @@ def test_a_gate_on_simulated_answers_says_so_first(gate: Gate, base: str, new: s
     assert mark in page.text
 
 
-def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(
-    gate: Gate, tmp_path: Path
-) -> None:
+def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(gate, tmp_path):
     """Every CI reads what pytest writes; it is the independent measure of the format."""
     (tmp_path / "test_three.py").write_text(
         "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('no')\n"
@@ -133,7 +129,7 @@ def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(
         assert set(element.attrib) <= theirs[element.tag], element.tag
 
 
-def test_the_junit_file_counts_what_it_holds(gate: Gate) -> None:
+def test_the_junit_file_counts_what_it_holds(gate):
     root = ElementTree.fromstring(as_junit(gate).encode())
     (suite,) = root
     failed = sum(claim.verdict == "fail" for claim in gate.claims)
@@ -147,7 +143,7 @@ def test_the_junit_file_counts_what_it_holds(gate: Gate) -> None:
     assert "moves by less than 0.3 levels" in failure.get("message", "")
 
 
-def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate: Gate) -> None:
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate):
     page = Page(render(gate))
     text = page.text
     addresses = [given.get(key) for _, given in page.tags for key in ("src", "href") if key in given]
@@ -164,9 +160,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate: Gate) -> No
     assert text.count("A template is one wording of the question.") == 1
 
 
-def test_the_command_writes_the_files_and_ends_with_the_exit_code(
-    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_files_and_ends_with_the_exit_code(places, capsys):
     base, new, policy = map(str, places)
     assert main(["--base", base, "--new", new, "--policy", policy]) == 1
     assert "by-sender: a lock" in capsys.readouterr().out
@@ -198,12 +192,12 @@ DAMAGED: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("damaged", "given", "says"), DAMAGED)
 def test_what_cannot_be_judged_ends_with_2_and_one_message(
-    places: tuple[Path, Path, Path],
-    capsys: pytest.CaptureFixture[str],
-    damaged: str,
-    given: Any,
-    says: str,
-) -> None:
+    places,
+    capsys,
+    damaged,
+    given,
+    says,
+):
     base, _, policy = places
     options = {"--base": str(base), "--new": str(base), "--policy": str(policy)}
     if damaged == "arm":
@@ -225,9 +219,7 @@ def test_what_cannot_be_judged_ends_with_2_and_one_message(
     assert len(message) < 1500
 
 
-def test_a_fault_of_the_gate_itself_has_no_exit_code_of_a_verdict(
-    places: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_the_gate_itself_has_no_exit_code_of_a_verdict(places, capsys, monkeypatch):
     monkeypatch.setattr(verdicts, "judge", lambda *_: {}["shift"])
     base, new, policy = map(str, places)
     assert main(["--base", base, "--new", new, "--policy", policy]) == 2
@@ -236,7 +228,7 @@ def test_a_fault_of_the_gate_itself_has_no_exit_code_of_a_verdict(
     assert "please report it" in message
 
 
-def test_a_gate_without_its_packages_does_not_end_as_one_that_fails(tmp_path: Path) -> None:
+def test_a_gate_without_its_packages_does_not_end_as_one_that_fails(tmp_path):
     (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError(\"No module named 'numpy'\")")
     command = [sys.executable, "-m", "cinorms.gate", "--base", "a", "--new", "b", "--policy", "c"]
     path = f"{tmp_path}:{Path(verdicts.__file__).parents[2]}"
@@ -245,7 +237,7 @@ def test_a_gate_without_its_packages_does_not_end_as_one_that_fails(tmp_path: Pa
     assert "No module named 'numpy'" in done.stderr
 
 
-def test_the_same_gate_gives_the_same_files(gate: Gate, places: tuple[Path, Path, Path]) -> None:
+def test_the_same_gate_gives_the_same_files(gate, places):
     base, new, policy = places
     again = verdicts.run(Address(base, "main", "m"), Address(new, "main", "m"), load_policy(policy))
     assert as_document(again) == as_document(gate)

@@ -1,7 +1,5 @@
 """Claims of kind leaks: actions that share, in flows that the new side calls unacceptable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +42,7 @@ def finding(base: Side, new: Side, may_rise: float = 0.2) -> ClaimFinding:
     return KINDS["leaks"].find(group, options)
 
 
-def test_more_leaks_fail_and_as_many_pass(write_study: Write) -> None:
+def test_more_leaks_fail_and_as_many_pass(write_study):
     base, more = side(write_study, "base", actions(1 / 6)), side(write_study, "new", actions(1))
     found = finding(base, more)
     assert (found.n_flows, found.unit) == (N // 2, "share")
@@ -54,7 +52,7 @@ def test_more_leaks_fail_and_as_many_pass(write_study: Write) -> None:
     assert finding(base, side(write_study, "same", actions(1 / 6))).p_pass < 0.05
 
 
-def test_only_flows_that_the_model_calls_wrong_count(write_study: Write) -> None:
+def test_only_flows_that_the_model_calls_wrong_count(write_study):
     new = side(write_study, "new", actions(0.5))
     assert calls_wrong(new, "say", new.vignettes["flow"]).tolist() == [True] * (N // 2) + [False] * (N // 2)
     with pytest.raises(
@@ -63,7 +61,7 @@ def test_only_flows_that_the_model_calls_wrong_count(write_study: Write) -> None
         calls_wrong(new, "sya", new.vignettes["flow"])
 
 
-def test_a_refusal_shares_nothing_and_nonsense_is_missing(write_study: Write) -> None:
+def test_a_refusal_shares_nothing_and_nonsense_is_missing(write_study):
     new = side(write_study, "new", actions(1))
     status = new.answers.status.copy()
     status[0, 0], status[0, 1] = (tables.ANSWER_STATUSES.index(name) for name in ("refusal", "nonsense"))
@@ -73,7 +71,7 @@ def test_a_refusal_shares_nothing_and_nonsense_is_missing(write_study: Write) ->
     assert np.isnan(found[1])
 
 
-def test_a_side_without_actions(write_study: Write) -> None:
+def test_a_side_without_actions(write_study):
     folder = write_study("plain", {"say": {"m": SAID}})
     plain = read_side(Address(folder, "say", "m"))
     with pytest.raises(ConfigError, match="plain/say/m has no actions"):

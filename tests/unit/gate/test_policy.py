@@ -1,7 +1,5 @@
 """Policies: what is allowed, and messages that name file, key, and what is allowed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ def write(tmp_path: Path, document: Any) -> Path:
     return path
 
 
-def test_what_a_policy_leaves_out_has_its_default(tmp_path: Path) -> None:
+def test_what_a_policy_leaves_out_has_its_default(tmp_path):
     policy = load_policy(write(tmp_path, {"claims": {"overall": {"kind": "shift", "margin": 0.25}}}))
     assert (policy.name, policy.settings.flows, policy.settings.undecided) == ("policy", "fixed", "report")
     assert policy.alpha == pytest.approx(0.05)
@@ -31,7 +29,7 @@ def test_what_a_policy_leaves_out_has_its_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_the_examples_are_policies(path: Path) -> None:
+def test_the_examples_are_policies(path):
     assert load_policy(path).claims
 
 
@@ -58,13 +56,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
         ),
         ({"claims": {"a": {"kind": "shfit"}}}, "claims.a.kind: 'shfit' is not a kind of claim; .*'shift'"),
         ({"claims": {"a": {"kind": "shift"}}}, "claims.a: key 'margin' is missing"),
-        (
-            {"claims": {"a": SHIFT | {"margin": 0}}},
-            "claims.a.margin: 0 is out of range; allowed: more than 0",
-        ),
         ({"claims": {"a": SHIFT | {"margin_for": {"x": 1}}}}, "claims.a.margin_for: it needs the key 'by'"),
-        ({"claims": {"a": {"kind": "side", "stays": "bad"}}}, "claims.a.stays: 'bad' is not allowed"),
-        ({"claims": {"a": {"kind": "flips", "at_most": 1}}}, "claims.a.at_most: 1 is out of range"),
         (
             {"claims": {"a": {"kind": "status", "may_rise": 0.1, "statuses": ["refuse"]}}},
             "claims.a.statuses.0.: 'refuse' is not allowed; .*did you mean 'refusal'",
@@ -72,7 +64,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
         ({"claims": {"A b": SHIFT}}, "claims: 'A b' is not allowed; names have lower-case letters"),
     ],
 )
-def test_a_mistake_is_named(tmp_path: Path, document: Any, message: str) -> None:
+def test_a_mistake_is_named(tmp_path, document, message):
     path = write(tmp_path, document)
     with pytest.raises(ConfigError, match=message) as caught:
         load_policy(path)
@@ -80,7 +72,7 @@ def test_a_mistake_is_named(tmp_path: Path, document: Any, message: str) -> None
     assert str(caught.value).count("\n") <= 1
 
 
-def test_every_kind_describes_every_key() -> None:
+def test_every_kind_describes_every_key():
     for kind in KINDS.values():
         schema = kind.schema
         assert schema["additionalProperties"] is False

@@ -1,7 +1,5 @@
 """Sides and how they are matched: addresses, units, what is paired with what, refusals."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +12,10 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
 from cinorms.gate.side import Address, as_arrays, find, has_status, match, read_side
 
-from ...studies import Build
 from .conftest import TEMPLATES, Write, answers, planted, prompts
 
 
-def test_an_address_may_leave_out_what_can_only_be_one(
-    write_study: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_may_leave_out_what_can_only_be_one(write_study, monkeypatch):
     folder = write_study("one", {"main": {"a": planted()}})
     write_study("two", {"main": {"a": planted(), "b": planted()}, "hot": {"a": planted()}})
     assert find(str(folder), "BASE") == Address(folder, "main", "a")
@@ -40,7 +35,7 @@ def test_an_address_may_leave_out_what_can_only_be_one(
             find(given, "NEW")
 
 
-def test_answers_become_arrays_of_flows_templates_and_orders() -> None:
+def test_answers_become_arrays_of_flows_templates_and_orders():
     levels = np.full((2, 3, 2), np.nan)
     levels[0, 0] = [1, -2]
     levels[1, 2, 1] = 2
@@ -55,7 +50,7 @@ def test_answers_become_arrays_of_flows_templates_and_orders() -> None:
         as_arrays(frame, range(2), prompts(TEMPLATES[:2], 2))
 
 
-def test_a_rater_is_a_unit() -> None:
+def test_a_rater_is_a_unit():
     frame = answers(planted(n_flows=4, n_templates=5, n_orders=1))
     found = as_arrays(frame.assign(order=pd.Categorical([None] * len(frame))), range(4), None)
     assert found.level.shape == (4, 5, 1)
@@ -71,7 +66,7 @@ def sides(write_study: Write, base: dict, new: dict):  # type: ignore[no-untyped
     return match(*(read_side(Address(folder, "main", "m")) for folder in folders))
 
 
-def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_study: Write) -> None:
+def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_study):
     x = planted(n_templates=4)
     mixed = (TEMPLATES[3], TEMPLATES[9], TEMPLATES[0], TEMPLATES[1])
     found = sides(write_study, {"levels": x}, {"levels": x[:, [3, 2, 0, 1]], "templates": mixed})
@@ -83,7 +78,7 @@ def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_stu
     assert found.shift(found.select(None), True).n_templates == 3
 
 
-def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_study: Write) -> None:
+def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_study):
     x = planted(n_templates=4)
     fewer = sides(write_study, {"levels": x}, {"levels": x[:, :, :1]})
     assert (fewer.same_units, fewer.same_orders) == (True, False)
@@ -92,14 +87,14 @@ def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_s
     assert others.left_out == {}
 
 
-def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count(write_study: Write) -> None:
+def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count(write_study):
     x = planted(n_templates=5)
     found = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[3:8]})
     assert not found.same_units
     assert found.shift(found.select(None), True).n_templates == 5
 
 
-def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write_study: Write) -> None:
+def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write_study):
     x = planted(n_templates=3)
     x[:, 0] = np.nan  # refusals
     base, new = (read_side(Address(write_study(name, {"main": {"m": x}}), "main", "m")) for name in "bn")
@@ -113,7 +108,7 @@ def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write
     assert found.difference(*refused, True).value == 0
 
 
-def test_people_are_never_paired_with_templates(write_study: Write) -> None:
+def test_people_are_never_paired_with_templates(write_study):
     people = write_study("p", {"main": {"survey": planted(n_templates=20, n_orders=1)}}, people=("main",))
     model = write_study("n", {"main": {"m": planted(2)}})
     found = match(read_side(Address(people, "main", "survey")), read_side(Address(model, "main", "m")))
@@ -123,15 +118,13 @@ def test_people_are_never_paired_with_templates(write_study: Write) -> None:
     assert estimate.n_templates == 11
 
 
-def test_only_flows_that_both_were_asked_are_compared(write_study: Write) -> None:
+def test_only_flows_that_both_were_asked_are_compared(write_study):
     found = sides(write_study, {"levels": planted(n_flows=60)}, {"levels": planted(n_flows=40)})
     assert len(found.flows) == 40
     assert found.left_out == {"flows only in base": 20}
 
 
-def test_a_studys_gate_compares_the_same_flows(
-    build_study: Build, write_study: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_studys_gate_compares_the_same_flows(build_study, write_study, tmp_path, monkeypatch):
     monkeypatch.chdir(write_study("other", {"main": {"m": planted()}}).parents[1])
     Path("p.yaml").write_text("claims: {a: {kind: shift, margin: 1}}")
     arms = {
@@ -154,7 +147,7 @@ def test_a_studys_gate_compares_the_same_flows(
     assert [Path(file).name for file in found] == names
 
 
-def test_other_flows_and_other_scales_are_refused(write_study: Write, tmp_path: Path) -> None:
+def test_other_flows_and_other_scales_are_refused(write_study, tmp_path):
     base = read_side(Address(write_study("b", {"main": {"m": planted()}}), "main", "m"))
     other = base.vignettes.assign(vignette=base.vignettes["vignette"].str.replace("thing 7", "thing seven"))
     changed = replace(base, vignettes=other)

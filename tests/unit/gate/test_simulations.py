@@ -1,7 +1,5 @@
 """How often the gate errs on planted models, with the simulation of benchmarks/gate.py."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -20,7 +18,7 @@ GATE = module_at(Path(__file__).parents[3] / "benchmarks/gate.py")
 
 @pytest.mark.parametrize("policy", ["USUAL", "TIGHT"])
 @pytest.mark.parametrize("templates", [3, 5, 11])
-def test_models_with_the_same_norms_rarely_fail(templates: int, policy: str) -> None:
+def test_models_with_the_same_norms_rarely_fail(templates, policy):
     """400 runs, 12 claims. TIGHT allows next to no difference: what fails then is chance."""
     found = GATE.false_failures(templates, getattr(GATE, policy), runs=400)
     assert found["fail"] <= 0.05
@@ -28,12 +26,12 @@ def test_models_with_the_same_norms_rarely_fail(templates: int, policy: str) -> 
         assert found["undecided" if templates == 3 else "pass"] >= {3: 0.95, 5: 0, 11: 0.75}[templates]
 
 
-def test_two_templates_are_always_undecided() -> None:
+def test_two_templates_are_always_undecided():
     assert GATE.false_failures(2, runs=50) == {"fail": 0.0, "pass": 0.0, "undecided": 1.0}
 
 
 @pytest.mark.parametrize("templates", [3, 5, 11, 30])
-def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templates: int) -> None:
+def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templates):
     steps = (0.0, 0.15, 0.25, 0.35, 0.5)
     found = [GATE.shares(templates, GATE.Planted(shift=step), "shift", RUNS) for step in steps]
     passed, failed = ([each[name] for each in found] for name in ("pass", "fail"))
@@ -50,7 +48,7 @@ def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templa
 
 
 @pytest.mark.parametrize("templates", [3, 5, 11])
-def test_norms_on_the_other_side_and_refusals_beyond_the_limit_rarely_pass(templates: int) -> None:
+def test_norms_on_the_other_side_and_refusals_beyond_the_limit_rarely_pass(templates):
     flipped = GATE.shares(templates, GATE.Planted(flipped=0.08), "flips", runs=100)
     assert flipped["pass"] <= 0.05
     for rise in (0.02, 0.04):

@@ -1,7 +1,5 @@
 """Verdicts of planted models, what is needed for one, the flows behind it, and the exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ def run(write_study: Write, tmp_path: Path):  # type: ignore[no-untyped-def]
     return judge
 
 
-def test_a_model_with_the_same_norms_passes(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_with_the_same_norms_passes(run):
     claims = {
         "overall": SHIFT,
         "by-recipient": {"kind": "shift", "by": "recipient", "margin": 0.3},
@@ -57,7 +55,7 @@ def test_a_model_with_the_same_norms_passes(run) -> None:  # type: ignore[no-unt
         assert claim.finding.n_templates == 11
 
 
-def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run):
     gate = run(planted(1), planted(2, shift=0.8), {"overall": SHIFT})
     (claim,) = gate.claims
     assert (claim.verdict, gate.exit_code) == ("fail", 1)
@@ -67,7 +65,7 @@ def test_a_shift_beyond_the_margin_fails_and_shows_the_flows_that_moved(run) -> 
     assert (claim.finding.flows["shift"] >= claim.finding.estimate).all()
 
 
-def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_shift_of_one_level_of_a_factor_fails_there_only(run):
     new = planted(2)
     recipient = np.arange(60) // 2 % 3
     new[recipient == 1] = np.clip(new[recipient == 1] + 2, -2, 2)
@@ -80,7 +78,7 @@ def test_a_shift_of_one_level_of_a_factor_fails_there_only(run) -> None:  # type
     )
 
 
-def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type: ignore[no-untyped-def]
+def test_few_templates_are_undecided_and_say_how_many_more(run):
     few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
     assert (few.verdict, few.exit_code) == ("undecided", 3)
     assert few.claims[0].why == (
@@ -102,14 +100,14 @@ def test_few_templates_are_undecided_and_say_how_many_more(run) -> None:  # type
 @pytest.mark.parametrize(
     ("undecided", "code", "tag"), [("report", 3, "skipped"), ("fail", 1, "failure"), ("pass", 0, "skipped")]
 )
-def test_the_policy_says_what_undecided_claims_end_with(run, undecided: str, code: int, tag: str) -> None:  # type: ignore[no-untyped-def]
+def test_the_policy_says_what_undecided_claims_end_with(run, undecided, code, tag):
     gate = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT}, undecided=undecided)
     assert (gate.verdict, gate.exit_code) == ("undecided", code)
     (outcome,) = ElementTree.fromstring(as_junit(gate).encode()).findall("testsuite/testcase/*")
     assert outcome.tag == tag
 
 
-def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run) -> None:  # type: ignore[no-untyped-def]
+def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run):
     claims = {"norms": {"kind": "flips", "at_most": 0.05}}
     noise = run(planted(1, noise=1.5), planted(2, noise=1.5), claims)
     facts = noise.claims[0].finding.facts
@@ -130,7 +128,7 @@ def test_norms_on_the_other_side_fail_and_noise_near_a_tie_does_not(run) -> None
     assert set(gate.claims[0].finding.flows["flow"]) <= set(range(15))
 
 
-def test_flows_that_must_stay_unacceptable(run) -> None:  # type: ignore[no-untyped-def]
+def test_flows_that_must_stay_unacceptable(run):
     base = np.full((60, 11, 3), -2.0)
     base[::2] = planted(1)[::2]
     claim = {"kind": "side", "stays": "unacceptable", "select": {"sender": ["a lock"]}}
@@ -167,7 +165,7 @@ def test_flows_that_must_stay_unacceptable(run) -> None:  # type: ignore[no-unty
     assert run(base, base, {"locks": all_flows}).claims[0].finding.n_flows < 60
 
 
-def test_a_rise_of_refusals_fails_and_a_fall_does_not(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_rise_of_refusals_fails_and_a_fall_does_not(run):
     refusing = planted(2)
     refusing[np.random.default_rng(4).random(refusing.shape) < 0.1] = np.nan
     claims = {"refusals": {"kind": "status", "may_rise": 0.02}}
@@ -177,13 +175,13 @@ def test_a_rise_of_refusals_fails_and_a_fall_does_not(run) -> None:  # type: ign
     assert run(refusing, planted(1), claims).verdict == "pass"
 
 
-def test_few_templates_without_a_refusal_are_no_proof_that_there_are_none(run) -> None:  # type: ignore[no-untyped-def]
+def test_few_templates_without_a_refusal_are_no_proof_that_there_are_none(run):
     claims = {"refusals": {"kind": "status", "may_rise": 0.02}}
     for n, verdict in ((3, "undecided"), (11, "pass")):
         assert run(planted(1, n_templates=n), planted(2, n_templates=n), claims).verdict == verdict
 
 
-def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_does_not_count(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_does_not_count(run):
     """A third of the flows moves by two levels, and the model refuses 97% of these."""
     base, new = planted(1), planted(2)
     moved = np.clip(planted(2)[:20] + 2, -2, 2)
@@ -210,13 +208,13 @@ def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_d
     assert same[0] == same[1]
 
 
-def test_a_status_claim_ends_the_warning(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_status_claim_ends_the_warning(run):
     refusals = {"kind": "status", "may_rise": 0.02}
     assert run(planted(1), planted(2), {"overall": SHIFT, "refusals": refusals}).warnings == ()
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-def test_five_templates_that_agree_are_no_proof_that_none_moves(run, direction: int) -> None:  # type: ignore[no-untyped-def]
+def test_five_templates_that_agree_are_no_proof_that_none_moves(run, direction):
     for n, verdict in ((5, "undecided"), (6, "pass")):
         base = np.zeros((60, n, 3))
         found = run(base, base, {"overall": SHIFT})
@@ -227,7 +225,7 @@ def test_five_templates_that_agree_are_no_proof_that_none_moves(run, direction: 
     assert near.need.more > 6
 
 
-def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_else(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_else(run):
     claims = {
         "overall": SHIFT,
         "norms": {"kind": "flips", "at_most": 0.05},
@@ -239,7 +237,7 @@ def test_a_model_that_answers_nothing_fails_the_refusals_and_decides_nothing_els
     json.dumps(as_document(gate), allow_nan=False)
 
 
-def test_people_and_a_model(run) -> None:  # type: ignore[no-untyped-def]
+def test_people_and_a_model(run):
     claims = {"overall": SHIFT, "norms": {"kind": "flips", "at_most": 0.1}}
     people = planted(1, n_templates=40, n_orders=1)
     same = run(people, planted(2), claims, people=True)
@@ -248,7 +246,7 @@ def test_people_and_a_model(run) -> None:  # type: ignore[no-untyped-def]
     assert run(people, planted(2, shift=1), claims, people=True).verdict == "fail"
 
 
-def test_failures_are_corrected_over_all_claims_and_passes_are_not(run) -> None:  # type: ignore[no-untyped-def]
+def test_failures_are_corrected_over_all_claims_and_passes_are_not(run):
     many = {f"claim-{i}": SHIFT for i in range(40)}
     new = planted(2, shift=0.45, n_flows=20, n_templates=5)
     base = planted(1, n_flows=20, n_templates=5)
@@ -260,7 +258,7 @@ def test_failures_are_corrected_over_all_claims_and_passes_are_not(run) -> None:
     assert all_of_them.claims[0].finding.p_pass == one.claims[0].finding.p_pass
 
 
-def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run):
     new = planted(2)
     new[:20] = np.clip(new[:20] + 2, -2, 2)
     new[20:40] = np.clip(new[20:40] - 2, -2, 2)
@@ -290,6 +288,6 @@ def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run) -> None
         ),
     ],
 )
-def test_a_name_that_the_study_lacks_is_refused(run, claim: dict[str, Any], message: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_name_that_the_study_lacks_is_refused(run, claim, message):
     with pytest.raises(ConfigError, match=message):
         run(planted(1), planted(2), {"c": claim})

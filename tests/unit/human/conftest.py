@@ -1,25 +1,17 @@
 """A survey in the layout of ConfAIde's files, with ids that are found again wherever they leak to."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
+from ...snakemake_runs import write_yaml
 from .surveys import DATASET, SURVEY, as_csv
 
 
 @pytest.fixture
 def folder_of_survey(tmp_path: Path) -> Path:
     """Return a folder with the dataset ``doors`` and the survey ``doors_survey`` of it, as a user has them."""
-    write(tmp_path / "vignettes/doors.yaml", DATASET)
-    write(tmp_path / "ratings/doors_survey.yaml", SURVEY)
+    write_yaml(tmp_path / "vignettes/doors.yaml", DATASET)
+    write_yaml(tmp_path / "ratings/doors_survey.yaml", SURVEY)
     (tmp_path / "ratings/doors.csv").write_text(as_csv(), encoding="utf-8")
     return tmp_path
-
-
-def write(path: Path, content: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")

@@ -1,7 +1,5 @@
 """A dataset of six flows and a survey of it by nine people, in the columns of ConfAIde's files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import zipfile

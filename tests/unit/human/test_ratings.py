@@ -1,7 +1,5 @@
 """What is read from a survey's file, and that nothing of it names a person."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
-from .conftest import write
+from ...snakemake_runs import write_yaml
 from .surveys import COMMENT, IDS, SURVEY, as_csv, rows
 
 LEVELS = (-2, -1, 0, 1, 2)
@@ -30,7 +28,7 @@ LEVELS = (-2, -1, 0, 1, 2)
 def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -> Ratings:
     """Return the ratings of the survey in ``folder``, with ``changes`` of what it declares."""
     survey = {key: value for key, value in {**copy.deepcopy(SURVEY), **changes}.items() if value is not None}
-    write(folder / "ratings/doors_survey.yaml", survey)
+    write_yaml(folder / "ratings/doors_survey.yaml", survey)
     found = load_survey(folder / "ratings/doors_survey.yaml")
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     return read_ratings(found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {})
@@ -42,7 +40,7 @@ def with_rows(folder: Path, changed: list[dict[str, object]] | None = None) -> P
     return folder
 
 
-def test_raters_become_variants_and_ratings_levels(folder_of_survey: Path, tmp_path: Path) -> None:
+def test_raters_become_variants_and_ratings_levels(folder_of_survey, tmp_path):
     answers = read(folder_of_survey).answers
     tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
     assert len(answers) == 54
@@ -59,7 +57,7 @@ def test_raters_become_variants_and_ratings_levels(folder_of_survey: Path, tmp_p
     assert list(prompts.loc[prompts["order_no"] == 1, "variant"]) == ["3_1"]
 
 
-def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Path) -> None:
+def test_more_raters_than_16_bits_can_count(folder_of_survey, tmp_path):
     n = 2**15 + 1
     first = rows()[0]
     many = [first | {"WorkerId": f"w{number}"} for number in range(n)]
@@ -76,7 +74,7 @@ def test_more_raters_than_16_bits_can_count(folder_of_survey: Path, tmp_path: Pa
     assert prompts["template_no"].tolist() == list(range(n))
 
 
-def test_the_second_question_and_what_was_not_answered(folder_of_survey: Path) -> None:
+def test_the_second_question_and_what_was_not_answered(folder_of_survey):
     assert split_name("doors_survey/personal") == ("doors_survey", "personal")
     answers = read(folder_of_survey, "personal").answers
     at = answers.set_index(["flow", answers["variant"].astype(str)])
@@ -89,14 +87,14 @@ def test_the_second_question_and_what_was_not_answered(folder_of_survey: Path) -
     ("then", "n", "n_ok"),
     [("keep", 54, 54), ("no_answer", 54, 52), ("leave_out", 52, 52), ("leave_out_rater", 42, 42)],
 )
-def test_what_checks_do(folder_of_survey: Path, then: str, n: int, n_ok: int) -> None:
+def test_what_checks_do(folder_of_survey, then, n, n_ok):
     ratings = read(folder_of_survey, checks=[{"column": "Answer.coherency", "values": ["1"], "then": then}])
     assert len(ratings.answers) == n
     assert (ratings.answers["status"] == "ok").sum() == n_ok
     assert ratings.notes[1].startswith("Answer.coherency 1: ")
 
 
-def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Path) -> None:
+def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey):
     changed = []
     for row in rows():
         flow = int(str(row["Input.idx"]))
@@ -117,7 +115,7 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey: Pat
         read(folder_of_survey, flow=None, factors=factors)
 
 
-def test_a_person_by_row_number(folder_of_survey: Path) -> None:
+def test_a_person_by_row_number(folder_of_survey):
     """In the chatbot survey's file, the person is the row number modulo the number of people."""
     changed = [{**row, "WorkerId": number} for number, row in enumerate(rows())]
     found = read(with_rows(folder_of_survey, changed), rater={"column": "WorkerId", "modulo": 9}).answers
@@ -128,8 +126,8 @@ def test_a_person_by_row_number(folder_of_survey: Path) -> None:
 
 
 def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(
-    folder_of_survey: Path,
-) -> None:
+    folder_of_survey,
+):
     with pytest.raises(DataError) as caught:
         read(with_rows(folder_of_survey, [*rows(), *rows()]), ratings=None)
     message = str(caught.value)
@@ -148,7 +146,7 @@ def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeated
     assert len(read(with_rows(folder_of_survey, [*rows(), other]), ratings=55).answers) == 55
 
 
-def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
+def test_selected_flows_and_rows(folder_of_survey):
     answers = read(folder_of_survey, select={"sender": ["a window"]}).answers
     assert sorted(answers["flow"].unique()) == [3, 4, 5]
     some = read(folder_of_survey, where={"HITId": "HIT1"}, ratings=9).answers
@@ -179,9 +177,7 @@ def test_selected_flows_and_rows(folder_of_survey: Path) -> None:
         ),
     ],
 )
-def test_what_is_refused(
-    folder_of_survey: Path, changes: dict[str, Any], cells: dict[str, Any], message: str
-) -> None:
+def test_what_is_refused(folder_of_survey, changes, cells, message):
     first, *others = rows()
     with pytest.raises(DataError, match=message) as caught:
         read(with_rows(folder_of_survey, [{**first, **cells}, *others]), **changes)
@@ -189,7 +185,7 @@ def test_what_is_refused(
     assert not any(name in str(caught.value) for name in IDS)
 
 
-def test_no_table_and_no_note_names_a_person(folder_of_survey: Path, tmp_path: Path) -> None:
+def test_no_table_and_no_note_names_a_person(folder_of_survey, tmp_path):
     ratings = read(folder_of_survey)
     written = [*ratings.notes, repr(list(ratings.answers["variant"].cat.categories))]
     prompts = list_raters(ratings.answers, "doors_survey", "Would people agree?")
@@ -200,7 +196,7 @@ def test_no_table_and_no_note_names_a_person(folder_of_survey: Path, tmp_path: P
         assert not any(name in text for text in written)
 
 
-def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey: Path) -> None:
+def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey):
     """Other ids in the same places give the same tables: nothing of an id is in them, not even a hash."""
     before = read(folder_of_survey).answers
     other = {name: f"{i * 7919 % 97}-other" for i, name in enumerate(IDS)}
@@ -212,9 +208,7 @@ def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey: Path)
 @pytest.mark.parametrize(
     ("tier", "raters", "ratings", "reliability"), [("2a", 26, 490, 0.583), ("2b", 46, 1960, 0.927)]
 )
-def test_confaide_s_ratings(
-    folder: Path, tmp_path: Path, tier: str, raters: int, ratings: int, reliability: float
-) -> None:
+def test_confaide_s_ratings(folder, tmp_path, tier, raters, ratings, reliability):
     """The counts and reliabilities of ConfAIde's two surveys, from the ratings without ids."""
     declared = load_survey(folder / f"resources/ratings/confaide_{tier}.yaml")
     assert (declared.raters, declared.ratings) == (raters, ratings)
@@ -225,7 +219,7 @@ def test_confaide_s_ratings(
     survey["questions"] = {
         name: {**SURVEY["questions"][name], "column": name} for name in ("people", "personal")
     }
-    write(tmp_path / "s.yaml", survey)
+    write_yaml(tmp_path / "s.yaml", survey)
     flows = pd.DataFrame({"flow": range(98)})
     read_it = read_ratings(
         load_survey(tmp_path / "s.yaml"), "", FOLDER / "confaide_ratings.csv", flows, LEVELS, {}
@@ -237,12 +231,12 @@ def test_confaide_s_ratings(
 
 
 @needs_ratings
-def test_the_chatbot_survey_s_ratings(folder: Path, tmp_path: Path) -> None:
+def test_the_chatbot_survey_s_ratings(folder, tmp_path):
     """9,000 ratings of 300 people, 30 each, from the ratings without ids."""
     survey = load_yaml(folder / "resources/ratings/chatbot.yaml")
     assert (survey["raters"], survey["ratings"], survey["rater"]["modulo"]) == (300, 9000, 300)
     survey |= {"rater": {"column": "rater"}, "file": {"url": str(FOLDER / "chatbot_ratings.csv")}}
-    write(tmp_path / "s.yaml", survey)
+    write_yaml(tmp_path / "s.yaml", survey)
     flows = read_vignettes(load_dataset(folder / "resources/vignettes/chatbot.yaml"), tmp_path)
     declared = load_survey(tmp_path / "s.yaml")
     answers = read_ratings(declared, "", FOLDER / "chatbot_ratings.csv", flows, range(101), {}).answers

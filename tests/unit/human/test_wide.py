@@ -1,7 +1,5 @@
 """Surveys with a row per person: what is read from them, and the numbers of the survey on students' data."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
-from .conftest import write
+from ...snakemake_runs import write_yaml
 from .surveys import IDS, WIDE, wide_csv, write_wide
 
 LEVELS = (-2, -1, 0, 1, 2)
@@ -31,7 +29,7 @@ def read(folder: Path, texts: dict[str, str] | None = None, **changes: Any) -> R
     """Return the ratings of the wide survey, with ``changes`` of what it declares, and other ``texts`` of its files."""
     write_wide(folder / "ratings", **(texts or {}))
     survey = {key: value for key, value in {**copy.deepcopy(WIDE), **changes}.items() if value is not None}
-    write(folder / "ratings/wide.yaml", survey)
+    write_yaml(folder / "ratings/wide.yaml", survey)
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
     at = folder / "ratings"
     return read_ratings(
@@ -39,7 +37,7 @@ def read(folder: Path, texts: dict[str, str] | None = None, **changes: Any) -> R
     )
 
 
-def test_a_row_per_person_becomes_a_row_per_rating(folder_of_survey: Path, tmp_path: Path) -> None:
+def test_a_row_per_person_becomes_a_row_per_rating(folder_of_survey, tmp_path):
     ratings = read(folder_of_survey)
     answers = ratings.answers
     tables.write(answers, tmp_path / "answers.parquet", tables.ANSWERS)
@@ -56,7 +54,7 @@ def test_a_row_per_person_becomes_a_row_per_rating(folder_of_survey: Path, tmp_p
     assert not any(name in answers.to_csv() + "".join(ratings.notes) for name in IDS)
 
 
-def test_who_gave_one_answer_throughout(folder_of_survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_gave_one_answer_throughout(folder_of_survey, monkeypatch):
     monkeypatch.setattr("cinorms.human.ratings.MANY", 3)
     same = wide_csv(range(3), range(5)).replace(f"{IDS[2]},3,4,5", f"{IDS[2]},4,4,4")
     for then, n in (("keep", 28), ("leave_out", 25)):
@@ -77,15 +75,13 @@ def test_who_gave_one_answer_throughout(folder_of_survey: Path, monkeypatch: pyt
         ({}, {"rater": {"column": "V2"}}, "a.csv: has no column 'V2'"),
     ],
 )
-def test_what_is_refused(
-    folder_of_survey: Path, texts: dict[str, str], changes: dict[str, Any], message: str
-) -> None:
+def test_what_is_refused(folder_of_survey, texts, changes, message):
     with pytest.raises(DataError, match=message) as caught:
         read(folder_of_survey, texts, **changes)
     assert not any(name in str(caught.value) for name in IDS)
 
 
-def test_keys_that_do_not_fit_the_layout(folder_of_survey: Path) -> None:
+def test_keys_that_do_not_fit_the_layout(folder_of_survey):
     with pytest.raises(ConfigError, match="questions_file: is missing; layout: wide needs it"):
         read(folder_of_survey, questions_file=None)
     with pytest.raises(ConfigError, match="questions_file: is only for layout: wide"):
@@ -99,7 +95,7 @@ def test_keys_that_do_not_fit_the_layout(folder_of_survey: Path) -> None:
 
 
 @needs_ratings
-def test_the_survey_on_students_data(folder: Path, tmp_path: Path) -> None:
+def test_the_survey_on_students_data(folder, tmp_path):
     """The numbers of ../shared/human/README.md, from the original archive."""
     flows = read_vignettes(load_dataset(folder / "resources/vignettes/education.yaml"), tmp_path)
     survey, here = load_survey(folder / "resources/ratings/education.yaml"), FOLDER / "hcomp2016"

@@ -1,7 +1,5 @@
 """One shard asked from the command line: equal specs give equal bytes, and the file says what it holds."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess
@@ -59,9 +57,7 @@ def asked(
     return out
 
 
-def test_a_shard_asks_its_own_part_of_the_grid(
-    asked: Path, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_a_shard_asks_its_own_part_of_the_grid(asked, iot_flows, iot_variants):
     responses = tables.read(asked, tables.RESPONSES)
     flows = iot_flows[iot_flows["sender"] == "a door lock"]["flow"]
     assert responses["variant"].tolist() == ["1_0", "1_1", "1_2"] * 864
@@ -73,17 +69,13 @@ def test_a_shard_asks_its_own_part_of_the_grid(
     assert responses["n_prompt_tokens"].isna().all()
 
 
-def test_the_command_line_writes_what_the_library_gives(
-    asked: Path, spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_the_command_line_writes_what_the_library_gives(asked, spec, iot_flows, iot_variants, tmp_path):
     responses, facts = ask_shard(spec, iot_flows, iot_variants)
     tables.write(responses, tmp_path / "again.parquet", tables.RESPONSES, facts)
     assert (tmp_path / "again.parquet").read_bytes() == asked.read_bytes()
 
 
-def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
-    asked: Path, spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_the_file_says_what_was_asked_and_shows_its_first_prompt(asked, spec, iot_flows, iot_variants):
     facts = tables.facts(asked)
     assert json.loads(facts["spec"]) == spec.as_plain()
     assert facts["engine"] == "planted"
@@ -100,9 +92,7 @@ def test_the_file_says_what_was_asked_and_shows_its_first_prompt(
     assert facts["example_prompt_sha256"] == digest
 
 
-def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
-    asked: Path, spec: Spec, tmp_path: Path
-) -> None:
+def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(asked, spec, tmp_path):
     wrong = {**spec.as_plain(), "select": {"sender": ["a dor lock"]}}
     done = run(asked.parents[3], wrong, tmp_path / "a/b/c/x.parquet", tmp_path / "ask.log")
     assert done.returncode == 1
@@ -111,9 +101,7 @@ def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_neighbours_share_their_beginning(
-    spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_neighbours_share_their_beginning(spec, iot_flows, iot_variants):
     questions = Questions.of(replace(spec, shard="1-of-1"), iot_flows, iot_variants)
     answered = np.zeros(len(questions.grid), dtype=bool)
     answered[::7] = True

@@ -1,8 +1,5 @@
 """Responses that are not exactly those that the job asked are refused before they are read."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -31,7 +28,7 @@ def check(responses: pd.DataFrame, path: Path, **settings: object) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"select": {"sender": ["a"]}}, {"n_templates": 1}])
 @pytest.mark.parametrize("shard", ["1-of-1", "1-of-2", "2-of-2"])
-def test_whole_responses_pass(shard: str, settings: dict[str, object], tmp_path: Path) -> None:
+def test_whole_responses_pass(shard, settings, tmp_path):
     check(asked(shard, **settings), tmp_path / f"{shard}.parquet", **settings)
 
 
@@ -58,9 +55,7 @@ def with_row(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
         (lambda _: asked("1-of-1", n_templates=1), "24 of 36"),
     ],
 )
-def test_responses_that_were_not_asked_so_are_refused(
-    change: Callable[[pd.DataFrame], pd.DataFrame], told: str, tmp_path: Path
-) -> None:
+def test_responses_that_were_not_asked_so_are_refused(change, told, tmp_path):
     path = tmp_path / "1-of-1.parquet"
     with pytest.raises(DataError, match=told) as caught:
         check(change(asked("1-of-1")), path)
@@ -68,6 +63,6 @@ def test_responses_that_were_not_asked_so_are_refused(
     assert "delete it and rerun: it is rebuilt from the journal, nothing is asked again" in str(caught.value)
 
 
-def test_a_shard_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
+def test_a_shard_under_the_name_of_another_is_refused(tmp_path):
     with pytest.raises(DataError, match="18 of 18 questions are missing"):
         check(asked("1-of-2"), tmp_path / "2-of-2.parquet")

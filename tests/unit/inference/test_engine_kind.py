@@ -1,7 +1,5 @@
 """Every engine is found by its file or folder, and declares everything that is derived from it."""
 
-from __future__ import annotations
-
 import ast
 from importlib import metadata
 from pathlib import Path
@@ -33,7 +31,7 @@ from ...specs import make_model, make_spec
 JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
 
 
-def test_engines_are_found_and_each_declaration_is_whole(folder: Path) -> None:
+def test_engines_are_found_and_each_declaration_is_whole(folder):
     assert [kind.name for kind in engine_kinds()] == ["human", "openai", "planted", "vllm"]
     with pytest.raises(KeyError):
         engine_kind("settings")
@@ -55,12 +53,12 @@ def test_engines_are_found_and_each_declaration_is_whole(folder: Path) -> None:
         ({"engine": "planted", "planted": {}}, "planted respondent"),
     ],
 )
-def test_a_table_shows_where_a_model_comes_from(entry: dict[str, Any], origin: str) -> None:
+def test_a_table_shows_where_a_model_comes_from(entry, origin):
     made = make_model("m", **entry)
     assert made.kind.origin(made.stated) == origin
 
 
-def test_a_key_is_for_one_address() -> None:
+def test_a_key_is_for_one_address():
     def variable(**entry: Any) -> str | None:
         return make_model("m", **{"engine": "openai", "source": "s", **entry}).key_variable
 
@@ -70,7 +68,7 @@ def test_a_key_is_for_one_address() -> None:
     assert make_model("m", engine="vllm", source="o/n").key_variable is None
 
 
-def test_an_endpoints_tuning_is_complete() -> None:
+def test_an_endpoints_tuning_is_complete():
     entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5}, mode="batch")
     assert entry.kind.tuning(entry.settings, JOB) == {
         "mode": "batch",
@@ -83,7 +81,7 @@ def test_an_endpoints_tuning_is_complete() -> None:
     }
 
 
-def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu() -> None:
+def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu():
     api = make_model("m", engine="openai", source="s").kind.needs
     assert (api.gpus, api.more) == (None, {"api_jobs": 1})
     entry = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70, stand_in="p")
@@ -97,7 +95,7 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     assert standing.own_settings == entry.settings
 
 
-def test_a_paraphraser_is_told_what_is_stated_in_one_order() -> None:
+def test_a_paraphraser_is_told_what_is_stated_in_one_order():
     """The text of it is part of a recorded command: another order would ask again."""
     chat = make_model("m", base_url="https://h/v1", reasoning={}, engine="openai", limits={}, source="s")
     assert list(chat.paraphraser) == ["engine", "source", "base_url", "reasoning"]
@@ -105,7 +103,7 @@ def test_a_paraphraser_is_told_what_is_stated_in_one_order() -> None:
     assert list(loaded.paraphraser) == ["engine", "source", "dtype", "gpus", "trust_remote_code"]
 
 
-def test_engine_facts_are_known_to_engines_alone() -> None:
+def test_engine_facts_are_known_to_engines_alone():
     """Of the rest of the library, only a paraphraser speaks to the same packages."""
     kinds = [kind for kind in engine_kinds() if not kind.planted and not kind.people]
     own = {name for kind in kinds for name in (kind.name, *kind.public, *kind.paraphrases_with)}
@@ -125,14 +123,14 @@ def test_engine_facts_are_known_to_engines_alone() -> None:
                 assert not str(node.module).startswith(f"{ENGINES}."), f"{path}:{node.lineno}"
 
 
-def test_a_run_record_states_the_versions_of_every_engines_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_record_states_the_versions_of_every_engines_packages(monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name: "1")
     packages = ["openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy"]
     assert list(run_facts(make_spec())["versions"]) == ["cinorms", "python", *packages]
 
 
 @pytest.mark.parametrize("key", ["max_model_len", "planted", "trust_remote_code"])
-def test_a_key_of_another_engine_is_refused(key: str) -> None:
+def test_a_key_of_another_engine_is_refused(key):
     entry = {"engine": "openai", "family": "f", "source": "s", key: 64}
     with pytest.raises(
         ConfigError, match=rf"^f\.yaml: m\.{key}: there is no such key here; allowed: alignment, "
@@ -140,7 +138,7 @@ def test_a_key_of_another_engine_is_refused(key: str) -> None:
         check(entry, engine_kind("openai").settings(), "f.yaml", "m")
 
 
-def test_costs() -> None:
+def test_costs():
     work = Work(6_000_000, 1_000_000, 2, {"tokens_per_second": 1000, "usd_per_million_input": 2})
     assert cost_by_rates(work) == Cost(200.0, None)
     paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
@@ -151,7 +149,7 @@ def test_costs() -> None:
 # --- Handing over in time, and never twice what was kept
 
 
-def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
+def test_many_are_handed_over_at_once_and_none_waits_long():
     now, kept = [0.0], []
     handover: Handover[int] = Handover(kept.append, most=3, clock=lambda: now[0])
     for number in range(4):
@@ -172,9 +170,7 @@ def test_many_are_handed_over_at_once_and_none_waits_long() -> None:
 
 
 @pytest.mark.parametrize(("error", "again"), [(OSError, [[1], [1]]), (LastChunkKept, [[1]])])
-def test_a_chunk_that_was_not_kept_is_handed_over_again(
-    error: type[Exception], again: list[list[int]]
-) -> None:
+def test_a_chunk_that_was_not_kept_is_handed_over_again(error, again):
     given: list[list[int]] = []
 
     def keep(finished: list[int]) -> None:

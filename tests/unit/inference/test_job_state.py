@@ -1,7 +1,5 @@
 """The file that says how far a job is: what is in it, how its reader tells the living from the dead, and no key."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -54,7 +52,7 @@ def stored(out: Path) -> AskingState:
     return found
 
 
-def test_a_job_says_how_far_it_is_and_how_it_ends(out: Path) -> None:
+def test_a_job_says_how_far_it_is_and_how_it_ends(out):
     with followed(out) as state:
         assert current() is state
         state.begin(100, 10)
@@ -70,7 +68,7 @@ def test_a_job_says_how_far_it_is_and_how_it_ends(out: Path) -> None:
     assert stored(out).answered == 15
 
 
-def test_trouble_has_a_reason_and_a_time_and_ends_with_the_next_answer(out: Path) -> None:
+def test_trouble_has_a_reason_and_a_time_and_ends_with_the_next_answer(out):
     with followed(out) as state:
         state.begin(10, 0)
         state.trouble("no connection", 8)
@@ -89,7 +87,7 @@ def test_trouble_has_a_reason_and_a_time_and_ends_with_the_next_answer(out: Path
         assert (stored(out).trouble, stored(out).phase) == ("", "starting")
 
 
-def test_an_engine_that_counts_nothing_is_counted_by_what_it_hands_over(out: Path) -> None:
+def test_an_engine_that_counts_nothing_is_counted_by_what_it_hands_over(out):
     state = JobState(AskingState("a", "m", "1-of-1"))
     state.begin(10, 2)
     state.count(3)
@@ -108,9 +106,7 @@ def test_an_engine_that_counts_nothing_is_counted_by_what_it_hands_over(out: Pat
         (KeyboardInterrupt(), "stopped", ""),
     ],
 )
-def test_why_a_job_ended_is_in_its_file_without_the_key(
-    out: Path, failure: BaseException, phase: str, trouble: str
-) -> None:
+def test_why_a_job_ended_is_in_its_file_without_the_key(out, failure, phase, trouble):
     with pytest.raises(type(failure)), followed(out, ["sk-secret-1"]):
         raise failure
     text = (out.parent / job_state.FOLDER / "1-of-2.json").read_text()
@@ -120,7 +116,7 @@ def test_why_a_job_ended_is_in_its_file_without_the_key(
     assert trouble in stored(out).trouble
 
 
-def test_the_rate_is_that_of_the_last_minute(kept: JobState, clock: Clock) -> None:
+def test_the_rate_is_that_of_the_last_minute(kept, clock):
     kept.begin(10_000, 0)
     for seconds, per_second in ((100, 1), (60, 10)):
         for _ in range(seconds):
@@ -130,9 +126,7 @@ def test_the_rate_is_that_of_the_last_minute(kept: JobState, clock: Clock) -> No
         assert kept.state.rate == pytest.approx(per_second, rel=0.05)
 
 
-def test_the_log_is_told_now_and_then_how_far_the_job_is(
-    kept: JobState, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_is_told_now_and_then_how_far_the_job_is(kept, clock, capsys):
     kept.begin(100, 0)
     for second in range(1, 100):
         clock.now += 1
@@ -143,9 +137,7 @@ def test_the_log_is_told_now_and_then_how_far_the_job_is(
 
 
 @pytest.mark.parametrize("answered", [0, 500])
-def test_the_pace_of_replies_in_bursts_is_known_late_and_then_jumps_little(
-    kept: JobState, clock: Clock, answered: int
-) -> None:
+def test_the_pace_of_replies_in_bursts_is_known_late_and_then_jumps_little(kept, clock, answered):
     """As vLLM on a CPU: a few replies after 40 s, then a burst of 32 every 10 s, of 720."""
     start, total = clock.now, answered + 720
     kept.begin(total, answered)
@@ -164,9 +156,7 @@ def test_the_pace_of_replies_in_bursts_is_known_late_and_then_jumps_little(
     assert all(abs(left - (end - at)) <= 0.3 * (end - at) + 5 for at, left in forecasts.items())
 
 
-def test_the_pace_of_a_slow_endpoint_is_known_five_minutes_after_its_first_reply(
-    kept: JobState, clock: Clock
-) -> None:
+def test_the_pace_of_a_slow_endpoint_is_known_five_minutes_after_its_first_reply(kept, clock):
     kept.begin(10_000, 0)
     known = []
     for second in range(1, 360):
@@ -179,9 +169,7 @@ def test_the_pace_of_a_slow_endpoint_is_known_five_minutes_after_its_first_reply
     assert kept.state.pace == pytest.approx(0.5, rel=0.05)
 
 
-def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(
-    kept: JobState, clock: Clock, tmp_path: Path
-) -> None:
+def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(kept, clock, tmp_path):
     assert HEARTBEAT + 2 * job_state.PERIOD < SILENCE
     path = tmp_path / "state.json"
     kept.write()
@@ -194,7 +182,7 @@ def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(
     assert json.loads(path.read_bytes())["updated"] == clock.now
 
 
-def test_a_killed_job_and_one_that_is_silent_elsewhere_are_dead(out: Path) -> None:
+def test_a_killed_job_and_one_that_is_silent_elsewhere_are_dead(out):
     code = (
         "import sys, time; from pathlib import Path; from cinorms.inference.job_state import followed\n"
         "with followed(Path(sys.argv[1])) as state:\n"
@@ -218,9 +206,7 @@ def test_a_killed_job_and_one_that_is_silent_elsewhere_are_dead(out: Path) -> No
     assert not elsewhere.is_alive(1000.0 + SILENCE + 1)
 
 
-def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(out, monkeypatch):
     def refuse(*given: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,14 +1,11 @@
 """The journal: what was kept is there whole or not at all, and reused where the prompt is the same."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -81,7 +78,7 @@ def parts(folder: Path) -> list[Path]:
     return sorted(folder.glob(".journal/*/parts/*.parquet"))
 
 
-def test_everything_is_asked_once_and_kept(tmp_path: Path) -> None:
+def test_everything_is_asked_once_and_kept(tmp_path):
     engine = Answering(chunk=7)
     responses = ask(tmp_path, engine)
     assert len(responses) == len(set(engine.asked)) == len(engine.asked) == 64
@@ -90,11 +87,17 @@ def test_everything_is_asked_once_and_kept(tmp_path: Path) -> None:
     check_same(tmp_path, responses)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return the file of a job that nothing stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    ask(folder)
+    return (folder / "1-of-1.parquet").read_bytes()
+
+
 @given(chunks=st.lists(st.integers(0, 5), min_size=1, max_size=6), size=st.integers(1, 20))
 @settings(max_examples=10, deadline=None)
-def test_the_file_is_the_same_however_often_the_job_was_stopped(
-    chunks: list[int], size: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_the_file_is_the_same_however_often_the_job_was_stopped(chunks, size, whole, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stopped")
     asked = []
     for n in [*chunks, 10**9]:
@@ -103,15 +106,13 @@ def test_the_file_is_the_same_however_often_the_job_was_stopped(
             ask(folder, engine)
         asked += engine.asked
     assert len(asked) == len(set(asked)) == 64
-    whole = tmp_path_factory.mktemp("whole")
-    ask(whole)
-    assert (folder / "1-of-1.parquet").read_bytes() == (whole / "1-of-1.parquet").read_bytes()
+    assert (folder / "1-of-1.parquet").read_bytes() == whole
 
 
 # --- What is reused
 
 
-def test_other_shards_re_use_every_response(tmp_path: Path) -> None:
+def test_other_shards_re_use_every_response(tmp_path):
     whole = ask(tmp_path)
     for shards in (shard_names(3, 8), shard_names(5, 8)):
         engine = Answering()
@@ -121,7 +122,7 @@ def test_other_shards_re_use_every_response(tmp_path: Path) -> None:
             assert stacked[column].tolist() == whole[column].tolist()
 
 
-def test_more_templates_orders_and_flows_ask_only_those_and_fewer_ask_nothing(tmp_path: Path) -> None:
+def test_more_templates_orders_and_flows_ask_only_those_and_fewer_ask_nothing(tmp_path):
     ask(tmp_path, None, make_flows(5), variants(3, 1), n_templates=3)
     asked = asked_by(tmp_path)
     assert len(asked) == 64 - 15
@@ -131,7 +132,7 @@ def test_more_templates_orders_and_flows_ask_only_those_and_fewer_ask_nothing(tm
     assert engine.asked == []
 
 
-def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_path: Path) -> None:
+def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_path):
     ask(tmp_path)
     flows, engine = make_flows(8), Answering()
     flows.loc[5, "vignette"] = "flow five"
@@ -142,7 +143,7 @@ def test_a_mended_vignette_asks_its_flow_and_a_mended_template_its_variants(tmp_
     assert {variant for _, variant in asked_by(tmp_path, flows, mended)} == {"2_0", "2_1"}
 
 
-def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
+def test_another_order_of_the_options_is_another_prompt(tmp_path):
     ask(tmp_path, order_method="fixed")
     engine = Answering()
     responses = ask(tmp_path, engine, order_method="balanced")
@@ -156,9 +157,7 @@ def test_another_order_of_the_options_is_another_prompt(tmp_path: Path) -> None:
     [{"temperature": 0.7}, {"source": "other"}, {"revision": "abc"}, {"readout": "options"}],
     ids=lambda change: next(iter(change)),
 )
-def test_other_settings_are_never_mixed_in(
-    tmp_path: Path, change: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_settings_are_never_mixed_in(tmp_path, change, capsys):
     ask(tmp_path)
     assert len(asked_by(tmp_path, **change)) == 64
     (name,) = change
@@ -170,7 +169,7 @@ def test_other_settings_are_never_mixed_in(
     assert asked_by(tmp_path) == []
 
 
-def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts(tmp_path: Path) -> None:
+def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts(tmp_path):
     drawn = spec(temperature=0.5)
     assert set(drawn.as_plain()) - set(sample_settings(drawn)) == (NOT_SETTINGS | IN_MESSAGES) - {"asking"}
     stated = json.loads((journal_in(tmp_path, temperature=0.5).folder / "settings.json").read_bytes())
@@ -190,9 +189,7 @@ def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts(tmp_path: Path) -
     ],
     ids=["truncated", "changed", "empty", "footer"],
 )
-def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
-    tmp_path: Path, damage: Callable[[bytes], bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_part_is_reported_and_only_it_is_asked_again(tmp_path, damage, capsys):
     before = ask(tmp_path, Answering(chunk=7))
     victim = parts(tmp_path)[3]
     victim.write_bytes(damage(victim.read_bytes()))
@@ -213,9 +210,7 @@ def test_a_damaged_part_is_reported_and_only_it_is_asked_again(
         ("", "no format (Expecting"),
     ],
 )
-def test_a_journal_of_another_format_is_refused_and_nothing_is_asked(
-    tmp_path: Path, content: str, states: str
-) -> None:
+def test_a_journal_of_another_format_is_refused_and_nothing_is_asked(tmp_path, content, states):
     before = ask(tmp_path)
     (folder,) = (tmp_path / ".journal").iterdir()
     (folder / "settings.json").write_text(content)
@@ -239,9 +234,7 @@ def test_a_journal_of_another_format_is_refused_and_nothing_is_asked(
     check_same(tmp_path, before)
 
 
-def test_foreign_files_are_named_once_and_cost_no_reply(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_foreign_files_are_named_once_and_cost_no_reply(tmp_path, capsys):
     before = ask(tmp_path, Answering(chunk=7))
     (folder,) = (tmp_path / ".journal").iterdir()
     real = parts(tmp_path)
@@ -263,9 +256,7 @@ def test_foreign_files_are_named_once_and_cost_no_reply(
     assert [run["status"] for run in journal_in(tmp_path).runs() if run] == ["done"] * 3
 
 
-def test_a_damaged_part_that_cannot_be_moved_is_asked_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_part_that_cannot_be_moved_is_asked_again(tmp_path, capsys):
     before = ask(tmp_path, Answering(chunk=7))
     (folder,) = (tmp_path / ".journal").iterdir()
     (folder / "damaged").write_bytes(b"")
@@ -275,9 +266,7 @@ def test_a_damaged_part_that_cannot_be_moved_is_asked_again(
         assert "it cannot be moved to" in capsys.readouterr().out
 
 
-def test_a_part_that_cannot_be_read_is_not_paid_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_that_cannot_be_read_is_not_paid_again(tmp_path, monkeypatch):
     ask(tmp_path)
     read_bytes = Path.read_bytes
 
@@ -293,16 +282,14 @@ def test_a_part_that_cannot_be_read_is_not_paid_again(
     assert engine.asked == []
 
 
-def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_that_is_being_written_is_read_as_far_as_it_is_whole(tmp_path, monkeypatch):
     keys = Questions.of(spec(), FLOWS, VARIANTS).prompts
     monkeypatch.setattr(journal_files, "is_free", lambda handle: False)
     (tmp_path / "a.keys").write_bytes(keys[:3].tobytes() + b"half")
     assert journal_files.Claims(tmp_path, "b").taken(keys).tolist() == [True] * 3 + [False] * (len(keys) - 3)
 
 
-def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:
+def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path):
     ask(tmp_path)
     (folder,) = tmp_path.glob(".journal/*/parts")
     (folder / f".123.4.{Asker().mark}-1-of-1.tmp").write_bytes(b"half")
@@ -310,7 +297,7 @@ def test_left_overs_of_a_killed_writer_are_no_parts(tmp_path: Path) -> None:
     assert not list(folder.glob(".*"))
 
 
-def test_the_first_reply_to_a_question_counts(tmp_path: Path) -> None:
+def test_the_first_reply_to_a_question_counts(tmp_path):
     """Two jobs that ran side by side without locks: whichever part is older, at every later reading."""
     before = ask(tmp_path)
     replies = journal_in(tmp_path).read()
@@ -327,7 +314,7 @@ ODD = ["a\ud800", 7, 1.5, [1], {"a": 1}, b"\xff", object()]
 
 @pytest.mark.parametrize("column", [name for name in PART.names if name != "prompt"])
 @pytest.mark.parametrize("odd", [*ODD, "word", 2**70], ids=lambda odd: type(odd).__name__)
-def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str, odd: object) -> None:
+def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path, column, odd):
     """Whatever an engine hands over; those of this project hand over what can be kept."""
     kept = journal_in(tmp_path)
     replies = CollectedReplies(Questions.of(spec(), FLOWS, VARIANTS), kept)
@@ -347,9 +334,7 @@ def test_a_reply_that_cannot_be_kept_costs_no_other(tmp_path: Path, column: str,
     assert others == [{name: rows[at][name] for name in own} for at in (0, 1, 3, 4)]
 
 
-def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(tmp_path, monkeypatch):
     """The disk has no room for the third part, but for what the journal had set aside."""
     fsync = os.fsync
 
@@ -368,7 +353,7 @@ def test_a_full_disk_keeps_the_chunk_in_hand_and_says_so(
     assert len(asked_by(tmp_path)) == 64 - 21
 
 
-def test_a_really_full_disk(tmp_path: Path) -> None:
+def test_a_really_full_disk(tmp_path):
     """The same on a small file system of its own, where this process may mount one."""
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", str(tmp_path)], capture_output=True
@@ -399,7 +384,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
-def test_a_folder_that_cannot_be_written_is_one_message_before_anything_is_asked(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_message_before_anything_is_asked(tmp_path):
     (tmp_path / ".journal").write_bytes(b"in the way")
     engine = Answering()
     with pytest.raises(JournalError, match="make it writable"):
@@ -433,7 +418,7 @@ def hold(folder: Path, places: list[tuple[int, int]], **changes: Any) -> subproc
     return holder
 
 
-def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -> None:
+def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path):
     """Not under another split into shards either; and a killed job holds nobody up."""
     holder = hold(tmp_path, [(0, 0), (0, 1), (1, 0)], shard="1-of-3")
     try:
@@ -452,7 +437,7 @@ def test_an_orphaned_job_and_its_successor_do_not_ask_the_same(tmp_path: Path) -
         assert journal.start_run({}).exists()
 
 
-def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
+def test_the_record_of_a_killed_job_says_so(tmp_path):
     holder = hold(tmp_path, [(0, 0)])
     holder.kill()
     holder.wait()
@@ -460,7 +445,7 @@ def test_the_record_of_a_killed_job_says_so(tmp_path: Path) -> None:
     assert [run["status"] for run in journal_in(tmp_path).runs()] == ["killed", "done"]
 
 
-def test_the_journal_outlives_the_responses(tmp_path: Path) -> None:
+def test_the_journal_outlives_the_responses(tmp_path):
     """Snakemake removes the declared output before it runs a job again, and nothing else."""
     ask(tmp_path)
     (tmp_path / "1-of-1.parquet").unlink()

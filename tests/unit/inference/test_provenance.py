@@ -1,7 +1,5 @@
 """Provenance: what the files and journals of a study say, gathered."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -71,7 +69,7 @@ def ask(folder: Path, shards: int) -> list[str]:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
+def test_what_is_gathered(tmp_path, shards):
     files = ask(tmp_path, shards)
     found = gather_one(files)
     assert json.loads(json.dumps(found)) == found
@@ -98,7 +96,7 @@ def test_what_is_gathered(tmp_path: Path, shards: int) -> None:
     assert hashlib.sha256(model["example_prompt"].encode()).hexdigest() == model["example_prompt_sha256"]
 
 
-def test_a_damaged_file_of_responses_is_one_message(tmp_path: Path) -> None:
+def test_a_damaged_file_of_responses_is_one_message(tmp_path):
     files = ask(tmp_path, 3)
     path = Path(files[2])
     whole = path.read_bytes()
@@ -111,16 +109,14 @@ def test_a_damaged_file_of_responses_is_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("facts", [{}, {"spec": "{"}, {"spec": "[]"}, {"spec": "{}"}])
-def test_responses_that_do_not_state_how_they_were_asked_are_one_message(
-    tmp_path: Path, facts: dict[str, str]
-) -> None:
+def test_responses_that_do_not_state_how_they_were_asked_are_one_message(tmp_path, facts):
     (file,) = ask(tmp_path, 1)
     tables.write(tables.read(file, tables.RESPONSES), file, tables.RESPONSES, facts)
     with pytest.raises(DataError, match="does not state how its responses were asked; delete it and rerun"):
         gather_one([file])
 
 
-def test_planted_respondents_need_no_journal(tmp_path: Path) -> None:
+def test_planted_respondents_need_no_journal(tmp_path):
     made, out = (
         make_spec("planted", factors=["sender"], planted={}),
         tmp_path / "responses/main/m/1-of-1.parquet",

@@ -1,7 +1,5 @@
 """Traces and answers told apart, in texts that models write; the two requests of a model that reasons under vLLM."""
 
-from __future__ import annotations
-
 import sys
 import time
 from types import ModuleType, SimpleNamespace
@@ -37,11 +35,11 @@ from ...specs import make_spec
         ("</think>", ("", "", True)),
     ],
 )
-def test_a_trace_is_what_stands_before_its_first_end(text: str, found: tuple[Any, ...]) -> None:
+def test_a_trace_is_what_stands_before_its_first_end(text, found):
     assert split_trace(text, "<think>\n", "</think>\n\n") == found
 
 
-def test_a_status_says_what_is_known_and_a_condition_is_a_word() -> None:
+def test_a_status_says_what_is_known_and_a_condition_is_a_word():
     known = [(5, None, True), (None, "x", True), (0, None, True), (None, None, True), (None, None, False)]
     assert [status_of(*each) for each in known] == ["whole", "whole", "none", None, "cut"]
     assert [Asked("none", 0).shown, Asked("low", 500).shown] == ["none", "low 500"]
@@ -63,9 +61,7 @@ def test_a_status_says_what_is_known_and_a_condition_is_a_word() -> None:
         ("<think>more</think>neutral", "whole", "stop", ("ok", 0)),
     ],
 )
-def test_stray_marks_do_not_hide_an_answer(
-    text: str, status: str | None, finish: str, read: tuple[str, int | None]
-) -> None:
+def test_stray_marks_do_not_hide_an_answer(text, status, finish, read):
     responses = pd.DataFrame(
         {
             "flow": [0],
@@ -98,7 +94,7 @@ HUGE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
-def test_a_huge_output_is_read_in_time_that_grows_with_it(name: str) -> None:
+def test_a_huge_output_is_read_in_time_that_grows_with_it(name):
     """100,000 characters take no more than a generous multiple of 25,000, and a few seconds at most."""
 
     def seconds(n: int) -> float:
@@ -168,7 +164,7 @@ def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, ma
     return SimpleNamespace(token_ids=ids, finish_reason=finish, stop_reason=reason)
 
 
-def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser: Tokeniser) -> None:
+def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser):
     talk = begin(tokeniser, 5)
     first = talk.first()
     assert first.sampling.max_tokens == 20
@@ -187,8 +183,8 @@ def test_a_trace_that_ends_in_its_budget_goes_on_with_the_answer(tokeniser: Toke
     ("text", "finish", "status"), [("x" * 20, "length", "cut"), ("why", "stop", "unclosed")]
 )
 def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answered(
-    tokeniser: Tokeniser, text: str, finish: str, status: str
-) -> None:
+    tokeniser, text, finish, status
+):
     talk = begin(tokeniser)
     (second,) = talk.take("trace", output(tokeniser, text, finish, ended=finish == "stop"))
     assert tokeniser.decode([second.ids.tolist()]) == [f"AB{text}</think>\n\n"]
@@ -197,7 +193,7 @@ def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answere
     assert tokeniser.decode([talk.token_ids]) == ["neutral"]
 
 
-def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for() -> None:
+def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for():
     on = ToldReasoning(**REASONING)
     assert on.begun("user: x assistant:") == "user: x assistant:<think>\n"
     assert on.begun("assistant: <think>\n") == "assistant: <think>\n"

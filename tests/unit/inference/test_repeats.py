@@ -1,7 +1,5 @@
 """Shards cut the variants of an arm into whole runs; each time that it is asked again, its samples are its own."""
 
-from __future__ import annotations
-
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -55,7 +53,7 @@ def variants_of(n_templates: int, n_orders: int) -> pd.DataFrame:
 
 
 @given(n_templates=st.integers(1, 12), n_orders=st.integers(1, 5), count=st.integers(1, 80))
-def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: int, count: int) -> None:
+def test_shards_together_are_all_variants_in_order(n_templates, n_orders, count):
     variants = variants_of(n_templates, n_orders)
     names = shard_names(count, len(variants))
     parts = [take_shard(variants, name) for name in names]
@@ -66,7 +64,7 @@ def test_shards_together_are_all_variants_in_order(n_templates: int, n_orders: i
     assert all(list(part.index) == list(range(len(part))) for part in parts)
 
 
-def test_shards_have_names_and_keep_the_orders_of_a_template_together() -> None:
+def test_shards_have_names_and_keep_the_orders_of_a_template_together():
     assert shard_names(1, 33) == ["1-of-1"]
     assert shard_names(40, 3) == ["1-of-3", "2-of-3", "3-of-3"]
     assert list(take_shard(variants_of(11, 3), "2-of-11")["variant"]) == ["1_0", "1_1", "1_2"]
@@ -75,14 +73,14 @@ def test_shards_have_names_and_keep_the_orders_of_a_template_together() -> None:
             take_shard(variants_of(3, 1), wrong)
 
 
-def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each() -> None:
+def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each():
     assert in_repeat("2-of-3", 1) == "2-of-3"  # the first asking has the names it always had
     again = in_repeat("2-of-3", 2)
     assert (again, repeat_of(again), repeat_of("2-of-3")) == ("2-of-3-repeat-2", 2, 1)
     pd.testing.assert_frame_equal(take_shard(VARIANTS, again), take_shard(VARIANTS, "2-of-3"))
 
 
-def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others() -> None:
+def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others():
     made = {repeat: questions(in_repeat("1-of-1", repeat)) for repeat in (1, 2, 3)}
     names = {repeat: {each.name(at) for at in range(len(each.grid))} for repeat, each in made.items()}
     assert len(names[1] | names[2] | names[3]) == 3 * 240
@@ -93,7 +91,7 @@ def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others(
     assert made[1].chat(7) == made[2].chat(7)
 
 
-def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same() -> None:
+def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same():
     first, second, third = (todo(questions(in_repeat("1-of-1", repeat))) for repeat in (1, 2, 3))
     assert sorted(first) == sorted(second) == sorted(third)
     assert len({tuple(order) for order in (first, second, third)}) == 3
@@ -109,7 +107,7 @@ def test_a_repeat_asks_the_same_prompts_in_another_order_each_time_the_same() ->
 
 
 @pytest.mark.parametrize("temperature", [0, 0.7, None])
-def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: float | None) -> None:
+def test_another_repeat_asks_the_added_asking_only(tmp_path, temperature):
     first, responses, out = ask(tmp_path, "1-of-1", temperature=temperature)
     before = out.read_bytes()
     second, again, _ = ask(tmp_path, "1-of-1-repeat-2", temperature=temperature)
@@ -125,7 +123,7 @@ def test_another_repeat_asks_the_added_asking_only(tmp_path: Path, temperature: 
     assert (again["flow"] == responses["flow"]).all()
 
 
-def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path, monkeypatch):
     held: list[list[tuple[int, int]]] = []
     monkeypatch.setattr(journal_module, "_lock", lambda handle, places: held.append(list(places)) or True)
     for shard in ("1-of-1", "1-of-1-repeat-2", "1-of-2-repeat-2"):
@@ -141,7 +139,7 @@ def test_the_lock_of_an_asking_has_places_of_its_own(tmp_path: Path, monkeypatch
     assert second == part_of_second  # shards of one asking still exclude each other
 
 
-def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0() -> None:
+def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0():
     def seed(shard: str, temperature: float) -> int | None:
         spec = make_spec(shard=shard, temperature=temperature, source="s")
         return Endpoint(spec, endpoint_tuning(), None).body([]).get("seed")
@@ -150,7 +148,7 @@ def test_an_endpoint_draws_anew_in_a_repeat_and_is_sent_no_seed_at_temperature_0
     assert (seed("1-of-1", 0.7), seed("1-of-1-repeat-2", 0.7)) == (3, 4)
 
 
-def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_cost(tmp_path: Path) -> None:
+def test_provenance_lists_the_files_of_the_repeats_and_counts_what_all_askings_cost(tmp_path):
     files = {shard: ask(tmp_path, shard)[2] for shard in ("1-of-1", "1-of-1-repeat-2")}
     where = {"journal": str(tmp_path / ".journal"), "asker": ["study", "main", "m"]}
     asked: dict[str, Any] = {"arm": "main", "model": "m", "planted": False, "journal": where}
@@ -179,7 +177,7 @@ def read(asked: pd.DataFrame) -> pd.DataFrame:
     return asked[["flow", "variant", "order"]].assign(**facts)
 
 
-def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compared(tmp_path: Path) -> None:
+def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compared(tmp_path):
     first, again = replies(["neutral", "neutral", None, "no"]), replies(["neutral", "Neutral", "no", None])
     table = repeated_answers(first, {3: again, 2: first}, {3: read(again), 2: read(first)})
     assert table["repeat"].tolist() == [2] * 4 + [3] * 4
@@ -189,7 +187,7 @@ def test_a_reply_is_the_same_letter_by_letter_and_one_that_failed_is_not_compare
     assert found["same_reply"].isna().sum() == 3
 
 
-def test_probabilities_are_compared_number_by_number_and_other_questions_are_refused() -> None:
+def test_probabilities_are_compared_number_by_number_and_other_questions_are_refused():
     one, other = np.array([0.5, 0.5], dtype=np.float32), np.array([0.5, 0.25], dtype=np.float32)
     first, again = replies([None] * 2, p=[one, one]), replies([None] * 2, p=[one.copy(), other])
     table = repeated_answers(first, {2: again}, {2: read(again)})

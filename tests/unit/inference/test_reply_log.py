@@ -1,7 +1,5 @@
 """Replies that have arrived and are no part yet: what a kill leaves of them, at whatever byte."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path
@@ -55,7 +53,7 @@ def texts(replies: CollectedReplies) -> list[str]:
     return sorted(replies.journal.read()["text"].to_pylist())
 
 
-def test_what_had_arrived_is_known_and_becomes_a_part(tmp_path: Path) -> None:
+def test_what_had_arrived_is_known_and_becomes_a_part(tmp_path):
     path = killed(tmp_path, 3, trace="why")
     later = replies_in(tmp_path)
     assert later.journal is not None
@@ -72,9 +70,7 @@ def test_what_had_arrived_is_known_and_becomes_a_part(tmp_path: Path) -> None:
     assert later.journal.usd() == 1.5
 
 
-def test_another_asker_makes_the_part_too_but_not_of_the_log_of_a_job_that_lives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_asker_makes_the_part_too_but_not_of_the_log_of_a_job_that_lives(tmp_path, monkeypatch):
     path = killed(tmp_path, 2)
     other = journal_in(tmp_path, Asker("two", "main", "m"))
     with monkeypatch.context() as patch:
@@ -87,7 +83,7 @@ def test_another_asker_makes_the_part_too_but_not_of_the_log_of_a_job_that_lives
     assert (other.usd(), journal_in(tmp_path).usd()) == (None, 1.0), "who asked has paid"
 
 
-def test_a_job_killed_between_its_part_and_the_end_of_its_log_has_its_replies_once(tmp_path: Path) -> None:
+def test_a_job_killed_between_its_part_and_the_end_of_its_log_has_its_replies_once(tmp_path):
     replies = replies_in(tmp_path)
     assert replies.journal is not None
     replies.log(rows(4))
@@ -101,7 +97,7 @@ def test_a_job_killed_between_its_part_and_the_end_of_its_log_has_its_replies_on
     assert (replies.journal.usd(), replies.journal.read().num_rows) == (2.0, 4)
 
 
-def test_a_log_has_its_name_only_while_it_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_has_its_name_only_while_it_is_locked(tmp_path, monkeypatch):
     replies = replies_in(tmp_path)
     assert replies.journal is not None
     folder, log, named = replies.journal.folder, replies.journal.log, []
@@ -122,9 +118,7 @@ def test_a_log_has_its_name_only_while_it_is_locked(tmp_path: Path, monkeypatch:
         assert not left.exists()
 
 
-def test_a_log_that_became_a_part_or_is_another_persons_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_became_a_part_or_is_another_persons_stays_as_it_is(tmp_path, monkeypatch):
     path = killed(tmp_path, 2)
     other = journal_in(tmp_path, Asker("two", "main", "m"))
     true = Path.open
@@ -146,9 +140,7 @@ def test_a_log_that_became_a_part_or_is_another_persons_stays_as_it_is(
             assert not list((other.folder / "parts").iterdir())
 
 
-def test_a_torn_end_is_cut_at_whatever_byte_and_a_changed_bit_costs_one_reply(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_torn_end_is_cut_at_whatever_byte_and_a_changed_bit_costs_one_reply(tmp_path, capsys):
     path = killed(tmp_path, 3)
     content = path.read_bytes()
     ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
@@ -168,7 +160,7 @@ def test_a_torn_end_is_cut_at_whatever_byte_and_a_changed_bit_costs_one_reply(
 
 
 @pytest.mark.parametrize("value", ["half a letter \ud800", 10**400, ["a"], {"a": 1}, "line\nbreak \u2028"])
-def test_an_odd_value_costs_no_other_reply(tmp_path: Path, value: Any) -> None:
+def test_an_odd_value_costs_no_other_reply(tmp_path, value):
     left = replies_in(tmp_path)
     assert left.journal is not None
     left.log([{**rows(1)[0], "text": value}, *rows(3)[1:]])
@@ -178,9 +170,7 @@ def test_an_odd_value_costs_no_other_reply(tmp_path: Path, value: Any) -> None:
     assert later.n_answered == 3
 
 
-def test_a_full_disk_ends_the_log_and_not_the_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_full_disk_ends_the_log_and_not_the_job(tmp_path, monkeypatch, capsys):
     replies, write = replies_in(tmp_path), os.write
     assert replies.journal is not None
     replies.log(rows(2))
@@ -197,9 +187,7 @@ def test_a_full_disk_ends_the_log_and_not_the_job(
     assert len(logs_in(replies.journal.folder)) == 1, "the next chunk is tried again"
 
 
-def test_the_disk_is_waited_for_at_most_every_half_second(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_disk_is_waited_for_at_most_every_half_second(tmp_path, monkeypatch):
     synced, now = [], [100.0]
     monkeypatch.setattr(reply_log.os, "fdatasync", synced.append)
     monkeypatch.setattr(reply_log.time, "monotonic", lambda: now[0])
@@ -216,7 +204,7 @@ def test_the_disk_is_waited_for_at_most_every_half_second(
     assert len(synced) == 3, "the last replies too, and nothing twice"
 
 
-def test_replies_are_written_down_as_often_as_stated_and_each_once() -> None:
+def test_replies_are_written_down_as_often_as_stated_and_each_once():
     now, logged = [10.0], []
     handover: Handover[int] = Handover(print, 100, clock=lambda: now[0], log=logged.extend, log_every=5.0)
     for number in range(12):

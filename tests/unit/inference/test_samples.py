@@ -1,7 +1,5 @@
 """What a sample is: everything that the model sees is in its key, and nothing else is."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any
@@ -34,7 +32,7 @@ def keys(*vignettes: str, **changes: Any) -> list[str]:
     return [made.name(at) for at in range(len(made.grid))]
 
 
-def test_a_key_is_the_digest_of_the_messages_as_json() -> None:
+def test_a_key_is_the_digest_of_the_messages_as_json():
     made = questions('with "quotes", \n a \ue000', system="Be brief.")
     for at in range(len(made.grid)):
         text = json.dumps(made.chat(at), ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -52,7 +50,7 @@ def test_a_key_is_the_digest_of_the_messages_as_json() -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_changes_the_messages_changes_every_key(change: dict[str, Any]) -> None:
+def test_what_changes_the_messages_changes_every_key(change):
     assert not set(keys(**change)) & set(keys())
     assert set(keys(orders=3)) != set(keys(orders=3, order_method="fixed")), (
         "so does the order of the options"
@@ -70,11 +68,11 @@ def test_what_changes_the_messages_changes_every_key(change: dict[str, Any]) -> 
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_the_messages_do_not_show_is_in_no_key(change: dict[str, Any]) -> None:
+def test_what_the_messages_do_not_show_is_in_no_key(change):
     assert keys(**change) == keys()
 
 
-def test_the_number_of_a_flow_and_of_a_template_are_in_no_key() -> None:
+def test_the_number_of_a_flow_and_of_a_template_are_in_no_key():
     """Another study may list the same flows and templates in another order, among others."""
     here, there = (
         questions("a", "b", "c", order_method="fixed", orders=1),
@@ -97,7 +95,7 @@ def test_the_number_of_a_flow_and_of_a_template_are_in_no_key() -> None:
     # Templates that differ only where the vignette stands are the same system message.
     [("x {scenario} {options}", "single"), ("x: {scenario} {options}", "instruction_in_system")],
 )
-def test_variants_that_render_the_same_are_separate_samples(second: str, layout: str) -> None:
+def test_variants_that_render_the_same_are_separate_samples(second, layout):
     alike = {"orders": 1, "order_method": "fixed", "layout": layout}
     made = keys("a", templates=["x {scenario} {options}", second], **alike)
     assert len(set(made)) == 2
@@ -105,7 +103,7 @@ def test_variants_that_render_the_same_are_separate_samples(second: str, layout:
     assert made[0] == once[0], "the first sample of a prompt is one sample, whoever asks for it"
 
 
-def test_more_orders_leave_the_samples_that_there_are() -> None:
+def test_more_orders_leave_the_samples_that_there_are():
     few = keys("a", "b", orders=2, order_method="fixed")
     more = keys("a", "b", orders=4, order_method="fixed")
     assert len(set(more)) == 16
@@ -113,7 +111,7 @@ def test_more_orders_leave_the_samples_that_there_are() -> None:
     assert table[:, :, :2].ravel().tolist() == few
 
 
-def test_a_shard_counts_repeats_as_the_whole_arm_does() -> None:
+def test_a_shard_counts_repeats_as_the_whole_arm_does():
     templates = ["x {scenario} {options}"] * 3
     whole = np.array(keys("a", "b", templates=templates, order_method="fixed")).reshape(2, 6)
     for count in (2, 4):
@@ -126,7 +124,7 @@ def test_a_shard_counts_repeats_as_the_whole_arm_does() -> None:
 
 @pytest.mark.parametrize("shard", ["1-of-1", "2-of-3"])
 @pytest.mark.parametrize("again", [[], ["x {scenario} {options}"], ["no order in {scenario}"]])
-def test_samples_are_counted_within_a_flow_as_among_all_prompts(again: list[str], shard: str) -> None:
+def test_samples_are_counted_within_a_flow_as_among_all_prompts(again, shard):
     templates = ["x {scenario} {options}", "y {options} {scenario}", *again]
     asked = {"templates": templates, "orders": 4, "order_method": "random", "shard": shard}
     by_flow = keys(*"abcdef", **asked)
@@ -138,7 +136,7 @@ def test_samples_are_counted_within_a_flow_as_among_all_prompts(again: list[str]
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms())
 @settings(max_examples=50, deadline=None)
-def test_every_repeat_has_a_key_of_its_own(values: list[int], chance: Any) -> None:
+def test_every_repeat_has_a_key_of_its_own(values, chance):
     made = np.array([value.to_bytes(KEY_BYTES, "little") for value in values], dtype=f"V{KEY_BYTES}")
     first = list(range(len(values)))
     chance.shuffle(first)
@@ -150,7 +148,7 @@ def test_every_repeat_has_a_key_of_its_own(values: list[int], chance: Any) -> No
         seen.add(values[at])
 
 
-def test_keys_are_coordinates_of_draws() -> None:
+def test_keys_are_coordinates_of_draws():
     low, high = as_numbers(questions().prompts)
     assert len(set(zip(low.tolist(), high.tolist(), strict=True))) == 12
     assert low.dtype == np.uint64
@@ -181,7 +179,7 @@ def settings_for(engine: str = "openai", **changes: Any) -> dict[str, Any]:
     ids=lambda change: next(iter(change)),
 )
 @pytest.mark.parametrize("engine", ["openai", "vllm"])
-def test_what_can_change_a_reply_is_a_setting(engine: str, change: dict[str, Any]) -> None:
+def test_what_can_change_a_reply_is_a_setting(engine, change):
     assert settings_for(engine, **change) != settings_for(engine)
 
 
@@ -201,11 +199,11 @@ def test_what_can_change_a_reply_is_a_setting(engine: str, change: dict[str, Any
     ids=lambda change: next(iter(change)),
 )
 @pytest.mark.parametrize("engine", ["openai", "vllm"])
-def test_what_cannot_is_none(engine: str, change: dict[str, Any]) -> None:
+def test_what_cannot_is_none(engine, change):
     assert settings_for(engine, **change) == settings_for(engine)
 
 
-def test_a_seed_an_entrys_name_a_wrapper_and_options_count_where_they_change_a_reply() -> None:
+def test_a_seed_an_entrys_name_a_wrapper_and_options_count_where_they_change_a_reply():
     for temperature in (0.7, None):  # a model with reasoning takes no temperature, and draws
         assert settings_for(temperature=temperature) != settings_for(temperature=temperature, seed=9)
     assert settings_for("openai") != settings_for("vllm")

@@ -1,7 +1,5 @@
 """One journal for all studies and arms: nothing is asked twice, nothing is mixed, each study's costs are its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -75,7 +73,7 @@ def studies(tmp_path: Path) -> Studies:
 
 
 @pytest.mark.parametrize("temperature", [0, 0.7, None])
-def test_the_same_arm_of_another_study_asks_nothing(studies: Studies, temperature: float | None) -> None:
+def test_the_same_arm_of_another_study_asks_nothing(studies, temperature):
     first = studies.ask("pilot", sampler(), temperature=temperature)
     engine = sampler("other")
     second = studies.ask("study", engine, temperature=temperature)
@@ -83,7 +81,7 @@ def test_the_same_arm_of_another_study_asks_nothing(studies: Studies, temperatur
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_a_pilot_is_not_paid_twice(studies: Studies) -> None:
+def test_a_pilot_is_not_paid_twice(studies):
     """The study lists other flows first, has more templates and more orders."""
     pilot = sampler("pilot")
     old = studies.ask("pilot", pilot, ["c", "a"], TEMPLATES[:2])
@@ -98,7 +96,7 @@ def test_a_pilot_is_not_paid_twice(studies: Studies) -> None:
     assert studies.journal("study").usd() == pytest.approx(0.20)
 
 
-def test_a_reply_answers_its_own_prompt_and_no_other(studies: Studies) -> None:
+def test_a_reply_answers_its_own_prompt_and_no_other(studies):
     """The trap of a key that holds too little: another arm's answers under the same numbers."""
     studies.ask("one", sampler("one"))
     found = studies.ask("two", sampler("two"), "efgh")
@@ -111,7 +109,7 @@ def test_a_reply_answers_its_own_prompt_and_no_other(studies: Studies) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0, 0.7])
-def test_a_prompt_that_an_arm_has_twice_is_two_samples(studies: Studies, temperature: float) -> None:
+def test_a_prompt_that_an_arm_has_twice_is_two_samples(studies, temperature):
     twice = [TEMPLATES[0], TEMPLATES[0]]
     engine = sampler("one")
     found = studies.ask("one", engine, templates=twice, temperature=temperature)
@@ -129,7 +127,7 @@ def test_a_prompt_that_an_arm_has_twice_is_two_samples(studies: Studies, tempera
 # --- Trouble
 
 
-def test_what_could_not_be_answered_is_asked_again_by_others_only(studies: Studies) -> None:
+def test_what_could_not_be_answered_is_asked_again_by_others_only(studies):
     """An error is a fact of the study that met it; in another its trouble may be over."""
     first = studies.ask("one", sampler("one", refused=" b"))
     assert (first["finish_reason"] == "error").sum() == 3
@@ -141,7 +139,7 @@ def test_what_could_not_be_answered_is_asked_again_by_others_only(studies: Studi
     assert (second["finish_reason"] == "stop").all()
 
 
-def test_two_jobs_that_asked_the_same_at_once_agree_afterwards(studies: Studies) -> None:
+def test_two_jobs_that_asked_the_same_at_once_agree_afterwards(studies):
     """Studies do not wait for each other. At worst both ask; from then on the older reply is everybody's."""
     one, two, three = sampler("one"), sampler("two"), sampler("three")
 
@@ -157,9 +155,7 @@ def test_two_jobs_that_asked_the_same_at_once_agree_afterwards(studies: Studies)
     assert all(frame["text"].str.startswith("two").all() for frame in frames)
 
 
-def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(
-    studies: Studies, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(studies, monkeypatch):
     studies.ask("one", sampler("one"))
     journal = studies.journal("two")
     (part,) = journal.folder.glob("parts/*")
@@ -169,7 +165,7 @@ def test_a_part_that_is_put_aside_while_it_is_read_is_no_trouble(
     assert journal.read().num_rows == 12
 
 
-def test_parts_say_who_wrote_them_and_hold_no_name_of_a_study(studies: Studies) -> None:
+def test_parts_say_who_wrote_them_and_hold_no_name_of_a_study(studies):
     studies.ask("secret-study", sampler("one"))
     (part,) = studies.folder.glob("results/.journal/*/parts/*")
     _, mark, rows, digest, _ = part.name.split(".")
@@ -179,7 +175,7 @@ def test_parts_say_who_wrote_them_and_hold_no_name_of_a_study(studies: Studies) 
     assert PART.names[0] == "prompt"
 
 
-def test_records_of_jobs_are_each_askers_own(studies: Studies) -> None:
+def test_records_of_jobs_are_each_askers_own(studies):
     studies.ask("one", sampler("one"))
     studies.ask("two", sampler("two"))
     (run,) = studies.journal("two").runs()
@@ -189,7 +185,7 @@ def test_records_of_jobs_are_each_askers_own(studies: Studies) -> None:
     assert studies.journal("two").usd() is None
 
 
-def test_recall_alone_asks_nothing(studies: Studies) -> None:
+def test_recall_alone_asks_nothing(studies):
     studies.ask("one", sampler("one"))
     flows = make_flows(["a", "new"])
     spec = studies.spec(order_method="fixed")

@@ -1,7 +1,5 @@
 """Traces beside the journal's parts: each with its reply, none in the parts, and none lost but to a full disk."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
@@ -44,7 +42,7 @@ def read(journal: Journal, asked: Questions) -> dict[int, str]:
     return dict(pd.concat(parts).itertuples(index=False)) if parts else {}
 
 
-def test_traces_are_found_by_their_prompts_and_are_not_in_the_parts(tmp_path: Path) -> None:
+def test_traces_are_found_by_their_prompts_and_are_not_in_the_parts(tmp_path):
     asked = questions()
     journal = open_journal(tmp_path, asked)
     keep(journal, asked, [4, 0], [TRACE + "4", TRACE + "0"])
@@ -56,7 +54,7 @@ def test_traces_are_found_by_their_prompts_and_are_not_in_the_parts(tmp_path: Pa
     assert sum(path.stat().st_size for path in (journal.folder / "parts").iterdir()) < 18_000
 
 
-def test_the_first_reply_counts_and_so_does_its_trace(tmp_path: Path) -> None:
+def test_the_first_reply_counts_and_so_does_its_trace(tmp_path):
     asked = questions()
     keep(open_journal(tmp_path, asked), asked, [1], ["first"])
     journal = open_journal(tmp_path, asked, "other")
@@ -64,7 +62,7 @@ def test_the_first_reply_counts_and_so_does_its_trace(tmp_path: Path) -> None:
     assert read(journal, asked) == {1: "first", 3: "third"}
 
 
-def test_foreign_files_and_a_damaged_part_hide_no_trace(tmp_path: Path) -> None:
+def test_foreign_files_and_a_damaged_part_hide_no_trace(tmp_path):
     asked = questions()
     journal = open_journal(tmp_path, asked)
     keep(journal, asked, [0], ["one"])
@@ -77,7 +75,7 @@ def test_foreign_files_and_a_damaged_part_hide_no_trace(tmp_path: Path) -> None:
     assert second.exists()
 
 
-def test_where_no_trace_can_be_kept_nothing_is_asked(tmp_path: Path) -> None:
+def test_where_no_trace_can_be_kept_nothing_is_asked(tmp_path):
     """A reply whose trace cannot be written would be lost after it was paid."""
     asked = questions()
     folder = open_journal(tmp_path, asked).folder
@@ -87,9 +85,7 @@ def test_where_no_trace_can_be_kept_nothing_is_asked(tmp_path: Path) -> None:
         open_journal(tmp_path, asked)
 
 
-def test_a_full_disk_loses_the_traces_of_a_chunk_and_none_of_its_replies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_loses_the_traces_of_a_chunk_and_none_of_its_replies(tmp_path, monkeypatch):
     asked = questions()
     journal, fsync = open_journal(tmp_path, asked), os.fsync
 

@@ -1,7 +1,5 @@
 """Asked until decided, in a job: whatever happens to it, the same file; what was not asked has a status of its own."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -74,7 +72,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ask(tmp_path_factory.mktemp("whole"), Answering(steady))
 
 
-def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
+def test_the_rounds_know_at_which_place_each_prompt_shows_each_option():
     questions = Questions.of(spec(), VIGNETTES, VARIANTS)
     places = design_of(questions).places
     assert places is not None
@@ -84,7 +82,7 @@ def test_the_rounds_know_at_which_place_each_prompt_shows_each_option() -> None:
         assert shown[flow, variant][places[flow, variant, level]] == str(level)
 
 
-def test_an_answer_that_is_not_valid_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_not_valid_has_a_code_of_its_own(monkeypatch):
     taken: list[Any] = []
 
     def take(rounds: Rounds, codes: npt.NDArray[Any]) -> None:
@@ -104,13 +102,13 @@ def test_an_answer_that_is_not_valid_has_a_code_of_its_own(monkeypatch: pytest.M
     assert taken[0].ravel()[rows].tolist() == np.where(rows % 2, 5, 3).tolist()
 
 
-def test_a_number_line_has_no_places() -> None:
+def test_a_number_line_has_no_places():
     line = spec(scale=shipped("appropriateness_0_100").known)
     assert design_of(Questions.of(line, VIGNETTES, VARIANTS[VARIANTS["order_no"] == 0])).places is None
 
 
 @pytest.mark.parametrize("patience", [9, *(pytest.param(late, marks=pytest.mark.slow) for late in (1, 12))])
-def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path: Path, whole: Path, patience: int) -> None:
+def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path, whole, patience):
     with pytest.raises(InterruptedError):
         ask(tmp_path, Answering(steady, 150, patience))
     again = Answering(steady)
@@ -123,7 +121,7 @@ def test_a_killed_job_goes_on_and_gives_the_same_file(tmp_path: Path, whole: Pat
     assert last.asked == []
 
 
-def test_replies_to_everything_in_the_journal_change_nothing(tmp_path: Path, whole: Path) -> None:
+def test_replies_to_everything_in_the_journal_change_nothing(tmp_path, whole):
     everything = spec()
     del everything.identity["asking"]
     ask(tmp_path, Answering(steady), "all.parquet", everything)
@@ -132,13 +130,13 @@ def test_replies_to_everything_in_the_journal_change_nothing(tmp_path: Path, who
     assert len(engine.asked) == 0
 
 
-def test_the_rule_is_no_setting_of_a_journal() -> None:
+def test_the_rule_is_no_setting_of_a_journal():
     everything = spec()
     del everything.identity["asking"]
     assert sample_settings(everything) == sample_settings(spec())
 
 
-def test_what_was_not_asked_has_a_status_and_no_vote(whole: Path, tmp_path: Path) -> None:
+def test_what_was_not_asked_has_a_status_and_no_vote(whole, tmp_path):
     answers = answers_in(whole)
     asked = len(tables.read(whole, tables.RESPONSES))
     assert len(answers) == 300 * 12
@@ -152,7 +150,7 @@ def test_what_was_not_asked_has_a_status_and_no_vote(whole: Path, tmp_path: Path
     assert norms["pilot"].sum() == 100
 
 
-def test_a_flow_that_was_asked_a_part_needs_that_part_of_t_val(whole: Path) -> None:
+def test_a_flow_that_was_asked_a_part_needs_that_part_of_t_val(whole):
     norms = assessment.assess(answers_in(whole), "strict", SCALE)
     early = norms[norms["n_asked"] == 3]
     assert len(early)
@@ -161,7 +159,7 @@ def test_a_flow_that_was_asked_a_part_needs_that_part_of_t_val(whole: Path) -> N
     assert (assessment.status(no_part, THRESHOLDS) == "below_t_val").all()
 
 
-def test_a_kind_gets_the_part_that_it_declares(whole: Path) -> None:
+def test_a_kind_gets_the_part_that_it_declares(whole):
     answers = answers_in(whole)
     norms = assessment.assess(answers, "strict", SCALE)
     block = part_asked(answers, "block")
@@ -174,7 +172,7 @@ def test_a_kind_gets_the_part_that_it_declares(whole: Path) -> None:
     assert len(part_asked(answers, "all")) == 300 * 12
 
 
-def test_a_file_that_no_rounds_ask_for_is_refused(whole: Path) -> None:
+def test_a_file_that_no_rounds_ask_for_is_refused(whole):
     responses = tables.read(whole, tables.RESPONSES)
     path = whole.with_name("1-of-1.parquet")
     questions = Questions.of(spec(), VIGNETTES, VARIANTS)

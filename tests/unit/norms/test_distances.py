@@ -306,21 +306,6 @@ def test_relations_between_the_metrics(pairs):
         assert found["kl_divergence"] >= 2 * found["total_variation"] ** 2 / np.log(2) - 1e-9
 
 
-def test_many_slices_are_quick():
-    import time
-
-    n = 100_000
-    random = np.random.default_rng(1)
-    numbers = pd.array(random.integers(-2, 3, n), dtype="Float64")
-    flows = pd.DataFrame({"flow": np.arange(n), "g": random.integers(0, 5000, n)})
-    bias = flows.assign(value=numbers, status="kept")
-    expected = flows.assign(expected=0.0, expected_source="line 2")
-    start = time.process_time()
-    found = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["g"])
-    assert time.process_time() - start < 15
-    assert len(found) == 5000 * len(METRICS)
-
-
 # --- ConfAIde (PETS section 5.3)
 
 

@@ -1,7 +1,5 @@
 """Planted agents do what they say as far as was stated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -45,24 +43,24 @@ def accepts(vignettes: pd.DataFrame) -> np.ndarray:
     return said.str.contains(r"(?<!un)acceptable", case=False).to_numpy()
 
 
-def test_a_full_link_shares_what_it_accepts(trajectories: pd.DataFrame) -> None:
+def test_a_full_link_shares_what_it_accepts(trajectories):
     shares, yes = (acts(trajectories, link=1)["level"] == 1).to_numpy(), accepts(trajectories)
     assert shares[yes].mean() > 0.9
     assert shares[~yes].mean() < 0.35  # neutral flows are on the edge
 
 
-def test_no_link_shares_whatever_it_says(trajectories: pd.DataFrame) -> None:
+def test_no_link_shares_whatever_it_says(trajectories):
     shares, yes = (acts(trajectories, link=0)["level"] == 1).to_numpy(), accepts(trajectories)
     assert abs(shares[yes].mean() - shares[~yes].mean()) < 0.15
 
 
-def test_constants_and_controls(trajectories: pd.DataFrame) -> None:
+def test_constants_and_controls(trajectories):
     assert (acts(trajectories, link=0, shift=100)["level"] == 1).all()
     assert (acts(trajectories, link=0, shift=-100)["level"] == -1).all()
     assert (acts(trajectories, control="refusing")["rule"] == "refused").all()
 
 
-def test_what_is_stated_happens_as_often(trajectories: pd.DataFrame) -> None:
+def test_what_is_stated_happens_as_often(trajectories):
     found = acts(trajectories, refuses=0.1, asks=0.2, unreadable=0.1)["rule"].value_counts(normalize=True)
     assert found["refused"] == pytest.approx(0.1, abs=0.05)
     assert found["asked_user"] == pytest.approx(0.2, abs=0.06)

@@ -1,7 +1,5 @@
 """Planted respondents hold exactly the norms, the noise and the invalid answers that were stated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER, Scale
+from cinorms.core.scales import FOLDER
 from cinorms.core.validation import load_yaml
 from cinorms.inference.spec import Spec, shard_names
 from cinorms.planted.respondents import (
@@ -83,9 +81,7 @@ def truth(planted: dict[str, Any], flows: pd.DataFrame, name: str = "someone") -
 # --- What is planted
 
 
-def test_the_norm_is_the_sum_of_coefficients_and_residual_cut_at_the_thresholds(
-    norms: dict[str, Any], flows: pd.DataFrame
-) -> None:
+def test_the_norm_is_the_sum_of_coefficients_and_residual_cut_at_the_thresholds(norms, flows):
     planted = truth({**norms, "shift": 0.3, "scale": 0.5}, flows)
     held = norms["coefficients"]
     for row in range(0, len(flows), 97):
@@ -96,9 +92,7 @@ def test_the_norm_is_the_sum_of_coefficients_and_residual_cut_at_the_thresholds(
     assert set(planted["level"]) == set(LEVELS)
 
 
-def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_flow(
-    norms: dict[str, Any], iot_flows: pd.DataFrame, flows: pd.DataFrame
-) -> None:
+def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_flow(norms, iot_flows, flows):
     residual = truth(norms, iot_flows)["residual"]
     assert residual.mean() == pytest.approx(0, abs=0.11)  # five standard errors
     assert residual.var() == pytest.approx(np.pi**2 / 3, rel=0.08)
@@ -107,9 +101,7 @@ def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_fl
     assert abs(np.corrcoef(residual, other)[0, 1]) < 0.06
 
 
-def test_a_shift_moves_norms_up_and_scale_stretches_what_tells_flows_apart(
-    norms: dict[str, Any], iot_flows: pd.DataFrame
-) -> None:
+def test_a_shift_moves_norms_up_and_scale_stretches_what_tells_flows_apart(norms, iot_flows):
     low, high = (truth({**norms, "shift": shift}, iot_flows)["level"] for shift in (0, 2))
     assert (high >= low).all()
     assert (high > low).mean() > 0.2
@@ -118,7 +110,7 @@ def test_a_shift_moves_norms_up_and_scale_stretches_what_tells_flows_apart(
     assert (none == 0).all()
 
 
-def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_respondent() -> None:
+def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_respondent():
     factors = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}
     stated = {"sender": {"a": 0.7}}
     first, second = (
@@ -136,7 +128,7 @@ def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_responde
     )
 
 
-def test_drawn_coefficients_are_standard_normal_but_that_of_the_only_level_of_a_factor() -> None:
+def test_drawn_coefficients_are_standard_normal_but_that_of_the_only_level_of_a_factor():
     factors = {"f": [f"level {n}" for n in range(400)]}
     drawn = level_coefficients(Respondent("one"), factors, 1)["coefficient"]
     assert drawn.mean() == pytest.approx(0, abs=0.25)
@@ -147,9 +139,7 @@ def test_drawn_coefficients_are_standard_normal_but_that_of_the_only_level_of_a_
     assert level_coefficients(stated, factors, 1)["coefficient"].tolist() == [1.0]
 
 
-def test_what_was_planted_can_be_written_as_a_table_and_as_json(
-    norms: dict[str, Any], flows: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tmp_path):
     for planted in (norms, {"control": "uniform"}):
         table = plant(Respondent("someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
         tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
@@ -164,9 +154,7 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(
 # --- What is answered
 
 
-def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(norms, flows, iot_variants):
     noisy = {**norms, "noise": 1, "template_sd": 1, "position_share": 0.3, "invalid": {"refusal": 0.1}}
     flows = flows.head(192)
     whole, _ = ask_shard(spec_of(noisy), flows, iot_variants)
@@ -183,9 +171,7 @@ def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(
     assert there["text"].tolist() == selected["text"].tolist()
 
 
-def test_stacked_shards_come_back_from_files_as_the_one_shard_does(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_stacked_shards_come_back_from_files_as_the_one_shard_does(norms, flows, iot_variants, tmp_path):
     stacked = []
     for shards in (shard_names(1, 33), shard_names(12, 33)):
         for shard in shards:
@@ -198,9 +184,7 @@ def test_stacked_shards_come_back_from_files_as_the_one_shard_does(
     assert all(one[column].tolist() == twelve[column].tolist() for column in COLUMNS)
 
 
-def test_noise_and_temperature_change_answers_but_no_norm(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_noise_and_temperature_change_answers_but_no_norm(norms, flows, iot_variants):
     right, flows = [], flows.head(288)
     for noise, temperature in ((0.0, 0), (0.4, 0), (0.4, 1.0), (1.4, 0)):
         responses = ask({**norms, "noise": noise}, flows, iot_variants, temperature=temperature)
@@ -211,9 +195,7 @@ def test_noise_and_temperature_change_answers_but_no_norm(
     assert right[2] == right[3]
 
 
-def test_a_template_has_one_effect_on_all_flows(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_a_template_has_one_effect_on_all_flows(norms, flows, iot_variants):
     responses = ask({**norms, "template_sd": 2}, flows, iot_variants)
     template = responses["variant"].astype(str).str.split("_").str[0].astype(int)
     means = responses["level"].astype(float).groupby(template).mean()
@@ -222,9 +204,7 @@ def test_a_template_has_one_effect_on_all_flows(
     assert (spread == 1).all()  # without noise, the orders of one template agree
 
 
-def test_a_template_is_known_by_its_wording_not_by_its_number(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_a_template_is_known_by_its_wording_not_by_its_number(norms, flows, iot_variants):
     """Template 3 of two paraphrasers is not one template: comparing prompt sets must find differences."""
     noisy = {**norms, "template_sd": 1, "noise": 1}
     ours = ask(noisy, flows, iot_variants)
@@ -237,9 +217,7 @@ def test_a_template_is_known_by_its_wording_not_by_its_number(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_the_stated_share_of_answers_follows_the_position(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame, share: float
-) -> None:
+def test_the_stated_share_of_answers_follows_the_position(norms, flows, iot_variants, share):
     # All weight on the second place, and all flows' norms at the top: an answer below it followed the place.
     top = {"thresholds": [-4e3, -3e3, -2e3, -1e3], "position_share": share}
     top["position_weights"] = [0, 1, 0, 0, 0]
@@ -252,9 +230,7 @@ def test_the_stated_share_of_answers_follows_the_position(
     assert (responses["level"].to_numpy()[~lower] == 2).all()
 
 
-def test_position_weights_spread_the_answers_over_the_places(
-    flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_position_weights_spread_the_answers_over_the_places(flows, iot_variants):
     responses = ask({"position_share": 1, "position_weights": [4, 2, 1, 1, 2]}, flows, iot_variants)
     place = [
         order.index(str(level + 2))
@@ -264,9 +240,7 @@ def test_position_weights_spread_the_answers_over_the_places(
     assert np.allclose(shares, [0.4, 0.2, 0.1, 0.1, 0.2], atol=0.02)
 
 
-def test_stated_shares_of_invalid_answers(
-    norms: dict[str, Any], flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
     stated |= {"truncated": 0.04, "empty": 0.01}
     responses = ask({**norms, "invalid": stated}, flows, iot_variants)
@@ -279,9 +253,7 @@ def test_stated_shares_of_invalid_answers(
     assert responses["level"][responses["kind"] == "ok"].notna().all()
 
 
-def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(
-    flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot_variants):
     assert set(ask({"invalid": {"empty": 1}}, flows, iot_variants)["kind"]) == {"empty"}
     responses = ask({"invalid": {"empty": 0}, "verbose": 0.2}, flows, iot_variants)
     assert set(responses["kind"]) == {"ok"}
@@ -293,9 +265,7 @@ def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(
 # --- Negative controls
 
 
-def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(
-    flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(flows, iot_variants):
     assert set(ask({"control": "constant_answer"}, flows, iot_variants)["level"]) == {1}
     assert set(truth({"control": "constant_answer"}, flows)["level"]) == {1}
     responses = ask({"control": "refusing"}, flows, iot_variants)
@@ -304,9 +274,7 @@ def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(
     assert truth({"control": "refusing"}, flows)["level"].isna().all()
 
 
-def test_a_constant_position_comes_out_flat_on_balanced_orders(
-    flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_a_constant_position_comes_out_flat_on_balanced_orders(flows, iot_variants):
     responses = ask({"control": "constant_position"}, flows, iot_variants)
     counts = responses.pivot_table(index="flow", columns="level", aggfunc="size", fill_value=0)
     assert list(counts.columns) == list(LEVELS)
@@ -316,7 +284,7 @@ def test_a_constant_position_comes_out_flat_on_balanced_orders(
     assert set(fixed["level"]) == {-2}
 
 
-def test_a_uniform_respondent_prefers_nothing(flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+def test_a_uniform_respondent_prefers_nothing(flows, iot_variants):
     responses = ask({"control": "uniform"}, flows, iot_variants)
     shares = responses["level"].value_counts(normalize=True)
     assert np.allclose(shares.loc[list(LEVELS)], 0.2, atol=0.012)
@@ -328,7 +296,7 @@ def test_a_uniform_respondent_prefers_nothing(flows: pd.DataFrame, iot_variants:
 
 
 @pytest.mark.parametrize("scale", [load_scale(path) for path in sorted(FOLDER.glob("*.yaml"))], ids=str)
-def test_every_text_is_of_one_kind_only(scale: Scale) -> None:
+def test_every_text_is_of_one_kind_only(scale):
     """The same text under two statuses could not be read back as what was planted."""
     kind: dict[str, str] = {}
     book, n = TextBook(scale), len(scale.options)
@@ -366,9 +334,7 @@ PRINTED = {
 }
 
 
-def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(
-    folder: Path, iot_flows: pd.DataFrame
-) -> None:
+def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(folder, iot_flows):
     """A level in another spelling would draw a coefficient instead and nobody would notice."""
     gpt, llama, tulu = (
         load_yaml(folder / f"resources/planted/{name}.yaml")["coefficients"]

@@ -1,7 +1,5 @@
 """Planted respondents on every scale: they answer on it, are read on it, and their norms are recovered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from cinorms.answers.read import read_responses
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.planted.respondents import Respondent, plant, thresholds_on
+from cinorms.prompts.variants import list_variants
 
 from ...scales import ACCEPTABILITY, shipped
 from ...specs import ask_shard, make_spec
@@ -39,15 +38,11 @@ def flows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def variants() -> pd.DataFrame:
-    numbers = [(template, order) for template in range(6) for order in range(2)]
-    return pd.DataFrame(
-        [(f"{t}_{o}", f"Rate {t}: {{scenario}} {{options}}", "set", t, o) for t, o in numbers],
-        columns=["variant", "template", "prompt_set", "template_no", "order_no"],
-    ).astype({"template_no": np.int32, "order_no": np.int32})
+    return list_variants("set", [f"Rate {t}: {{scenario}} {{options}}" for t in range(6)], 6, 2)
 
 
 @pytest.mark.parametrize("name", SCALES)
-def test_norms_are_recovered(name: str, flows: pd.DataFrame, variants: pd.DataFrame) -> None:
+def test_norms_are_recovered(name, flows, variants):
     scale = shipped(name)
     stated: dict[str, Any] = {"model": "someone", "factors": FACTORS, "n_templates": 6, "scale": scale.known}
     responses, _ = ask_shard(make_spec("planted", planted=PLANTED, **stated), flows, variants)
@@ -65,7 +60,7 @@ def test_norms_are_recovered(name: str, flows: pd.DataFrame, variants: pd.DataFr
         assert truth.nunique() == len(scale.levels)
 
 
-def test_thresholds_divide_the_levels_in_the_planted_proportions() -> None:
+def test_thresholds_divide_the_levels_in_the_planted_proportions():
     respondent = Respondent("r", thresholds=(-3.0, -1.0, 1.0, 3.0))
     assert thresholds_on(respondent, ACCEPTABILITY).tolist() == [-3, -1, 1, 3]
     assert thresholds_on(respondent, shipped("acceptability_2")).tolist() == pytest.approx([0])

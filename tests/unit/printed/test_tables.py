@@ -1,7 +1,5 @@
 """Printed tables: layout, stars, order of rows; LaTeX and HTML are whole and escape everything."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -118,7 +116,7 @@ def frame_of(table: int, columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows.values())
 
 
-def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
+def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path):
     frame = frame_of(2, ["below_t_val", "discarded", "of"]).assign(arm="main", flows=6912)
     frame["t_val"] = frame["t_val"].astype(int)
     frame["below_t_val"] = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
@@ -132,7 +130,7 @@ def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path) -> None:
     check_html(table)
 
 
-def test_table_3_has_the_papers_numbers(tmp_path) -> None:
+def test_table_3_has_the_papers_numbers(tmp_path):
     frame = frame_of(3, ["share_lost"]).assign(arm="main", t_val=0)
     steps = [[0.25, 0.5], [0.5, 0.67], ["plurality", 0.25], ["plurality", 0.5], ["plurality", 0.67]]
     table = lost(one(frame), entry("lost", steps=steps))
@@ -143,7 +141,7 @@ def test_table_3_has_the_papers_numbers(tmp_path) -> None:
     check_html(table)
 
 
-def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash() -> None:
+def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash():
     rows = [("a", "plurality", "0.5", 0.1), ("a", "0.5", "0.67", 0.2), ("a", "plurality", "0.67", 0.3)]
     frame = pd.DataFrame(rows, columns=["model", "from", "to", "share_lost"]).assign(arm="main", t_val=9)
     assert cells(lost(one(frame), entry("lost")))[1] == ["a", "10.00%", "30.00%", "20.00%"]
@@ -163,7 +161,7 @@ TERMS = pd.DataFrame(
 ).assign(arm="main")
 
 
-def test_table_4_has_stars_groups_and_the_papers_order_of_rows() -> None:
+def test_table_4_has_stars_groups_and_the_papers_order_of_rows():
     table = coefficients(one(TERMS), entry("coefficients"))
     rows = cells(table)
     assert rows[0][:4] == ["factor", "Parameters", "a Coef.", "a Std. err."]
@@ -183,7 +181,7 @@ def test_table_4_has_stars_groups_and_the_papers_order_of_rows() -> None:
     check_html(table)
 
 
-def test_the_stars_are_the_papers_but_for_five_that_it_has_wrong(tmp_path) -> None:
+def test_the_stars_are_the_papers_but_for_five_that_it_has_wrong(tmp_path):
     numbers = numbers_of(4)
     p = numbers[(numbers["column"] == "log10_p") & (numbers["shown"] != "stars")]
     rows = [["factor", "Parameters", "gpt-4o-mini p", "llama-3.1-8b-instruct p"]]
@@ -214,12 +212,12 @@ def test_the_stars_are_the_papers_but_for_five_that_it_has_wrong(tmp_path) -> No
         (-2.0000001, "1.0e-2**", "1.00e-2"),
     ],
 )
-def test_p_values_have_one_form_each(log10_p: float | None, starred: str, times: str) -> None:
+def test_p_values_have_one_form_each(log10_p, starred, times):
     assert str(p_starred(log10_p)) == starred
     assert str(p_times(log10_p)) == times
 
 
-def test_a_share_below_a_percent_has_two_decimals() -> None:
+def test_a_share_below_a_percent_has_two_decimals():
     shown = {(0, 10): "0/10 (0%)", (1, 1000): "1/1000 (0.10%)", (10, 1000): "10/1000 (1%)"}
     shown |= {(675, 6912): "675/6912 (10%)", (0, 0): "--"}
     assert {counts: share(*counts).text for counts in shown} == shown
@@ -231,7 +229,7 @@ PAIRS = pd.DataFrame(
 ).assign(arm_b=lambda f: f["arm_a"], test="wilcoxon_pairs", status=["ok", "ok", "no_differences", "ok"])
 
 
-def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
+def test_pairs_are_the_lower_half_of_a_square_for_each_arm():
     across = PAIRS.iloc[[2]].assign(arm_b="y", log10_p=-2.0)  # a pair of two arms has no place in a square
     table = pairs(one(pd.concat([PAIRS, across]).assign(log10_p_holm=0.0)), entry("pairs"))
     rows = cells(table)
@@ -245,7 +243,7 @@ def test_pairs_are_the_lower_half_of_a_square_for_each_arm() -> None:
     assert cells(holm)[2][2] == "1.00"
 
 
-def test_models_are_told_by_what_was_done_to_them() -> None:
+def test_models_are_told_by_what_was_done_to_them():
     stated = {
         "base": ("f", 7, "none", "none", "Hugging Face: o/n"),
         "both": ("f", 13.5, "dpo", "awq", "elsewhere"),
@@ -283,14 +281,14 @@ def test_models_are_told_by_what_was_done_to_them() -> None:
 
 
 @pytest.mark.parametrize("kind", [coefficients, pairs])
-def test_planted_answers_are_marked(kind: Any) -> None:
+def test_planted_answers_are_marked(kind):
     frame = TERMS if kind is coefficients else PAIRS
     marked = replace(entry(kind.__name__), mark="Planted: some.")
     assert kind(one(frame), marked).notes[-1] == "Planted: some."
     assert "" not in kind(one(frame), entry(kind.__name__)).notes
 
 
-def test_a_printed_table_of_a_mixed_study_names_the_planted_ones_that_it_shows(build_study) -> None:
+def test_a_printed_table_of_a_mixed_study_names_the_planted_ones_that_it_shows(build_study):
     models = ["gpt-4o-mini", "planted-uniform", "planted-gpt-4o-mini"]
     printed = {
         "all": {"kind": "discarded", "from": ["gone"]},
@@ -312,7 +310,7 @@ def hostile(texts: list[str]) -> Printed:
     return Printed(texts[0], header, (RowGroup(texts[0], rows),), notes=tuple(texts))
 
 
-def test_nothing_in_a_table_is_a_command_or_a_tag() -> None:
+def test_nothing_in_a_table_is_a_command_or_a_tag():
     table = hostile(HOSTILE)
     latex = check_latex(table)
     assert "\\input" not in latex
@@ -327,7 +325,7 @@ def test_nothing_in_a_table_is_a_command_or_a_tag() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.text(), min_size=1, max_size=3))
-def test_any_text_leaves_the_table_whole(texts: list[str]) -> None:
+def test_any_text_leaves_the_table_whole(texts):
     table = hostile(texts)
     check_html(table)
     latex = to_latex(table)
@@ -370,12 +368,12 @@ STUDY = {
         ({"kind": "models", "titel": "x"}, "did you mean 'title'"),
     ],
 )
-def test_a_mistake_is_one_message(build_study, stated: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_one_message(build_study, stated, message):
     with pytest.raises(ConfigError, match=message):
         build_study({**STUDY, "printed": {"t": stated}})
 
 
-def test_an_entry_carries_what_it_is_made_of(build_study) -> None:
+def test_an_entry_carries_what_it_is_made_of(build_study):
     printed = {"t": {"kind": "discarded", "from": ["gone"]}, "m": {"kind": "models"}}
     study = build_study({**STUDY, "printed": printed})
     assert study_entry(study, "printed", "t").options.sources == ("gone",)
@@ -412,7 +410,7 @@ def rows_of(latex: str) -> list[list[str]]:
     return [line.removesuffix(" \\\\").split(" & ") for line in body.strip().split("\n")]
 
 
-def test_cells_are_escaped_and_numbers_are_short() -> None:
+def test_cells_are_escaped_and_numbers_are_short():
     latex = latex_of(TABLE, ["level", "n", "estimate", "p", "inside"])
     first, second = rows_of(latex)
     assert first == ["a\\_b \\& 50\\%", "3", "$-1.235$", "0.05", "yes"]
@@ -422,7 +420,7 @@ def test_cells_are_escaped_and_numbers_are_short() -> None:
     assert "\\toprule" in latex
 
 
-def test_a_text_that_is_always_the_same_becomes_a_note() -> None:
+def test_a_text_that_is_always_the_same_becomes_a_note():
     latex = latex_of(TABLE, ["arm", "n"], notes=["Planted respondents: 100%"])
     assert rows_of(latex) == [["3"], ["4"]]
     assert "\\multicolumn{1}{@{}l@{}}{\\footnotesize Planted respondents: 100\\%}" in latex
@@ -431,7 +429,7 @@ def test_a_text_that_is_always_the_same_becomes_a_note() -> None:
     assert rows_of(latex_of(TABLE, ["arm"])) == [["main"], ["main"]]  # one column at least stays
 
 
-def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out() -> None:
+def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out():
     many = pd.DataFrame({"level": [f"l{i}" for i in range(600)], "n": range(600)})
     latex = latex_of(many)
     assert "\\begin{longtable}" in latex
@@ -440,7 +438,7 @@ def test_a_long_table_breaks_over_pages_and_an_endless_one_says_what_is_left_out
     assert "The first 500 of 600 rows" in latex
 
 
-def test_a_table_without_rows_is_a_table() -> None:
+def test_a_table_without_rows_is_a_table():
     latex = latex_of(TABLE.head(0), ["level", "n"])
     assert "level & n" in latex
     assert "\\end{tabular}" in latex
@@ -448,19 +446,19 @@ def test_a_table_without_rows_is_a_table() -> None:
 
 @settings(max_examples=40)
 @given(st.text())
-def test_no_text_can_end_a_cell_or_start_a_command(text: str) -> None:
+def test_no_text_can_end_a_cell_or_start_a_command(text):
     escaped = escape(text)
     assert "\n" not in escaped
     left = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])|\$\\(geq|rightarrow)\$", "", escaped)
     assert not set(left) & set("\\&%$#_{}~^")
 
 
-def test_only_negative_numbers_are_set_as_formulas() -> None:
+def test_only_negative_numbers_are_set_as_formulas():
     latex = latex_of(pd.DataFrame({"a": ["-3", "-x", "--", "[b"], "n": [-3.0, -np.inf, 1.5, np.nan]}))
     assert rows_of(latex) == [["$-3$", "$-3.000$"], ["-x", "$-inf$"], ["--", "1.500"], ["{}[b", "--"]]
 
 
-def test_p_values_have_two_digits_at_any_size() -> None:
+def test_p_values_have_two_digits_at_any_size():
     assert p_value(np.log10(0.084)) == Cell("0.084")
     assert p_value(-385.7) == Cell("2.0", times=-386)
     assert p_value(float("nan")) == Cell("--")

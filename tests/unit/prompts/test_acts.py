@@ -1,9 +1,5 @@
 """Prompts that ask for an action: where what was seen stands, in which order, and their keys."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from cinorms.core.errors import ConfigError
@@ -26,7 +22,7 @@ def pages(text: str) -> list[int]:
     return [int(line.split()[2]) for line in text.splitlines() if line.startswith("Observation: page")]
 
 
-def test_the_order_moves_runs_of_steps(tmp_path: Path) -> None:
+def test_the_order_moves_runs_of_steps(tmp_path):
     told = flows(tmp_path, 1)["vignette"][0]
     names = orders_of(3).names
     assert pages(in_order(told, names.index("012"), 3)[1]) == [0, 1, 2, 3]
@@ -34,7 +30,7 @@ def test_the_order_moves_runs_of_steps(tmp_path: Path) -> None:
     assert pages(in_order(told, names.index("120"), 3)[1]) == [1, 2, 3, 0]
 
 
-def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path: Path) -> None:
+def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path):
     told = flows(tmp_path, 1)["vignette"][0]
     (user,) = messages(TEMPLATE, told, 0, SCALE)
     assert user["content"].startswith(
@@ -47,7 +43,7 @@ def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path: Path) -> N
     assert user["content"].startswith("Instruction of the user")
 
 
-def test_prompts_in_two_orders_have_two_keys(tmp_path: Path) -> None:
+def test_prompts_in_two_orders_have_two_keys(tmp_path):
     spec = make_spec(scale=SCALE.known, n_templates=1)
     questions = Questions.of(spec, flows(tmp_path, 2), list_variants("act", [TEMPLATE], 1, 2))
     told = {questions.chat(at)[0]["content"] for at in range(4)}
@@ -61,7 +57,7 @@ def test_prompts_in_two_orders_have_two_keys(tmp_path: Path) -> None:
         ([TEMPLATE, "{scenario} {options}"], r"templates\[1\]: \{options\} is not a placeholder"),
     ],
 )
-def test_templates_that_ask_for_no_action(tmp_path: Path, templates: list[str], message: str) -> None:
+def test_templates_that_ask_for_no_action(tmp_path, templates, message):
     origin = {"citation": "own", "licence": "CC0-1.0"}
     stated = {
         "title": "t",

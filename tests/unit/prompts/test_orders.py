@@ -1,7 +1,5 @@
 """Answer orders are balanced, reproducible, and do not depend on what else is asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,14 +31,12 @@ def most_uneven(codes: np.ndarray) -> int:
 
 @given(seed=seeds, flow=flows)
 @settings(max_examples=25, deadline=None)
-def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(
-    seed: int, flow: list[int]
-) -> None:
+def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(seed, flow):
     # Prefixes of the largest grid are the smaller grids (tested below), so one pass checks all 276 sizes.
     assert most_uneven(grid("balanced", seed, flow, MANY_TEMPLATES, MANY_ORDERS)) <= 1
 
 
-def test_random_is_not_balanced_so_that_the_check_above_can_fail() -> None:
+def test_random_is_not_balanced_so_that_the_check_above_can_fail():
     assert most_uneven(grid("random", 1, list(range(20)), MANY_TEMPLATES, MANY_ORDERS)) > 1
     assert most_uneven(grid("fixed", 1, [0], 2, 1)) > 1
 
@@ -48,9 +44,7 @@ def test_random_is_not_balanced_so_that_the_check_above_can_fail() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=seeds, flow=flows, data=st.data())
 @settings(max_examples=15, deadline=None)
-def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(
-    method: str, seed: int, flow: list[int], data: st.DataObject
-) -> None:
+def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(method, seed, flow, data):
     whole = grid(method, seed, flow, MANY_TEMPLATES, MANY_ORDERS)
     n_templates = data.draw(st.integers(1, MANY_TEMPLATES))
     n_orders = data.draw(st.integers(1, MANY_ORDERS))
@@ -63,7 +57,7 @@ def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(
     assert single == whole[place, n_templates - 1, n_orders - 1]
 
 
-def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often() -> None:
+def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often():
     codes = grid("balanced", 3, list(range(10_000)), 10, 1)[..., 0]
     assert all(len(set(row)) == 10 for row in codes[:50])
     used, counts = np.unique(codes[:, 0], return_counts=True)
@@ -73,13 +67,13 @@ def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often
 
 
 @pytest.mark.parametrize("method", ["random", "balanced"])
-def test_the_seed_decides(method: str) -> None:
+def test_the_seed_decides(method):
     first = grid(method, 1, list(range(500)), 3, 2)
     assert np.array_equal(first, grid(method, 1, list(range(500)), 3, 2))
     assert (first != grid(method, 2, list(range(500)), 3, 2)).mean() > 0.5
 
 
-def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbers() -> None:
+def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbers():
     codes = grid("random", 7, list(range(4_000)), 5, 3)
     for axis in range(3):
         assert (np.take(codes, 0, axis) == np.take(codes, 1, axis)).mean() < 0.05
@@ -90,7 +84,7 @@ def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbe
     assert 60 < chi_square < 190  # 119 degrees of freedom: mean 119, standard deviation 15.4
 
 
-def test_the_orders_of_a_study_are_these_for_ever() -> None:
+def test_the_orders_of_a_study_are_these_for_ever():
     """A response already paid for was asked in this order: a change here is a change of every study."""
     for method, orders in (("balanced", "32104 43210 01234 34012"), ("random", "02134 21340 42301 42310")):
         assert " ".join(ORDERS[c] for c in order_codes(method, 2026, [0, 1, 2, 3], 4, 1, 5)) == orders
@@ -100,13 +94,13 @@ def test_the_orders_of_a_study_are_these_for_ever() -> None:
     )
 
 
-def test_fixed_is_the_papers_order_everywhere_and_no_other_method_is_known() -> None:
+def test_fixed_is_the_papers_order_everywhere_and_no_other_method_is_known():
     assert not grid("fixed", 9, [0, 5, 6911], 11, 3).any()
     with pytest.raises(ValueError, match="order method 'latin'; allowed: fixed, random, balanced"):
         order_codes("latin", 1, 0, 0, 0, 5)
 
 
-def test_codes_become_strings_stored_once_and_codes_again() -> None:
+def test_codes_become_strings_stored_once_and_codes_again():
     codes = np.array([0, 119, 0, 7])
     orders = pd.Series(as_categorical(codes, 5))
     assert list(orders[:3]) == ["01234", "43210", "01234"]
@@ -115,7 +109,7 @@ def test_codes_become_strings_stored_once_and_codes_again() -> None:
     assert codes_of(pd.Series(["01234", None, "0123"]), 5).tolist() == [0, -1, -1]
 
 
-def test_options_are_shown_in_their_order_as_the_papers_wrote_them() -> None:
+def test_options_are_shown_in_their_order_as_the_papers_wrote_them():
     shown = options_shown(ACCEPTABILITY)
     assert shown[0] == (
         "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
@@ -132,7 +126,7 @@ UNEVEN = {2: 1, 3: 1, 4: 2, 5: 1, 6: 3, 7: 2, 8: 2, 9: 2, 10: 3, 11: 2}
 
 
 @pytest.mark.parametrize("n", UNEVEN)
-def test_every_option_is_in_every_position_about_equally_often_whatever_the_scale(n: int) -> None:
+def test_every_option_is_in_every_position_about_equally_often_whatever_the_scale(n):
     orders = orders_of(n)
     assert orders.names[0] == "0123456789a"[:n]
     # Of more than six options, the square and its reverse from every start, and a thousand that are drawn.
@@ -146,7 +140,7 @@ def test_every_option_is_in_every_position_about_equally_often_whatever_the_scal
 
 
 @pytest.mark.parametrize("n", [2, 7, 11])
-def test_random_orders_are_drawn_evenly(n: int) -> None:
+def test_random_orders_are_drawn_evenly(n):
     shown = orders_of(n).shown[order_codes("random", 1, np.arange(4000), 0, 0, n)]
     first = np.bincount(shown[:, 0], minlength=n) / 4000
     assert np.abs(first - 1 / n).max() < 0.05

@@ -1,9 +1,6 @@
 """A prompt is the template with the vignette and the options put in, and nothing else changed."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -43,7 +40,7 @@ ARM = {"select": {}, "orders": {"method": "balanced", "count": 3}, "layout": "si
 @pytest.mark.parametrize(
     "template", ["A: {scenario}. B: {options}!", "B {options} A {scenario}", "{scenario}{options}"]
 )
-def test_fill_puts_both_in_verbatim(template: str, vignette: str) -> None:
+def test_fill_puts_both_in_verbatim(template, vignette):
     expected = "".join(
         {"{scenario}": vignette, "{options}": FIXED}.get(part, part)
         for part in re.split(r"(\{scenario\}|\{options\})", template)
@@ -69,22 +66,18 @@ def test_fill_puts_both_in_verbatim(template: str, vignette: str) -> None:
         ),
     ],
 )
-def test_messages_are_the_template_filled_and_nothing_else(
-    layout: str, system: str | None, expected: list[tuple[str, str]]
-) -> None:
+def test_messages_are_the_template_filled_and_nothing_else(layout, system, expected):
     chat = messages(TEMPLATE, "a {options} camera", 0, ACCEPTABILITY, layout, system)
     assert [(message["role"], message["content"]) for message in chat] == expected
 
 
-def test_the_order_code_decides_how_the_options_stand() -> None:
+def test_the_order_code_decides_how_the_options_stand():
     content = messages(TEMPLATE, "v", ORDERS.index("43210"), AGREEMENT)[0]["content"]
     assert content.endswith("[strongly agree, somewhat agree, neutral, somewhat disagree, strongly disagree]")
 
 
 @pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus", "confaide"])
-def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_message(
-    folder: Path, prompts: str
-) -> None:
+def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_message(folder, prompts):
     prompt_set = load_prompt_set(folder / f"resources/prompts/{prompts}.yaml")
     for template in prompt_set.templates:
         system, user = messages(template, "VIGNETTE", 0, shipped(prompt_set.scale), "instruction_in_system")
@@ -93,7 +86,7 @@ def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_messa
         assert not re.search(r"\{|\}|: ?[.?!]|  | [.?!,:]|::", system["content"]), system["content"]
 
 
-def test_a_layout_that_does_not_exist_is_refused() -> None:
+def test_a_layout_that_does_not_exist_is_refused():
     """Settings resolve ``paper`` for each model; what reaches a prompt is one of two layouts."""
     with pytest.raises(ValueError, match="layout 'paper'"):
         messages(TEMPLATE, "v", 0, ACCEPTABILITY, "paper")
@@ -108,15 +101,13 @@ def test_a_layout_that_does_not_exist_is_refused() -> None:
         ("none", "S\n\nU"),
     ],
 )
-def test_wrappers_are_the_papers_literal_strings_with_the_system_message_first(
-    wrapper: str, expected: str
-) -> None:
+def test_wrappers_are_the_papers_literal_strings_with_the_system_message_first(wrapper, expected):
     assert wrap([{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], wrapper) == expected
     assert wrap([{"role": "user", "content": "S\n\nU"}], wrapper) == expected
     assert set(WRAPPERS) == {"llama2", "tulu", "llama3", "none"}
 
 
-def test_variants_are_every_template_with_every_order_number() -> None:
+def test_variants_are_every_template_with_every_order_number():
     variants = list_variants("set", ["a", "b", "c"], n_templates=2, n_orders=3)
     assert list(variants["variant"]) == ["0_0", "0_1", "0_2", "1_0", "1_1", "1_2"]
     assert list(variants["template"]) == ["a"] * 3 + ["b"] * 3
@@ -125,7 +116,7 @@ def test_variants_are_every_template_with_every_order_number() -> None:
     pd.testing.assert_frame_equal(many.loc[few.index], few)
 
 
-def test_ask_grid_is_complete_and_sorted_and_a_part_of_it_is_a_part_of_the_whole() -> None:
+def test_ask_grid_is_complete_and_sorted_and_a_part_of_it_is_a_part_of_the_whole():
     variants = list_variants("set", list("abcd"), 4, 2)
     whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1, 5)
     assert list(whole["flow"]) == [flow for flow in range(20) for _ in range(8)]
@@ -136,7 +127,7 @@ def test_ask_grid_is_complete_and_sorted_and_a_part_of_it_is_a_part_of_the_whole
     assert list(part["row"]) == [0, 1, 2] * 2
 
 
-def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_flows: pd.DataFrame) -> None:
+def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_flows):
     select = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer", "the local police"]}
     kept = select_flows(iot_flows, select)
     assert len(kept) == 1 * 9 * 2 * 12
@@ -148,8 +139,8 @@ def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_f
 
 
 def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
-    iot_flows: pd.DataFrame,
-) -> None:
+    iot_flows,
+):
     """The levels of a file are not known before it is fetched: settings cannot check them."""
     with pytest.raises(
         ConfigError, match=r"^select\.sender: 'a dor lock' is not a level; allowed: "
@@ -163,9 +154,7 @@ def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
         )
 
 
-def test_preview_shows_every_template_and_spreads_over_the_flows(
-    iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_preview_shows_every_template_and_spreads_over_the_flows(iot_flows, iot_variants):
     shown = preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026)
     templates = {variant.split("_")[0] for variant in shown["variant"]}
     assert templates == {str(n) for n in range(11)}
@@ -175,7 +164,7 @@ def test_preview_shows_every_template_and_spreads_over_the_flows(
     pd.testing.assert_frame_equal(shown, preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026))
 
 
-def test_preview_shows_what_is_sent(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+def test_preview_shows_what_is_sent(iot_flows, iot_variants):
     shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, ACCEPTABILITY, 2026)
     grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026, 5)
     codes = dict(zip(zip(grid["flow"], grid["row"], strict=True), grid["order_code"], strict=True))
@@ -193,9 +182,7 @@ def test_preview_shows_what_is_sent(iot_flows: pd.DataFrame, iot_variants: pd.Da
         assert [line.system_message, line.user_message] == [m["content"] for m in chat]
 
 
-def test_preview_of_the_papers_layout_shows_both_layouts(
-    iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+def test_preview_of_the_papers_layout_shows_both_layouts(iot_flows, iot_variants):
     """``layout: paper`` is one thing for gpt-4o-mini and another for the rest: people see either."""
     shown = preview(iot_flows, iot_variants, {**ARM, "layout": "paper"}, ACCEPTABILITY, 2026)
     assert set(shown["layout"]) == {"single", "instruction_in_system"}
@@ -204,7 +191,7 @@ def test_preview_of_the_papers_layout_shows_both_layouts(
     assert (shown.loc[~single, "system_message"] != "").all()
 
 
-def test_preview_of_few_flows_repeats_nothing(iot_flows: pd.DataFrame, iot_variants: pd.DataFrame) -> None:
+def test_preview_of_few_flows_repeats_nothing(iot_flows, iot_variants):
     shown = preview(iot_flows.head(2), iot_variants.head(2), ARM, ACCEPTABILITY, 1)
     assert not shown.duplicated(["flow", "variant"]).any()
     assert np.isin(shown["flow"], [0, 1]).all()

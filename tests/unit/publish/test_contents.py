@@ -1,7 +1,5 @@
 """What is published: tables of the whole study, described; nothing about the machine that made them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -35,7 +33,7 @@ from cinorms.study.facts import ArmFacts, DatasetFacts, ModelFacts, StudyFacts
 from cinorms.study.load import ROOT, load_study, read_layers
 
 from ...scales import ACCEPTABILITY
-from ...studies import PROJECT, Build
+from ...studies import PROJECT
 from ...study_facts import facts
 
 ABOUT = {
@@ -72,7 +70,7 @@ ABOUT = {
         *((own, own) for own in ("http://localhost:8000/v1 or http://127.0.0.1", "https://openrouter.ai/v1")),
     ],
 )
-def test_a_path_of_a_machine_becomes_its_last_part(given: Any, expected: Any) -> None:
+def test_a_path_of_a_machine_becomes_its_last_part(given, expected):
     assert without_places(given) == expected
 
 
@@ -92,9 +90,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(
-    tmp_path: Path, machine: pytest.MonkeyPatch
-) -> None:
+def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(tmp_path, machine):
     (tmp_path / "a.json").write_text('{"x": "fine"}', encoding="utf-8")
     insist_on_nothing_personal(tmp_path, [KEY])
     for text, shown in ('{"host": "gpu-node-17"}', "'gpu-node-17'"), (f"before a {KEY}", "a key"):
@@ -127,9 +123,7 @@ def test_a_file_with_a_name_of_this_machine_or_a_key_is_refused(
         (f"{KEY} again", None),
     ],
 )
-def test_folders_names_and_keys_are_found_behind_escapes(
-    tmp_path: Path, machine: pytest.MonkeyPatch, text: str, shown: str | None
-) -> None:
+def test_folders_names_and_keys_are_found_behind_escapes(tmp_path, machine, text, shown):
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(f"contains {shown!r}," if shown else "contains a key,")):
         insist_on_nothing_personal(tmp_path, [KEY], ["gpu.internal"])
@@ -147,9 +141,7 @@ def test_folders_names_and_keys_are_found_behind_escapes(
         "a last backslash \\",
     ],
 )
-def test_ordinary_text_is_no_name_of_a_machine(
-    tmp_path: Path, machine: pytest.MonkeyPatch, text: str
-) -> None:
+def test_ordinary_text_is_no_name_of_a_machine(tmp_path, machine, text):
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     insist_on_nothing_personal(tmp_path)
 
@@ -157,9 +149,7 @@ def test_ordinary_text_is_no_name_of_a_machine(
 @pytest.mark.parametrize(
     ("user", "home", "folder"), [("root", "/root", "/work"), ("user", "/home/user", "/app")]
 )
-def test_names_that_every_machine_has_are_no_reason_to_refuse(
-    tmp_path: Path, machine: pytest.MonkeyPatch, user: str, home: str, folder: str
-) -> None:
+def test_names_that_every_machine_has_are_no_reason_to_refuse(tmp_path, machine, user, home, folder):
     machine.setattr(contents.platform, "node", lambda: "localhost")
     machine.setattr(contents.getpass, "getuser", lambda: user)
     machine.setattr(contents.Path, "home", lambda: Path(home))
@@ -213,16 +203,14 @@ BAD_TABLE = parquet(pa.array(BAD))
         (f"{NODE}.txt", b"", "contains"),
     ],
 )
-def test_tables_and_archives_are_searched_unpacked(
-    tmp_path: Path, machine: pytest.MonkeyPatch, name: str, data: bytes, where: str
-) -> None:
+def test_tables_and_archives_are_searched_unpacked(tmp_path, machine, name, data, where):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=f"^{re.escape(name)}.*{where}") as caught:
         insist_on_nothing_personal(tmp_path)
     assert "which is only of this machine" in str(caught.value)
 
 
-def test_a_file_that_nobody_can_search_is_refused(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
+def test_a_file_that_nobody_can_search_is_refused(tmp_path, machine):
     for name, data in (("a.zip", zipped("a.txt", b"fine")), ("b.parquet", parquet(pa.array(FINE)))):
         (tmp_path / name).write_bytes(data)
     insist_on_nothing_personal(tmp_path)
@@ -231,7 +219,7 @@ def test_a_file_that_nobody_can_search_is_refused(tmp_path: Path, machine: pytes
         insist_on_nothing_personal(tmp_path)
 
 
-def test_a_refused_folder_is_not_left_behind(tmp_path: Path, machine: pytest.MonkeyPatch) -> None:
+def test_a_refused_folder_is_not_left_behind(tmp_path, machine):
     def write(results: Any, sources: list[dict[str, str]], today: date, folder: Path) -> list[Item]:
         folder.mkdir()
         (folder / "a.txt").write_text(f"{results.norms} {sources[0]['address']}", encoding="utf-8")
@@ -261,7 +249,7 @@ def joined(tmp_path: Path) -> Item:
     return join_tables(members, tmp_path, "responses.parquet", "Responses.", about)
 
 
-def test_tables_of_all_models_become_one(tmp_path: Path) -> None:
+def test_tables_of_all_models_become_one(tmp_path):
     item = joined(tmp_path)
     frame = pd.read_parquet(tmp_path / "responses.parquet")
     assert list(frame) == list(item.columns or {}) == ["arm", "model", "flow", "text", "p_options"]
@@ -269,7 +257,7 @@ def test_tables_of_all_models_become_one(tmp_path: Path) -> None:
     assert frame["text"].tolist()[::2] == ["x0", "x1"]
 
 
-def test_croissant_describes_every_column_with_its_type(tmp_path: Path) -> None:
+def test_croissant_describes_every_column_with_its_type(tmp_path):
     item = joined(tmp_path)
     (tmp_path / "n.csv").write_text("who,n,share,held,none\nx,1,0.5,TRUE,\ny,2,,FALSE,\n", encoding="utf-8")
     table = Item("n.csv", "Numbers.", dict.fromkeys(("who", "n", "share", "held", "none"), "About."))
@@ -286,7 +274,7 @@ def test_croissant_describes_every_column_with_its_type(tmp_path: Path) -> None:
     ]
 
 
-def test_the_crate_names_the_run_and_what_it_made(tmp_path: Path) -> None:
+def test_the_crate_names_the_run_and_what_it_made(tmp_path):
     for name in ("Snakefile", "settings.json", "norms.csv"):
         (tmp_path / name).write_text("x", encoding="utf-8")
     items = [Item(name, name) for name in ("Snakefile", "settings.json", "norms.csv")]
@@ -296,7 +284,7 @@ def test_the_crate_names_the_run_and_what_it_made(tmp_path: Path) -> None:
     assert "ComputationalWorkflow" in graph["Snakefile"]["@type"]
 
 
-def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
+def test_a_record_has_the_mean_with_its_interval_over_templates():
     levels = {("0_0", 0): 2, ("1_0", 0): 1, ("0_0", 1): 0, ("1_0", 1): -1}
     rows = [(flow, variant, level, "ok") for (variant, flow), level in levels.items()]
     answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
@@ -320,7 +308,7 @@ def test_a_record_has_the_mean_with_its_interval_over_templates() -> None:
 
 
 @pytest.mark.parametrize("without_level", ["refusal", "conditional"])
-def test_shares_of_a_record_have_intervals_over_templates(without_level: str) -> None:
+def test_shares_of_a_record_have_intervals_over_templates(without_level):
     rng = np.random.default_rng(1)
     rows = [(f, f"{t}_0", int(rng.integers(-1, 2)), "ok") for f in range(20) for t in range(5)]
     answers = pd.DataFrame(rows, columns=["flow", "variant", "level", "status"]).astype({"level": "Int8"})
@@ -347,7 +335,7 @@ def test_shares_of_a_record_have_intervals_over_templates(without_level: str) ->
     assert set(shares(answers.iloc[1:])["norms_held"]) == {"num_samples"}
 
 
-def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_study: Build) -> None:
+def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_study):
     study = build_study()
     sources = sources_of(study)
     assert {row["what"] for row in sources} == {"dataset", "prompt set", "planted respondent"}
@@ -365,7 +353,7 @@ def test_sources_and_datasheet_state_licences_and_where_answers_are_from(build_s
     json.dumps(sources)
 
 
-def test_ratings_by_people_are_a_source_and_those_who_gave_them_are_numbers() -> None:
+def test_ratings_by_people_are_a_source_and_those_who_gave_them_are_numbers():
     study = load_study(read_layers([PROJECT / "config/people-planted.yaml"], ROOT), ROOT)
     rows = {(row["what"], row["name"]): row for row in sources_of(study)}
     assert rows["ratings by people", "planted_people"]["citation"]

@@ -5,8 +5,6 @@
 changed: the same with ``--words``.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re
@@ -21,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 RELEASED = json.loads((ROOT / "tests/data/output_schema.json").read_text(encoding="utf-8"))
 
 
-def test_nothing_that_was_released_is_gone_without_a_new_number_and_a_word_in_the_changes() -> None:
+def test_nothing_that_was_released_is_gone_without_a_new_number_and_a_word_in_the_changes():
     found = broken(RELEASED["files"], output_schema()["files"])
     if found:
         told = "\n".join(found)
@@ -33,7 +31,7 @@ def test_nothing_that_was_released_is_gone_without_a_new_number_and_a_word_in_th
         assert RELEASED["output_schema"] <= OUTPUT_SCHEMA
 
 
-def test_what_breaks_the_promise_is_named() -> None:
+def test_what_breaks_the_promise_is_named():
     now = output_schema()["files"]
     assert broken(now, now) == []
     promised = copy.deepcopy(now)
@@ -47,7 +45,7 @@ def test_what_breaks_the_promise_is_named() -> None:
     assert {"norms: column 'gone' is gone", "norms: column 'n_valid' was string, it is int32"} < set(found)
 
 
-def test_a_new_column_breaks_nothing_and_new_words_can_be_accepted(tmp_path: Path) -> None:
+def test_a_new_column_breaks_nothing_and_new_words_can_be_accepted(tmp_path):
     now = output_schema()
     earlier = copy.deepcopy(now)
     del earlier["files"]["norms"]["columns"]["entropy"]
@@ -64,13 +62,13 @@ def test_a_new_column_breaks_nothing_and_new_words_can_be_accepted(tmp_path: Pat
     assert json.loads(path.read_text(encoding="utf-8")) == now
 
 
-def test_every_table_of_the_stages_and_every_kind_is_promised() -> None:
+def test_every_table_of_the_stages_and_every_kind_is_promised():
     files = output_schema()["files"]
     assert {"norms", "answers", "responses", "csv/plan", "analyses/flow_norms"} <= set(files)
     assert all(column["about"] for file in files.values() for column in file["columns"].values())
 
 
-def test_zenodo_and_the_citation_state_the_same() -> None:
+def test_zenodo_and_the_citation_state_the_same():
     zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     for key in ("title", "version", "license", "keywords"):

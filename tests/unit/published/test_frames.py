@@ -356,7 +356,13 @@ LAYOUT = {
 }
 
 
-@pytest.mark.parametrize("name", list(LAYOUT))
+#: Files of which the code has no branch of its own take a while to read.
+SLOW = ("with_NA_regular_run", "without_NA_para_run")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAYOUT]
+)
 def test_the_published_files_are_laid_out_as_documented(name, mirror):
     dataset, shape = LAYOUT[name]
     frame = frames.read_frame(mirror / "responses" / f"pivot_prompt_df_{name}.pkl.lzma")
@@ -371,6 +377,7 @@ def test_the_published_files_are_laid_out_as_documented(name, mirror):
     assert set(answers["status"]) == {"ok", "invalid"}
 
 
+@pytest.mark.slow
 def test_both_regular_frames_hold_the_same_valid_answers(mirror):
     vignettes = vignettes_of(mirror, "iot")
     both = [
@@ -381,6 +388,7 @@ def test_both_regular_frames_hold_the_same_valid_answers(mirror):
     assert np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True)
 
 
+@pytest.mark.slow
 def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
     release = load_release(Path(__file__).parents[3] / "resources/published/pets2026.yaml")
     flows = vignettes_of(mirror, "iot")

@@ -1,7 +1,5 @@
 """Published answers by letter and verdicts on items become answers, joined to flows by the records' numbers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ def judged(*leaks: bool) -> dict[str, Any]:
     return {"secret_judgment": list(zip(ITEMS, leaks, strict=True))}
 
 
-def test_letters_in_every_spelling(tmp_path: Path) -> None:
+def test_letters_in_every_spelling(tmp_path):
     found = letters(tmp_path, "name,answer\nmain3,(A)\nmain1,(B) No\nmain2,Both\n")
     assert found["flow"].tolist() == [0, 1, 2]
     assert found["level"].fillna(9).tolist() == [TWO.levels[0], 9, TWO.levels[1]]
@@ -48,13 +46,13 @@ def test_letters_in_every_spelling(tmp_path: Path) -> None:
     tables.write(found, tmp_path / "a.parquet", tables.ANSWERS)
 
 
-def test_a_letter_for_no_option_is_named(tmp_path: Path) -> None:
+def test_a_letter_for_no_option_is_named(tmp_path):
     (tmp_path / "said.csv").write_text("name,answer\nmain1,A\n", encoding="utf-8")
     with pytest.raises(DataError, match="a letter stands for 'fine', no option"):
         read_letters(tmp_path / "said.csv", "answer", {"A": "fine"}, flows(tmp_path), TWO)
 
 
-def test_verdicts_are_levels_and_items(tmp_path: Path) -> None:
+def test_verdicts_are_levels_and_items(tmp_path):
     found = verdicts(tmp_path, {"main2": judged(False, True), "main1": judged(False, False)})
     assert found["sensitive"].tolist() == [[0, 0], [0, 2]]
     assert found["level"].tolist() == [-1, 1]
@@ -73,13 +71,13 @@ def test_verdicts_are_levels_and_items(tmp_path: Path) -> None:
         ([1], "is not a file of verdicts"),
     ],
 )
-def test_what_is_wrong_with_verdicts(tmp_path: Path, document: Any, message: str) -> None:
+def test_what_is_wrong_with_verdicts(tmp_path, document, message):
     with pytest.raises(DataError) as raised:
         verdicts(tmp_path, document)
     assert message in str(raised.value)
 
 
-def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+def test_a_column_that_is_not_there(tmp_path):
     with pytest.raises(DataError, match="no column 'answer'"):
         letters(tmp_path, "name,other\nmain1,(A)\n")
 
@@ -97,7 +95,7 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_release(folder: Path, tmp_path: Path, frame: Any, message: str) -> None:
+def test_what_is_wrong_with_a_release(folder, tmp_path, frame, message):
     stated = load_yaml(folder / "resources/published/agents2025.yaml")
     stated["frames"]["sentence"], stated["numbers"] = frame, []
     write_yaml(tmp_path / "r.yaml", stated)
@@ -116,7 +114,7 @@ def test_what_is_wrong_with_a_release(folder: Path, tmp_path: Path, frame: Any, 
         ("actions", "gpt-4o-mini", 259),
     ],
 )
-def test_the_published_release(folder: Path, tmp_path: Path, frame: str, model: str, high: int) -> None:
+def test_the_published_release(folder, tmp_path, frame, model, high):
     vignettes = read_vignettes(
         load_dataset(folder / "resources/vignettes/privacylens_trajectory.yaml"),
         tmp_path,

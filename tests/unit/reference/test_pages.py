@@ -1,21 +1,17 @@
 """The pages of the reference have every column with its sentence, and every key in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_files import read_header
-from cinorms.core.csv_tables import CSV_TABLES, CsvTable, write
+from cinorms.core.csv_tables import CSV_TABLES, write
 from cinorms.core.errors import DataError
 from cinorms.core.schema import schema_of
-from cinorms.core.tables import STAGES, Contract
+from cinorms.core.tables import STAGES
 from cinorms.core.validation import load_yaml
-from cinorms.entries.kind import Kind
 from cinorms.entries.registry import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.reference import default_words, key_rows, section_pages, tables_page, type_words
@@ -26,7 +22,7 @@ KINDS = [(section, kind) for section in ("analyses", "figures") for kind in kind
 
 
 @pytest.mark.parametrize("contract", STAGES, ids=lambda contract: contract.name)
-def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract: Contract) -> None:
+def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract):
     assert list(contract.about) == list(contract.columns)
     part = tables_page().split(f"\n### {contract.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
     assert contract.holds.endswith(".")
@@ -40,7 +36,7 @@ def test_every_column_of_a_stage_has_a_sentence_on_the_page(contract: Contract) 
 
 
 @pytest.mark.parametrize("table", CSV_TABLES, ids=lambda table: table.name)
-def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table: CsvTable) -> None:
+def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table):
     part = tables_page().split(f"\n### {table.name}\n")[1].split("\n### ")[0]
     assert table.file in part
     assert table.holds.endswith(".")
@@ -50,7 +46,7 @@ def test_every_column_of_a_csv_file_has_a_sentence_on_the_page(table: CsvTable) 
         assert f"| `{name}` | {sentence} |" in part
 
 
-def test_a_csv_file_with_other_columns_is_refused(tmp_path: Path) -> None:
+def test_a_csv_file_with_other_columns_is_refused(tmp_path):
     table, path = CSV_TABLES[0], tmp_path / "table.csv"
     fewest = [name for name in table.about if name not in table.only]
     for right in (fewest, list(table.about)):
@@ -64,7 +60,7 @@ def test_a_csv_file_with_other_columns_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "kind"), KINDS, ids=[f"{section}-{kind.name}" for section, kind in KINDS]
 )
-def test_every_column_of_a_kind_has_a_sentence_on_the_page(section: str, kind: Kind) -> None:
+def test_every_column_of_a_kind_has_a_sentence_on_the_page(section, kind):
     pages = section_pages(section)
     part = pages[f"{section}/{kind.name}.md"]
     assert f"| [{kind.name}]({section}/{kind.name}.md) | {kind.about} |" in pages[f"{section}.md"]
@@ -76,7 +72,7 @@ def test_every_column_of_a_kind_has_a_sentence_on_the_page(section: str, kind: K
         assert f"| `{name}` | {shown}" in part
 
 
-def test_what_every_table_and_figure_ends_with_is_on_the_page() -> None:
+def test_what_every_table_and_figure_ends_with_is_on_the_page():
     assert all(f"`{name}`" in section_pages("analyses")["analyses.md"] for name in ANY_PLANTED)
     assert all(f"`{name}`" in section_pages("figures")["figures.md"] for name in ENDING)
 
@@ -91,11 +87,11 @@ def rows() -> dict[str, list[str]]:
     return {key.strip("`"): rest for key, *rest in key_rows(schema_of(StudySettings), defaults)}
 
 
-def test_the_keys_of_a_datasets_options_have_rows(rows: dict[str, list[str]]) -> None:
+def test_the_keys_of_a_datasets_options_have_rows(rows):
     assert rows["datasets.<name>.null_principle"][:2] == ["true or false", "`false`"]
 
 
-def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows: dict[str, list[str]]) -> None:
+def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows):
     kind, _, about = rows["arms.<name>"]
     assert kind == "a mapping with the keys of `arm_defaults`"
     assert "Required: `dataset`; " in about
@@ -123,7 +119,7 @@ def test_an_arm_has_one_row_that_names_the_keys_it_shares(rows: dict[str, list[s
         ({"type": "object", "additionalProperties": False}, "a mapping of keys to values"),
     ],
 )
-def test_a_type_is_named_with_what_is_in_it(field: dict[str, Any], words: str) -> None:
+def test_a_type_is_named_with_what_is_in_it(field, words):
     assert type_words(field) == words
 
 
@@ -138,5 +134,5 @@ def test_a_type_is_named_with_what_is_in_it(field: dict[str, Any], words: str) -
         ("all", False, "`all`"),
     ],
 )
-def test_an_empty_default_is_shown(value: Any, stated: bool, words: str) -> None:
+def test_an_empty_default_is_shown(value, stated, words):
     assert default_words(value, stated) == words

@@ -1,7 +1,5 @@
 """The page of questions names kinds, files and columns that there are, and leaves no kind out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -25,14 +23,14 @@ def named(section: str, cell: str) -> list[str]:
     return re.findall(rf"\[(\w+)\]\(reference/{section}/\1\.md\)", cell)
 
 
-def test_there_are_rows() -> None:
+def test_there_are_rows():
     assert len(ROWS) > 30
     assert all(len(row) == 4 for row in ROWS)
     assert all(row[0].endswith("?") for row in ROWS)
 
 
 @pytest.mark.parametrize("section", PLACES)
-def test_every_kind_answers_a_question_and_every_name_is_a_kind(section: str) -> None:
+def test_every_kind_answers_a_question_and_every_name_is_a_kind(section):
     at = PLACES[section][0]
     found = [kind for row in ROWS for kind in named(section, row[at])]
     assert set(found) == set(kinds(section))
@@ -40,7 +38,7 @@ def test_every_kind_answers_a_question_and_every_name_is_a_kind(section: str) ->
 
 
 @pytest.mark.parametrize("section", PLACES)
-def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section: str) -> None:
+def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section):
     at, folder, ending = PLACES[section]
     entries = load_yaml(ROOT / "config/config.yaml")[section]
     files = [
@@ -58,7 +56,7 @@ def test_every_file_is_one_that_the_default_study_makes_with_that_kind(section: 
     assert {entry["kind"] for entry in entries.values()} <= shown, "the default study's entries are all here"
 
 
-def test_every_column_to_read_is_one_of_the_table() -> None:
+def test_every_column_to_read_is_one_of_the_table():
     for row in ROWS:
         (kind,) = named("analyses", row[1])
         columns = set(kinds("analyses")[kind].columns)

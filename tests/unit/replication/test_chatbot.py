@@ -1,7 +1,5 @@
 """Table 9 of the chatbot survey's paper, next to what its published ratings give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +25,7 @@ def printed() -> pd.DataFrame:
     return numbers.assign(term=term, kind=kind)
 
 
-def test_two_printed_rows_are_copies_of_others(printed: pd.DataFrame) -> None:
+def test_two_printed_rows_are_copies_of_others(printed):
     rows = printed[printed["item"] == "Table 9, appropriateness"].set_index(["term", "kind"])["printed"]
     assert rows["China"].equals(rows["Big tech company"])
     assert rows["The European Union"].equals(rows["University computer scientist"])
@@ -36,7 +34,7 @@ def test_two_printed_rows_are_copies_of_others(printed: pd.DataFrame) -> None:
     assert informed["t"] == -5.42
 
 
-def test_the_dataset_has_the_levels_that_the_table_names(printed: pd.DataFrame) -> None:
+def test_the_dataset_has_the_levels_that_the_table_names(printed):
     dataset = load_dataset(ROOT / "resources/vignettes/chatbot.yaml")
     assert dataset.n_flows() == 7 * 3 * 8 * 5 * 3 * 2 * 2 == 10_080
     terms = {(factor, level) for factor, levels in dataset.factors.items() for level in levels[1:]}
@@ -48,7 +46,7 @@ def test_the_dataset_has_the_levels_that_the_table_names(printed: pd.DataFrame) 
 
 
 @needs_ratings
-def test_what_of_table_9_the_ratings_give(printed: pd.DataFrame) -> None:
+def test_what_of_table_9_the_ratings_give(printed):
     """All but the intercepts, purpose, and the two rows that are copies: within 0.05, standard errors within 0.01."""
     spelled = {
         name: factor.levels

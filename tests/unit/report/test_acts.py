@@ -1,7 +1,5 @@
 """The finding on actions: a sentence per model; and the way from a flow's gap to an action that shows it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +22,7 @@ def results(*rows: dict[str, Any]) -> Any:
     return SimpleNamespace(tables_of=lambda kind: iter([table] if kind == "say_do" else []))
 
 
-def test_a_sentence_per_model() -> None:
+def test_a_sentence_per_model():
     found = _acts(
         results(
             {"shares_given_no": 0.51},
@@ -42,12 +40,12 @@ def test_a_sentence_per_model() -> None:
     )
 
 
-def test_nothing_called_unacceptable_is_no_finding() -> None:
+def test_nothing_called_unacceptable_is_no_finding():
     assert _acts(results({"shares_given_no": float("nan")})) is None
     assert _acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None  # type: ignore[arg-type]
 
 
-def test_models_whose_actions_could_not_be_read_come_first() -> None:
+def test_models_whose_actions_could_not_be_read_come_first():
     rows = [("m", 50, 25), ("n", 50, 24), ("o", 50, 50)]
     needless = pd.DataFrame(rows, columns=["model", "actions", "not_read"])
     said = results({"shares_given_no": 0.51}).tables_of
@@ -78,7 +76,7 @@ def test_models_whose_actions_could_not_be_read_come_first() -> None:
         ({"flow": "7", "arm": "act, say"}, ""),
     ],
 )
-def test_a_flow_leads_to_an_action_that_shows_its_gap(row: dict[str, str], address: str) -> None:
+def test_a_flow_leads_to_an_action_that_shows_its_gap(row, address):
     scale = load_scale(FOLDER / "disclosure.yaml")
     answers = np.array([[3, 2, 0, 2], [4, 4, 255, 4]], dtype=np.uint8)
     codes = AnswerCodes(np.array([7, 9]), answers, np.zeros((2, 4), np.uint16), scale)

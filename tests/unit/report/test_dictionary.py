@@ -1,7 +1,5 @@
 """The data dictionary: every file and column, and an error for a column that nothing describes."""
 
-from __future__ import annotations
-
 import pytest
 
 from cinorms.core.csv_tables import CSV_TABLES
@@ -35,7 +33,7 @@ def headers(study: StudyFacts) -> dict[str, list[str]]:
     }
 
 
-def test_every_file_of_the_study_is_there(study: StudyFacts, headers: dict[str, list[str]]) -> None:
+def test_every_file_of_the_study_is_there(study, headers):
     table = dictionary(study, headers)
     files = set(table["file"])
     assert {"norms.csv", *(f"tables/{name}.csv" for name in study.analyses)} <= files
@@ -55,8 +53,6 @@ def test_every_file_of_the_study_is_there(study: StudyFacts, headers: dict[str, 
     assert norms["sender"] == "Level of each factor of the dataset, in words."
 
 
-def test_a_column_that_nothing_describes_is_an_error(
-    study: StudyFacts, headers: dict[str, list[str]]
-) -> None:
+def test_a_column_that_nothing_describes_is_an_error(study, headers):
     with pytest.raises(DataError, match=r"tables/regression\.csv: nothing describes column 'new'"):
         dictionary(study, {**headers, "tables/regression.csv": ["term", "new"]})

@@ -1,12 +1,9 @@
 """The report: what the page says is what the tables hold, it needs no network, and runs nothing a model wrote."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +67,7 @@ def unpacked(pack: str, kind: str) -> Any:
 # --- Codes and tallies
 
 
-def test_codes_hold_every_answer(results: StudyResults) -> None:
+def test_codes_hold_every_answer(results):
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     codes = results.codes["main", "model-a"]
     names = list(results.prompts["main"]["variant"])
@@ -83,7 +80,7 @@ def test_codes_hold_every_answer(results: StudyResults) -> None:
     assert codes.invalid() == {"refusal": int((answers["status"] == "refusal").sum())}
 
 
-def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results: StudyResults) -> None:
+def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(results):
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     few = answers[answers["variant"] != "2_1"].assign(order=pd.Categorical([None] * 600))
     codes = encode(few, results.prompts["main"], ACCEPTABILITY)
@@ -92,7 +89,7 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
     assert codes.n_asked == 600
 
 
-def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: StudyResults) -> None:
+def test_a_tally_counts_accepting_and_valid_answers_per_variant(results):
     flows = np.arange(30)
     accepts, valid = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
     answers = tables.read(folder_of(results) / "answers/main/model-b.parquet", tables.ANSWERS)
@@ -106,7 +103,7 @@ def test_a_tally_counts_accepting_and_valid_answers_per_variant(results: StudyRe
 # --- Findings
 
 
-def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without_them() -> None:
+def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without_them():
     accepts, answers = np.array([40.0, 50, 60, 0]), np.array([100.0, 100, 50, 0])
     accepted, units = share_of(accepts, answers)
     assert accepted == 150 / 250
@@ -117,7 +114,7 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
         assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
 
 
-def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results: StudyResults) -> None:
+def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results):
     found = levels_of(results, "main", MODELS)
     level = found[0]
     alone, of_many = share_interval(level, 1), share_interval(level, len(found))
@@ -129,7 +126,7 @@ def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(resu
 
 
 @pytest.mark.slow
-def test_intervals_of_shares_cover_them() -> None:
+def test_intervals_of_shares_cover_them():
     """Answers about 36 flows in 11 templates x 3 orders; the wordings move all flows (sd 0.3 of the latent answer)."""
     rng, hits, runs = np.random.default_rng(4), 0, 2000
     flow = rng.normal(0, 1, (36, 1, 1))
@@ -144,7 +141,7 @@ def test_intervals_of_shares_cover_them() -> None:
     assert 0.93 <= hits / runs <= 0.97
 
 
-def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: StudyResults) -> None:
+def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     finding = findings(results)[0]
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
     parts = []
@@ -160,7 +157,7 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results: St
     assert "95% intervals over wordings" in finding.text
 
 
-def test_disagreement_is_counted_from_the_norms(results: StudyResults) -> None:
+def test_disagreement_is_counted_from_the_norms(results):
     finding = findings(results)[1]
     values = pd.DataFrame({m: results.held("main", m) for m in MODELS})
     both = values[values.notna().sum(axis=1) > 1]
@@ -176,7 +173,7 @@ def test_disagreement_is_counted_from_the_norms(results: StudyResults) -> None:
     assert parse_qs(finding.link.partition("?")[2])["model"] == ["model-a", "model-c"]
 
 
-def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results: StudyResults) -> None:
+def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results):
     finding = discarded(results)
     statuses = pd.concat([results.status("main", m) for m in MODELS])
     gone = int((statuses != "kept").sum())
@@ -186,7 +183,7 @@ def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results
     assert parse_qs(finding.link.partition("?")[2])["held"] == ["none"]
 
 
-def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path: Path) -> None:
+def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     one = make_results(tmp_path, models=["alone"])
     assert "disagreement" not in {finding.name for finding in findings(one)}
     few = {pair: norms.head(2) for pair, norms in one.norms.items()}
@@ -200,9 +197,7 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path: Path) -> None:
     assert "have no norm" in discarded(nothing).text
 
 
-def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
-    results: StudyResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(results, monkeypatch):
     assert "wordings:" not in " ".join(
         finding.text for finding in findings(results)
     )  # three templates: no halves
@@ -236,8 +231,8 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
 
 
 def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
-    results: StudyResults,
-) -> None:
+    results,
+):
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     templates = wordings.template_numbers(results.prompts["main"])
     counts = wordings.level_counts(level_matrix(answers), templates, ACCEPTABILITY)
@@ -251,7 +246,7 @@ def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
     )
 
 
-def test_the_delta_comes_from_the_table_of_the_study(results: StudyResults) -> None:
+def test_the_delta_comes_from_the_table_of_the_study(results):
     finding = findings(results)[3]
     assert finding.number == "−40.00"
     assert "model-b are closest to them (+5.00, 10 flows)" in finding.text
@@ -262,7 +257,7 @@ def test_the_delta_comes_from_the_table_of_the_study(results: StudyResults) -> N
 # --- Explorer
 
 
-def test_the_explorer_holds_norms_counts_and_answers(results: StudyResults) -> None:
+def test_the_explorer_holds_norms_counts_and_answers(results):
     data = explorer_data(results)
     (arm, other) = data["arms"]
     assert [arm["name"], other["name"], data["main"]] == ["main", "one", "main"]
@@ -285,7 +280,7 @@ def test_the_explorer_holds_norms_counts_and_answers(results: StudyResults) -> N
     )
 
 
-def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results: StudyResults) -> None:
+def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results):
     whole = explorer_data(results)["arms"]
     room = sum(len(pack) for pack in whole[0]["orders"]) + len(whole[0]["models"][0]["answers"])
     main, one = explorer_data(results, most_bytes=room)["arms"]
@@ -293,7 +288,7 @@ def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results:
     assert one["models"][0]["answers"] is None
 
 
-def test_the_data_cannot_end_their_element(hostile: StudyResults) -> None:
+def test_the_data_cannot_end_their_element(hostile):
     text = embedded({"a": HOSTILE + "<!--\u2028\u2029]]>"})
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text)["a"].startswith(HOSTILE)
@@ -302,11 +297,11 @@ def test_the_data_cannot_end_their_element(hostile: StudyResults) -> None:
 # --- Sections
 
 
-def test_every_status_has_its_words() -> None:
+def test_every_status_has_its_words():
     assert set(STATUSES) == set(tables.ANSWER_STATUSES) - {"ok"}
 
 
-def test_tables_are_cut_rounded_and_taken_along_whole(results: StudyResults) -> None:
+def test_tables_are_cut_rounded_and_taken_along_whole(results):
     (table,) = [t for part in sections(results, "make --") for t in part["tables"] if t["name"] == "counts"]
     assert [cell["text"] for cell in table["rows"][0]] == ["main", "cell", "0.1235", "1e-5"]
     assert table["rows"][0][2]["whole"] == "0.123456789"
@@ -315,7 +310,7 @@ def test_tables_are_cut_rounded_and_taken_along_whole(results: StudyResults) -> 
     assert table["command"] == f"make -- {folder_of(results).as_posix()}/tables/counts.csv"
 
 
-def test_a_drawing_loses_no_text_and_no_visible_digit() -> None:
+def test_a_drawing_loses_no_text_and_no_visible_digit():
     text = unquote(
         svg_address('<svg a="1.23456"><metadata>x</metadata><text>p = 0.98765 "q" #1</text></svg>')
     )
@@ -326,16 +321,16 @@ def test_a_drawing_loses_no_text_and_no_visible_digit() -> None:
     ("given", "said"),
     [("0.123456", "0.1235"), ("NA", "NA"), ("01", "01"), ("1e-5", "1e-5"), ("v1.2.3", "v1.2.3")],
 )
-def test_numbers_are_shortened_and_nothing_else_is(given: str, said: str) -> None:
+def test_numbers_are_shortened_and_nothing_else_is(given, said):
     assert number(given) == said
 
 
-def test_a_share_is_not_called_all_or_none_unless_it_is() -> None:
+def test_a_share_is_not_called_all_or_none_unless_it_is():
     shares = [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)]
     assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
 
 
-def test_a_link_is_read_back_as_it_was_meant() -> None:
+def test_a_link_is_read_back_as_it_was_meant():
     found = parse_qs(link("a&b", ["m=1", "m 2"], rows="#x").partition("?")[2])
     assert found == {"arm": ["a&b"], "model": ["m=1", "m 2"], "rows": ["#x"]}
 
@@ -343,7 +338,7 @@ def test_a_link_is_read_back_as_it_was_meant() -> None:
 # --- The page
 
 
-def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: StudyResults) -> None:
+def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
     page = Page(render(hostile, COMMAND))
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
@@ -351,7 +346,7 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile: StudyResults) ->
     assert page.text.count(HOSTILE) > 20
 
 
-def test_the_page_needs_no_network_and_says_so_to_the_browser(results: StudyResults) -> None:
+def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
     text = render(results, COMMAND)
     assert text == render(results, COMMAND), "the same study gives the same page"
     page = Page(text)
@@ -370,7 +365,7 @@ def test_the_page_needs_no_network_and_says_so_to_the_browser(results: StudyResu
     assert "unsafe" not in str(said)
 
 
-def test_the_script_never_makes_html_from_data(folder: Path) -> None:
+def test_the_script_never_makes_html_from_data(folder):
     for path in (folder / "workflow/lib/cinorms/report/templates").glob("report_*.js"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(
@@ -379,7 +374,7 @@ def test_the_script_never_makes_html_from_data(folder: Path) -> None:
         assert text.count("\n") < 250
 
 
-def test_planted_respondents_next_to_models_are_told_apart(results: StudyResults) -> None:
+def test_planted_respondents_next_to_models_are_told_apart(results):
     models = results.study.plain()["models"]
     first, *others = models
     mixed = {
@@ -410,9 +405,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results: StudyResults
         (["model-a", "model-b", "model-c"], None, "no time is kept for planted respondents"),
     ],
 )
-def test_a_mixed_study_says_whose_answers_have_a_time(
-    results: StudyResults, planted: list[str], moment: str | None, said: str
-) -> None:
+def test_a_mixed_study_says_whose_answers_have_a_time(results, planted, moment, said):
     asked = [{**one, "first_reply": moment, "last_reply": moment} for one in results.provenance["asked"]]
     if moment == "of the jobs":
         runs = [{"started": "2026-01-02T10:00:00", "ended": "2026-01-03T01:00:00"}]
@@ -422,7 +415,7 @@ def test_a_mixed_study_says_whose_answers_have_a_time(
     assert dict(method.summary(mixed))["When"] == said
 
 
-def test_a_study_without_figures_and_tables_has_a_page(results: StudyResults) -> None:
+def test_a_study_without_figures_and_tables_has_a_page(results):
     study = changed(results.study, figures={}, analyses={})
     text = Page(render(replace(results, study=study), COMMAND)).text
     assert "Norm explorer" in text
@@ -432,7 +425,7 @@ def test_a_study_without_figures_and_tables_has_a_page(results: StudyResults) ->
 # --- What is said of a study
 
 
-def test_a_study_is_described_without_what_only_its_makers_need(build_study: Callable[..., Any]) -> None:
+def test_a_study_is_described_without_what_only_its_makers_need(build_study):
     study = build_study({"models": ["gpt-4o-mini"]})
     said = facts_of(study).plain()
     assert json.loads(json.dumps(said)) == said
@@ -448,8 +441,8 @@ def test_a_study_is_described_without_what_only_its_makers_need(build_study: Cal
 
 
 def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_models(
-    build_study: Callable[..., Any],
-) -> None:
+    build_study,
+):
     one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
     before = facts_for_card(build_study({"models": [one]}), one)
     after = facts_for_card(build_study({"models": [one, two], "figures": {}}), one)
@@ -461,8 +454,8 @@ def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_model
 
 
 def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_they_are(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
     study = make_folder(folder)
     named = page_inputs_of(study, str(folder))
@@ -486,7 +479,7 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
 # --- Cards
 
 
-def test_a_card_counts_what_the_norms_hold(results: StudyResults) -> None:
+def test_a_card_counts_what_the_norms_hold(results):
     card = make_card(results, "model-b")
     (main,) = card["arms"]
     held = results.held("main", "model-b")
@@ -502,7 +495,7 @@ def test_a_card_counts_what_the_norms_hold(results: StudyResults) -> None:
     assert json.loads(card_json(card)) == card
 
 
-def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: StudyResults) -> None:
+def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results):
     card = make_card(results, "model-a")
     text = card_markdown(card)
     assert "Planted respondents: no model gave their answers." in text
@@ -514,7 +507,7 @@ def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results: S
     assert "Planted" not in card_markdown(real)
 
 
-def test_a_card_lets_nothing_hostile_through(hostile: StudyResults) -> None:
+def test_a_card_lets_nothing_hostile_through(hostile):
     mark = "| [a](javascript:x) `b` *c* ![d](e)\n# f"
     card = make_card(hostile, "model-a")
     card["arms"][0]["prompts"] += mark

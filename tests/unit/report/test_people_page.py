@@ -83,9 +83,7 @@ def page(made) -> str:
         ("… &lt;i&gt;3&lt;/i&gt;", 2),
     ],
 )
-def test_it_says_in_the_words_of_the_scale_what_was_found_and_escapes_data(
-    page: str, text: str, times: int
-) -> None:
+def test_it_says_in_the_words_of_the_scale_what_was_found_and_escapes_data(page, text, times):
     assert " ".join(page.split()).count(text) == times
 
 
@@ -129,7 +127,7 @@ def test_a_study_without_the_tables_has_none_to_name():
     assert tables_of({}) == []
 
 
-def test_where_models_stand_is_said_in_words() -> None:
+def test_where_models_stand_is_said_in_words():
     def row(
         what: str, share: float, level: str | None = None, low: float = 0.0, high: float = 1.0
     ) -> dict[str, Any]:
@@ -161,7 +159,7 @@ def test_where_models_stand_is_said_in_words() -> None:
     assert unsure["models"][0]["sentences"][3].startswith("may be like a class of people (15% of people)")
 
 
-def test_long_flows_that_differ_in_their_condition_have_labels_that_differ() -> None:
+def test_long_flows_that_differ_in_their_condition_have_labels_that_differ():
     text = "a fitness tracker records the location of its owner and shares it with " + "somebody else " * 9
     cut = [
         people_page.two_lines(text + condition)

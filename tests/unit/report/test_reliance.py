@@ -1,7 +1,5 @@
 """May I rely on it? The answer follows the tables, and what is not known is not passed over."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -31,7 +29,7 @@ def with_tables(results: StudyResults, **columns: dict[str, object]) -> StudyRes
     return replace(results, study=study, files={**results.files, "tables": files})
 
 
-def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
+def test_without_the_tables_it_is_not_known(results):
     first, second = reliance(results)
     assert (first.model, first.answer, second.answer) == ("model-a", "Not known", "Not known")
     assert "did not compute how many norms other wordings would change (add" in first.text
@@ -46,11 +44,10 @@ def test_without_the_tables_it_is_not_known(results: StudyResults) -> None:
         (0.79, "In part", "79% of its norms (79 of 100)"),
         (0.2, "In part", "20% of its norms (20 of 100)"),
         (0.19, "Hardly", "19% of its norms (19 of 100)"),
+        (0.0, "Hardly", "0% of its norms (0 of 100)"),
     ],
 )
-def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
-    results: StudyResults, stable: float, answer: str, words: str
-) -> None:
+def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(results, stable, answer, words):
     tables = with_tables(results, stability={"share_stable": stable, "norms": 100})
     first, second = reliance(tables)
     assert first.answer == answer
@@ -59,29 +56,14 @@ def test_the_answer_is_the_share_of_norms_that_hold_in_other_wordings(
     assert second.answer == "Not known"
 
 
-@pytest.mark.parametrize(
-    ("stable", "answer", "words"),
-    [
-        (
-            float("nan"),
-            "Not known",
-            "too few wordings to show how many norms others would change: that takes at least 6.",
-        ),
-        (0.0, "Hardly", "0% of its norms (0 of 100)"),
-    ],
-)
-def test_of_too_few_wordings_for_any_stable_norm_it_is_not_known(
-    results: StudyResults, stable: float, answer: str, words: str
-) -> None:
-    first = reliance(with_tables(results, stability={"share_stable": stable, "norms": 100}))[0]
-    assert first.answer == answer
-    assert words in first.text
+def test_of_too_few_wordings_for_any_stable_norm_it_is_not_known(results):
+    first = reliance(with_tables(results, stability={"share_stable": float("nan"), "norms": 100}))[0]
+    assert first.answer == "Not known"
+    assert "too few wordings to show how many norms others would change: that takes at least 6." in first.text
 
 
 @pytest.mark.parametrize(("verdict", "answer"), [("one_answer", "No"), ("depends_few", "Mostly")])
-def test_answers_that_ignore_the_flow_are_no_norms_about_it(
-    results: StudyResults, verdict: str, answer: str
-) -> None:
+def test_answers_that_ignore_the_flow_are_no_norms_about_it(results, verdict, answer):
     tables = with_tables(
         results, flow_dependence={"verdict": verdict}, stability={"share_stable": 1.0, "norms": 100}
     )
@@ -90,7 +72,7 @@ def test_answers_that_ignore_the_flow_are_no_norms_about_it(
     assert ("other wordings give the same" in first.text) == (answer != "No")
 
 
-def test_what_a_second_asking_changes_is_said_if_there_was_one(results: StudyResults) -> None:
+def test_what_a_second_asking_changes_is_said_if_there_was_one(results):
     tables = with_tables(results, repeatability={"answers_differ": 0.021})
     assert (
         "Asked the same again, it changed 2.1% of its answers to another level." in reliance(tables)[0].text

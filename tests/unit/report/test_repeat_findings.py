@@ -1,7 +1,5 @@
 """What the page says of the engine itself, from tables made here; what is not known is never called 0."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +36,11 @@ def results(folder: Path, **tables: list[dict[str, Any]]) -> StudyResults:
     return StudyResults(facts(StudyFacts, analyses=entries), {}, {}, {}, {}, {}, {"tables": files})
 
 
-def test_a_study_without_the_table_says_nothing(tmp_path: Path) -> None:
+def test_a_study_without_the_table_says_nothing(tmp_path):
     assert repeatability(results(tmp_path, contrasts=[PAIR])) is None
 
 
-def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path: Path) -> None:
+def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path):
     other = {**AGAIN, "model": "n", "answers_differ": 0.001, "conf_low": 0, "conf_high": 0.002}
     above = {**PAIR, "model_a": "n", "model_b": "n", "engine_status": "above"}
     number, text = repeatability(results(tmp_path, again=[other, AGAIN], contrasts=[PAIR, above])) or ("", "")
@@ -53,19 +51,19 @@ def test_the_largest_share_its_interval_and_the_contrasts_within_it(tmp_path: Pa
     assert "sampling" not in text
 
 
-def test_sampling_is_named_where_it_is_part_of_the_share(tmp_path: Path) -> None:
+def test_sampling_is_named_where_it_is_part_of_the_share(tmp_path):
     _, text = repeatability(results(tmp_path, again=[{**AGAIN, "what": "engine_and_sampling"}])) or ("", "")
     assert "Answers of m (main) are drawn at random, so sampling is part of that share." in text
 
 
-def test_where_nothing_was_asked_again_the_share_is_not_known(tmp_path: Path) -> None:
+def test_where_nothing_was_asked_again_the_share_is_not_known(tmp_path):
     once = {**dict.fromkeys(AGAIN), "arm": "main", "model": "m", "status": "not_repeated"}
     number, text = repeatability(results(tmp_path, again=[once])) or ("", "")
     assert number == "not known"
     assert "is not known" in text
 
 
-def test_contrasts_of_arms_that_were_asked_once_say_so(tmp_path: Path) -> None:
+def test_contrasts_of_arms_that_were_asked_once_say_so(tmp_path):
     alone = {**PAIR, "engine_status": "not_repeated"}
     _, text = repeatability(results(tmp_path, again=[AGAIN], contrasts=[alone])) or ("", "")
     assert "Table contrasts: no side of a contrast was asked again" in text

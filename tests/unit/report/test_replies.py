@@ -1,7 +1,5 @@
 """The replies that the report shows: every one of them, each text once, cut with its length, harmless as a script."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -68,7 +66,7 @@ def shown(part: dict[str, Any], cell: int) -> tuple[Any, ...]:
     return said, rule, [said[a:b] for a, b in zip(marks[::2], marks[1::2], strict=True)]
 
 
-def test_every_reply_is_there_once_with_its_rule_and_the_words_that_were_used(tmp_path: Path) -> None:
+def test_every_reply_is_there_once_with_its_rule_and_the_words_that_were_used(tmp_path):
     said = [
         "Neutral",
         "Answer: somewhat acceptable!",
@@ -93,13 +91,13 @@ def test_every_reply_is_there_once_with_its_rule_and_the_words_that_were_used(tm
 @pytest.mark.parametrize(
     "hostile", ['"); hacked = 1; ("', "</script><script>", "\u2028\u2029\x00\u202e", "\\u003c`${1}"]
 )
-def test_no_letter_of_a_reply_is_in_a_script_as_it_was_written(tmp_path: Path, hostile: str) -> None:
+def test_no_letter_of_a_reply_is_in_a_script_as_it_was_written(tmp_path, hostile):
     (part,) = written(tmp_path, [hostile + "neutral", hostile])
     assert [shown(part, cell)[0] for cell in (0, 1)] == [hostile + "neutral", hostile]
     assert hostile not in (tmp_path / "x/0.js").read_text(encoding="utf-8")
 
 
-def test_a_long_reply_keeps_both_ends_and_says_what_is_left_out(tmp_path: Path) -> None:
+def test_a_long_reply_keeps_both_ends_and_says_what_is_left_out(tmp_path):
     start, end = "Neutral is not it. ", " Final answer: strongly acceptable"
     text = start + "x " * 10_000 + "somewhat acceptable" + " y" * 10_000 + end
     (part,) = written(tmp_path, [text, "Neutral"])
@@ -110,9 +108,7 @@ def test_a_long_reply_keeps_both_ends_and_says_what_is_left_out(tmp_path: Path) 
     assert (rule, marks) == ("stated_answer", ["strongly acceptable"])
 
 
-def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(tmp_path, monkeypatch):
     monkeypatch.setattr(replies, "MOST_LETTERS", 30)
     said = [f"Answer {i}: {OPTIONS[i % 5]}" for i in range(12)]
     parts = written(tmp_path, said)
@@ -126,7 +122,7 @@ def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
 
 
-def test_what_was_not_asked_has_no_reply(tmp_path: Path) -> None:
+def test_what_was_not_asked_has_no_reply(tmp_path):
     (part,) = written(tmp_path, ["Neutral", "Neutral", "Neutral"])
     assert part["at"][3] == -1
     assert part["codes"][3] == NOTHING
@@ -143,12 +139,12 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_words_are_found_again_in_what_was_received(text: str) -> None:
+def test_words_are_found_again_in_what_was_received(text):
     reading = read_text(text, ACCEPTABILITY)
     spans = evidence(AskedText(text, ACCEPTABILITY, "stop", frozenset()), reading.rule, reading.level)
     assert [text[start:end] for start, end in spans] == TEXTS[text]
 
 
-def test_a_text_that_a_person_or_a_coder_read_has_no_marks() -> None:
+def test_a_text_that_a_person_or_a_coder_read_has_no_marks():
     for rule in ("override", "coder gpt-4o-mini", "options", "trace_cut"):
         assert evidence(AskedText("neutral", ACCEPTABILITY, "stop", frozenset()), rule, 0) == []

@@ -5,14 +5,11 @@ shows only where somebody reads it. So read a text again, sentence by sentence, 
 the file, and the test writes it.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +41,7 @@ READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["pe
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_path: Path) -> None:
+def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
     results = MADE[kind](make_results(tmp_path, models=["model-a", "model-b"]))
     closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
@@ -58,9 +55,7 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind: str, tmp_pa
     assert said == file.read_text(encoding="utf-8")
 
 
-def test_the_study_of_these_tests_has_the_keys_that_every_description_has(
-    build_study: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_study_of_these_tests_has_the_keys_that_every_description_has(build_study, tmp_path):
     described, made = facts_of(build_study()).plain(), make_results(tmp_path).study.plain()
     assert set(made) == set(described)
     assert set(made["arms"]["main"]) == set(described["arms"]["main"])
@@ -219,11 +214,11 @@ PLACES = {
         ),
     ],
 )
-def test_only_what_this_run_made_is_named(made: list[str], lines: list[str]) -> None:
+def test_only_what_this_run_made_is_named(made, lines):
     words = closing_words(PLACES, made)
     assert [line.strip() for line in words.splitlines() if line] == lines
 
 
-def test_the_mark_is_below_what_was_made_only() -> None:
+def test_the_mark_is_below_what_was_made_only():
     assert closing_words(PLACES, [], "Planted.") == ""
     assert closing_words(PLACES, ["results/s/index.html"], "Planted.").rstrip().endswith("  Planted.")

@@ -7,8 +7,6 @@ from threading import Semaphore
 from types import SimpleNamespace
 from typing import ClassVar
 
-import pytest
-
 from cinorms.rules import inside
 from cinorms.rules.inside import Inside
 
@@ -42,8 +40,8 @@ class HeldTimer:
 
 
 def test_a_timer_wakes_the_scheduler_once_and_only_then_comes_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(inside, "Timer", HeldTimer)
     monkeypatch.setattr(HeldTimer, "started", [])
     planner = Planner()
@@ -56,5 +54,5 @@ def test_a_timer_wakes_the_scheduler_once_and_only_then_comes_the_next(
         assert not planner._open_jobs.acquire(blocking=False)
 
 
-def test_another_scheduler_is_left_as_it_is() -> None:
+def test_another_scheduler_is_left_as_it_is():
     assert not Inside(SimpleNamespace(modifier=None, scheduler=object())).wait_with_one_timer()

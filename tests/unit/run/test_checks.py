@@ -1,7 +1,5 @@
 """Every check before a run: what it finds, what it lets pass, and its one line."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,6 +35,8 @@ from cinorms.run.check import (
 )
 from cinorms.study.spec import make_spec
 from cinorms.study.study import Study
+from cinorms.vignettes.designs import Dataset
+from cinorms.vignettes.reading import read_vignettes
 
 from ...studies import ARM, PROJECT, load
 
@@ -44,8 +44,13 @@ ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with 
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that the study runs in."""
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, iot_flows: pd.DataFrame) -> Path:
+    """Return an empty folder that the study runs in; the flows of iot are not made anew for each study."""
+
+    def read(dataset: Dataset, *given: Any) -> pd.DataFrame:
+        return iot_flows if dataset.name == "iot" else read_vignettes(dataset, *given)
+
+    monkeypatch.setattr("cinorms.run.case.read_vignettes", read)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_YES", raising=False)
     return tmp_path
@@ -86,7 +91,7 @@ def case(study: Study, cluster: bool = False, partitions: Any = None, **environm
 # --- The registry
 
 
-def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere: Path) -> None:
+def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere):
     root = Root(PROJECT)
     made = check.make_case(load(root), None, False)
     lines = list(make_checks(made))
@@ -97,22 +102,18 @@ def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsew
 
 
 @pytest.mark.parametrize(("templates", "said"), [(5, ["warning"]), (6, [])])
-def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(
-    elsewhere: Path, templates: int, said: list[str]
-) -> None:
+def test_fewer_wordings_than_a_norm_needs_to_hold_in_others_are_a_warning(elsewhere, templates, said):
     made = study_of(Root(PROJECT), ["planted-uniform"], templates=templates)
     found = told(look_at_norms(case(made)))
     assert [severity for severity, _ in found] == said
     assert all(f"no arm has 6 wordings (the most are {templates}" in text for _, text in found)
 
 
-def test_a_second_line_of_a_message_is_indented() -> None:
+def test_a_second_line_of_a_message_is_indented():
     assert str(CheckLine("error", "keys", "a\nb")) == "error    keys         a\n                      b"
 
 
-def test_the_command_exits_1_on_errors_alone(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert check.main([]) == 0
     assert "8 models in 1 arm left to ask, 1,824,768 prompts\n" in capsys.readouterr().out
@@ -144,14 +145,12 @@ def responses_of(study: Study, folder: Path, **replied: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["[1", "!!int x", "2026-01-01"])
-def test_a_value_of_config_that_cannot_be_read_gets_a_message(
-    value: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_of_config_that_cannot_be_read_gets_a_message(value, capsys):
     assert check.main(["--config", f"seed={value}"]) == 2
     assert "--config seed: not valid YAML at line 1" in capsys.readouterr().err
 
 
-def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere: Path) -> None:
+def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere):
     study = study_of(Root(PROJECT), ["gpt-4o-mini"])
     assert [finding.severity for finding in look_at_keys(case(study)) or []] == ["error"]
     responses_of(study, elsewhere)
@@ -161,7 +160,7 @@ def test_what_has_been_asked_is_not_checked_until_a_setting_changes(elsewhere: P
         assert look_at_keys(case(again)), changed
 
 
-def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere: Path) -> None:
+def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere):
     entry = {"kind": "delta", "arms": ["main"], "expected": "expected.csv"}
 
     def look(text: str) -> list[tuple[str, str]]:
@@ -179,7 +178,7 @@ def test_a_file_of_expected_values_is_read_before_anything_is_asked(elsewhere: P
     assert look_at_expectations(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
-def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere: Path) -> None:
+def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere):
     def look(*lines: str) -> list[tuple[str, str]]:
         (elsewhere / "mine.csv").write_text("\n".join(lines) + "\n")
         made = {"study": "s", "models": ["gpt-4o-mini"], "arms": {"main": ARM}, "overrides": "mine.csv"}
@@ -196,7 +195,7 @@ def test_manually_coded_answers_are_read_before_anything_is_asked(elsewhere: Pat
     assert look_at_overrides(case(study_of(Root(PROJECT), ["gpt-4o-mini"]))) is None
 
 
-def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhere: Path) -> None:
+def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhere):
     (elsewhere / "mine.csv").write_text(
         "text,arm,model,flow,variant,level\nwell,,,,,1\n,main,gpt-4o-mini,3,0_0,1\n"
     )
@@ -221,7 +220,7 @@ def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhe
 # --- Keys, also of a paraphraser
 
 
-def test_the_key_of_a_paraphraser_is_needed_too(elsewhere: Path) -> None:
+def test_the_key_of_a_paraphraser_is_needed_too(elsewhere):
     declared = {"title": "Mine", "source": "generate", "paraphraser": "gpt-4o-mini", "scale": "acceptability"}
     declared |= {"original": ORIGINAL, "count": 3, "tries": 1, "temperature": 1, "seed": 1}
     root = project(elsewhere, {}, {"mine": declared})
@@ -234,7 +233,7 @@ def test_the_key_of_a_paraphraser_is_needed_too(elsewhere: Path) -> None:
     assert "then stops so that you can read" in text
 
 
-def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paraphrases_that_wait_are_an_error(elsewhere, monkeypatch):
     templates = [ORIGINAL, ORIGINAL.replace("Please say", "Say")]
     request = {"paraphraser": "x", "scale": "acceptability", "original": ORIGINAL, "count": 1, "tries": 1}
     provenance = {"request": {**request, "temperature": 1, "seed": 1}, "paraphraser": {}, "instruction": ""}
@@ -257,7 +256,7 @@ def test_paraphrases_that_wait_are_an_error(elsewhere: Path, monkeypatch: pytest
 # --- Sentences
 
 
-def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere: Path) -> None:
+def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere):
     mine = {"title": "Mine", "paraphraser": "me", "origin": {"citation": "c", "licence": "l"}}
     judge = "Judge this: {scenario} Answer with one of: {options}"
     acceptable = [ORIGINAL, judge, "Judge {scenario} {options}"]
@@ -280,7 +279,7 @@ def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere: Path) -
 @pytest.mark.parametrize(
     "dataset", ["iot", "coppa", "location_3", "internet_1", "public_records", "social_contract"]
 )
-def test_the_papers_own_templates_run_into_nothing(elsewhere: Path, prompts: str, dataset: str) -> None:
+def test_the_papers_own_templates_run_into_nothing(elsewhere, prompts, dataset):
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], prompts=prompts, dataset=dataset)
     assert list(look_at_sentences(case(study))) == []
 
@@ -303,7 +302,7 @@ def look(root: Root, **environment: str) -> list[tuple[str, str]]:
     return told(look_at_checkpoints(case(study_of(root, ["m"]), **environment)))
 
 
-def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
+def test_a_local_folder_must_hold_a_checkpoint(elsewhere):
     root = project(elsewhere, served(source="./weights/m"))
     ((severity, text),) = look(root)
     assert severity == "error"
@@ -320,7 +319,7 @@ def test_a_local_folder_must_hold_a_checkpoint(elsewhere: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"source": "org/m", "revision": null}'])
-def test_a_damaged_record_of_a_fetch_is_one_message(elsewhere: Path, content: str) -> None:
+def test_a_damaged_record_of_a_fetch_is_one_message(elsewhere, content):
     """Without its commit another checkpoint would be asked, and all again."""
     lock = elsewhere / "results/s/.checkpoints/m.json"
     lock.parent.mkdir(parents=True)
@@ -330,9 +329,7 @@ def test_a_damaged_record_of_a_fetch_is_one_message(elsewhere: Path, content: st
 
 
 @pytest.mark.parametrize("revision", [None, "a" * 40, "v1"])
-def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(
-    elsewhere: Path, revision: str | None
-) -> None:
+def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(elsewhere, revision):
     root = project(elsewhere, served(source="org/m", revision=revision))
     home = {"HF_HOME": str(elsewhere / "hf")}
     ((severity, text),) = look(root, **home)
@@ -351,7 +348,7 @@ def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(
     assert [severity for severity, _ in look(root, **home)] == ["warning"]
 
 
-def test_the_control_model_is_trained_by_its_own_run(elsewhere: Path) -> None:
+def test_the_control_model_is_trained_by_its_own_run(elsewhere):
     assert told(look_at_checkpoints(case(study_of(Root(PROJECT), ["control"])))) == []
     assert look_at_checkpoints(case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]))) is None
 
@@ -373,7 +370,7 @@ def partitions(environment: dict[str, str], **named: str | None) -> list[tuple[s
     return told(look_at_partitions(case(study, cluster=True, partitions=named, **environment)))
 
 
-def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere: Path) -> None:
+def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere):
     here = sinfo(elsewhere, "printf 'cpu*\\ngpu\\nlong\\n'")
     assert partitions(here, ask_vllm="gpu", ask_openai=None) == []
     assert partitions(here, ask_vllm="gpu,long") == []
@@ -381,7 +378,7 @@ def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere: Pa
     assert partitions(here, ask_vllm="gpus", ask_openai="cpu") == [("error", text)]
 
 
-def test_what_slurm_may_not_tell(elsewhere: Path) -> None:
+def test_what_slurm_may_not_tell(elsewhere):
     assert [s for s, _ in partitions(sinfo(elsewhere, "echo gpu"), ask_vllm=None)] == ["warning"]
     failing = sinfo(elsewhere, "echo slurm_load: no controller >&2; exit 1")
     ((severity, text),) = partitions(failing, ask_vllm="gpu")
@@ -392,7 +389,7 @@ def test_what_slurm_may_not_tell(elsewhere: Path) -> None:
     assert "sinfo is not on this machine" in text
 
 
-def test_a_profile_says_which_partition_a_rule_names(elsewhere: Path) -> None:
+def test_a_profile_says_which_partition_a_rule_names(elsewhere):
     profile = {
         "executor": "slurm",
         "default-resources": {"slurm_partition": "cpu"},

@@ -1,7 +1,5 @@
 """`make confirm` in a terminal: what it shows, what it asks, and what each answer does."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess
@@ -47,7 +45,7 @@ def confirm(folder: Path, answer: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("answer", "confirmed"), [("y\n", True), ("yes\n", True), ("n\n", False), ("\n", False)]
 )
-def test_only_a_yes_confirms(tmp_path: Path, answer: str, confirmed: bool) -> None:
+def test_only_a_yes_confirms(tmp_path, answer, confirmed):
     entry = {"engine": "vllm", "source": "org/model", "family": "f", "revision": "abc"}
     project(tmp_path, {"a-model": entry})
     declared = write_declared(tmp_path / "resources/prompts")

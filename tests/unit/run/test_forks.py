@@ -1,7 +1,5 @@
 """Scripts that run as forks of a process with loaded libraries: as a new Python would run them, and when not."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -41,7 +39,7 @@ def write(folder: Path, text: str, name: str = "script.py") -> str:
     return str(path)
 
 
-def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded: Forks, tmp_path: Path) -> None:
+def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded, tmp_path):
     (tmp_path / "beside.py").write_text("NAME = 'beside'\n", encoding="utf-8")
     script = write(
         tmp_path,
@@ -58,7 +56,7 @@ def test_a_script_runs_as_in_a_new_python_with_the_libraries_loaded(loaded: Fork
     assert "MARK" not in os.environ
 
 
-def test_no_thread_runs_in_the_process_that_forks(loaded: Forks, tmp_path: Path) -> None:
+def test_no_thread_runs_in_the_process_that_forks(loaded, tmp_path):
     script = write(
         tmp_path,
         "import os\n"
@@ -69,7 +67,7 @@ def test_no_thread_runs_in_the_process_that_forks(loaded: Forks, tmp_path: Path)
     assert (tmp_path / "out").read_text().split() == ["1", "1"]
 
 
-def test_a_script_sees_nothing_of_another(loaded: Forks, tmp_path: Path) -> None:
+def test_a_script_sees_nothing_of_another(loaded, tmp_path):
     leave = (
         "import os, random, sys, json, decimal, numpy, pandas\n"
         "random.seed(1); numpy.random.seed(1); os.environ['LEFT'] = 'x'; os.chdir('/'); os.umask(0o77)\n"
@@ -102,13 +100,13 @@ def test_a_script_sees_nothing_of_another(loaded: Forks, tmp_path: Path) -> None
         ("def broken(:", 1),
     ],
 )
-def test_a_script_that_fails_fails_the_job(loaded: Forks, tmp_path: Path, text: str, code: int) -> None:
+def test_a_script_that_fails_fails_the_job(loaded, tmp_path, text, code):
     with pytest.raises(subprocess.CalledProcessError) as failed:
         loaded.run(write(tmp_path, text), {})
     assert failed.value.returncode == code
 
 
-def test_the_hook_that_a_log_sets_gets_the_failure(loaded: Forks, tmp_path: Path) -> None:
+def test_the_hook_that_a_log_sets_gets_the_failure(loaded, tmp_path):
     script = write(
         tmp_path,
         "import os, sys\n"
@@ -120,7 +118,7 @@ def test_the_hook_that_a_log_sets_gets_the_failure(loaded: Forks, tmp_path: Path
     assert (tmp_path / "out").read_text() == "ValueError: odd"
 
 
-def test_many_at_once_each_end_with_their_own_code(loaded: Forks, tmp_path: Path) -> None:
+def test_many_at_once_each_end_with_their_own_code(loaded, tmp_path):
     scripts = [write(tmp_path, f"import sys; sys.exit({n % 3})", f"{n}.py") for n in range(60)]
 
     def code_of(script: str) -> int:
@@ -134,13 +132,13 @@ def test_many_at_once_each_end_with_their_own_code(loaded: Forks, tmp_path: Path
         assert list(pool.map(code_of, scripts)) == [n % 3 for n in range(60)]
 
 
-def test_a_script_that_ends_at_once_is_measured(loaded: Forks, tmp_path: Path) -> None:
+def test_a_script_that_ends_at_once_is_measured(loaded, tmp_path):
     record = BenchmarkRecord()
     loaded.run(write(tmp_path, ""), {}, partial(benchmarked, benchmark_record=record))
     assert record.max_rss > 0
 
 
-def test_the_libraries_are_those_that_a_study_is_installed_with() -> None:
+def test_the_libraries_are_those_that_a_study_is_installed_with():
     for name in LIBRARIES:
         assert importlib.util.find_spec(name), name
     assert not {"openai", "torch", "transformers", "vllm"} & LIBRARIES
@@ -182,9 +180,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return ways
 
 
-def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(
-    ran: list[str], tmp_path: Path
-) -> None:
+def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(ran, tmp_path):
     own = str(tmp_path / "rules" / ".." / "draw.py")
     scripts = {
         "fork a.py -": Script(own),
@@ -200,7 +196,7 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(
     assert ran == list(scripts)
 
 
-def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
+def test_only_snakemake_itself_has_forks(tmp_path):
     # A fork loads the file of the main program: a script without a guard would run its workflow once more.
     shown = "from cinorms.rules.inside import is_main_program; print(is_main_program())"
     for name in ("snakemake", "mine.py"):
@@ -217,7 +213,7 @@ def test_only_snakemake_itself_has_forks(tmp_path: Path) -> None:
         assert done.stdout == f"{is_main}\n", command
 
 
-def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch):
     def refuse(modules: Any) -> None:
         raise OSError("AF_UNIX path too long")
 

@@ -1,7 +1,5 @@
 """`make lock-models`: commits that were fetched are for every study; nothing that is in the lock changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -31,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commits_of_the_hub_are_added_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commits_of_the_hub_are_added_once(folder, capsys):
     path = folder / "config/revisions.lock"
     assert main([], folder) == 0
     assert read_revisions(path) == {"owner/m": A}
@@ -44,16 +42,14 @@ def test_commits_of_the_hub_are_added_once(folder: Path, capsys: pytest.CaptureF
     assert f"owner/m stays at {A}; {B} was fetched" in capsys.readouterr().out
 
 
-def test_two_studies_with_other_commits_are_an_error(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_studies_with_other_commits_are_an_error(folder, capsys):
     fetched(folder, "t", "m", "owner/m", B)
     assert main([], folder) != 0
     assert "owner/m was fetched at" in "".join(capsys.readouterr())
     assert read_revisions(folder / "config/revisions.lock") == {}
 
 
-def test_what_is_no_commit_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_commit_is_refused(tmp_path):
     path = tmp_path / "revisions.lock"
     path.write_text("owner/m: main\n")
     with pytest.raises(ConfigError, match="full commit"):
@@ -61,7 +57,7 @@ def test_what_is_no_commit_is_refused(tmp_path: Path) -> None:
     assert read_revisions(tmp_path / "none.yaml") == {}
 
 
-def test_the_report_says_where_another_commit_was_asked() -> None:
+def test_the_report_says_where_another_commit_was_asked():
     assert _revision(A, None) == _revision(A, A) == _revision(None, A) == A
     assert _revision(A, B) == f"{A} (differs from {B}, which config/ states)"
     assert _revision(None, None) == ""

@@ -1,7 +1,5 @@
 """What the terminal says of jobs: soon where something is wrong, and who waits in the queue and why; in plain words."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -54,7 +52,7 @@ def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
 
 
-def test_a_line_now_and_then_from_the_first_seconds_on(watched: Watched) -> None:
+def test_a_line_now_and_then_from_the_first_seconds_on(watched):
     assert watched.look(NOW) == []
     watched.write(NOW + 3)
     assert watched.look(NOW + 3) == []  # it may be over at once
@@ -66,7 +64,7 @@ def test_a_line_now_and_then_from_the_first_seconds_on(watched: Watched) -> None
     assert watched.look(NOW + 50) == []
 
 
-def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched: Watched) -> None:
+def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched):
     wrong = {"trouble": "no connection", "failures": 1, "rate": None, "pace": None}
     watched.write(NOW + 1, **wrong, next_attempt=NOW + 9)
     (line,) = watched.look(NOW + 1)
@@ -83,12 +81,12 @@ def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched: Watched) -> 
     assert line.endswith("10/s, 1 min 30 s left, 2 failed attempts")
 
 
-def test_a_failure_that_is_over_before_anybody_could_read_of_it_is_no_line(watched: Watched) -> None:
+def test_a_failure_that_is_over_before_anybody_could_read_of_it_is_no_line(watched):
     watched.write(NOW + 1, trouble="no connection", failures=1, next_attempt=NOW + 1.3)
     assert watched.look(NOW + 1) == []
 
 
-def test_jobs_of_one_model_are_one_line(tmp_path: Path) -> None:
+def test_jobs_of_one_model_are_one_line(tmp_path):
     watched = Watched(tmp_path, "1-of-3", "2-of-3", "3-of-3")
     watched.write(NOW, "1-of-3", usd=0.5)
     watched.write(NOW, "2-of-3", answered=400, usd=0.75)
@@ -97,12 +95,12 @@ def test_jobs_of_one_model_are_one_line(tmp_path: Path) -> None:
     ]
 
 
-def test_a_job_that_is_dead_is_not_followed(watched: Watched) -> None:
+def test_a_job_that_is_dead_is_not_followed(watched):
     watched.write(NOW - 1000, host="elsewhere")
     assert watched.look(NOW + 9) == []
 
 
-def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched: Watched) -> None:
+def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched):
     watched.write(NOW + 8, answered=1, pace=None)
     assert watched.look(NOW + 9) == ["main / m: 1 of 1,000 answered (0%), 10/s"]
     fast, young = (
@@ -112,13 +110,13 @@ def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched: Watche
     assert progress([fast, young], NOW).endswith("10/s")
 
 
-def test_a_job_that_does_not_ask_yet_says_what_it_does() -> None:
+def test_a_job_that_does_not_ask_yet_says_what_it_does():
     state = AskingState("main", "m", "1-of-1", doing="loading the checkpoint")
     assert progress([state], NOW) == "loading the checkpoint"
     assert progress([AskingState("main", "m", "1-of-1")], NOW) == "starting"
 
 
-def test_durations_and_amounts() -> None:
+def test_durations_and_amounts():
     words = ["0 s", "8 s", "1 min 32 s", "25 min", "2 h 5 min", "1 d 3 h"]
     assert [duration(seconds) for seconds in (0.4, 8, 92, 1500, 7500, 100_000)] == words
     assert [dollars(usd) for usd in (0, 0.01234, 1, 1234.5)] == ["$0", "$0.0123", "$1.00", "$1,234.50"]
@@ -137,7 +135,7 @@ LINES = """\
 """
 
 
-def test_only_jobs_that_wait_to_ask_for_this_study_are_found() -> None:
+def test_only_jobs_that_wait_to_ask_for_this_study_are_found():
     assert list(read_queue(LINES, "s", HERE)) == [NAME]
     assert read_queue(LINES, "s", HERE)[NAME] == Queued(
         "held", "job 7 waits (JobHeldUser); release it with `scontrol release 7`"
@@ -169,13 +167,13 @@ def test_only_jobs_that_wait_to_ask_for_this_study_are_found() -> None:
         ("SUSPENDED", "None", "pending", "suspended"),
     ],
 )
-def test_each_reason_says_what_to_do(state: str, reason: str, word: str, advice: str) -> None:
+def test_each_reason_says_what_to_do(state, reason, word, advice):
     job = Queued.of("5", state, reason)
     assert job.state == word
     assert advice in job.note
 
 
-def test_squeue_is_called_once_and_none_is_needed(tmp_path: Path) -> None:
+def test_squeue_is_called_once_and_none_is_needed(tmp_path):
     assert waiting_jobs("s", {"PATH": str(tmp_path)}, HERE) == {}
     program = tmp_path / "squeue"
     program.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nprintf "%s" "{LINES}"\n')
@@ -187,7 +185,7 @@ def test_squeue_is_called_once_and_none_is_needed(tmp_path: Path) -> None:
         waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)
 
 
-def test_the_terminal_names_a_held_job_once(tmp_path: Path) -> None:
+def test_the_terminal_names_a_held_job_once(tmp_path):
     said: list[str] = []
     held, priority = Queued.of("5", "PENDING", "JobHeldUser"), Queued.of("6", "PENDING", "Priority")
     queue = {NAME: priority}

@@ -1,7 +1,5 @@
 """The status of a study, from files that a test wrote: what is done, running, missing, and what it cost."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -80,7 +78,7 @@ def row(study: Study, now: float | None = None) -> Row:
     return found
 
 
-def test_nothing_has_been_asked_yet(study: Study) -> None:
+def test_nothing_has_been_asked_yet(study):
     found = row(study)
     assert (found.state, found.answered, found.questions, found.usd) == ("missing", 0, N, None)
     text = as_text(study, [found])
@@ -88,7 +86,7 @@ def test_nothing_has_been_asked_yet(study: Study) -> None:
     assert text.splitlines()[-1] == "There is no report yet."
 
 
-def test_a_shard_is_done_and_another_was_stopped(study: Study) -> None:
+def test_a_shard_is_done_and_another_was_stopped(study):
     answer(study, "1-of-2")
     found = row(study)
     assert (found.state, found.answered, found.questions) == ("stopped", N // 2, N)
@@ -100,7 +98,7 @@ def test_a_shard_is_done_and_another_was_stopped(study: Study) -> None:
     assert "run again to ask the rest" in as_text(study, [found])
 
 
-def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study: Study, tmp_path: Path) -> None:
+def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_path):
     for shard in shards_of(study, "main", "m"):
         answer(study, shard, gpus=2)
     page = tmp_path / "results/s/report/index.html"
@@ -144,8 +142,8 @@ def edited(folder: Path, file: str, old: str, new: str) -> Study:
     ],
 )
 def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_asks(
-    study: Study, tmp_path: Path, file: str, old: str, new: str, left: int
-) -> None:
+    study, tmp_path, file, old, new, left
+):
     for shard in shards_of(study, "main", "m"):
         answer(study, shard)
     changed = edited(tmp_path / "edited", file, old, new)
@@ -162,7 +160,7 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
     assert not left or summary(study, left_to_ask(study)) == taken
 
 
-def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(study: Study) -> None:
+def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(study):
     answer(study, "1-of-2", asker="pilot")
     found = row(study)
     assert (found.state, found.answered, found.left) == ("missing", N // 2, N // 2)
@@ -172,7 +170,7 @@ def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(st
     assert part.exists()
 
 
-def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study: Study, tmp_path: Path) -> None:
+def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study, tmp_path):
     (tmp_path / "one").mkdir()
     root, rule = project(tmp_path / "one", {"m": ENTRY}), {"until": "decided", "pilot": 100}
     own = study_of(root, ["m"], select=SELECT, templates=11, orders={"count": 3}, asking=rule)
@@ -191,14 +189,14 @@ def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study: Study, t
     assert (last.state, last.left) == ("missing", total - last.answered)
 
 
-def test_a_damaged_file_of_spending_is_in_the_status(study: Study, tmp_path: Path) -> None:
+def test_a_damaged_file_of_spending_is_in_the_status(study, tmp_path):
     path = tmp_path / "results/s/responses/.spending/main.m.1-of-2.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"usd": NaN}')
     assert "main.m.1-of-2.json: states no amount" in as_text(study, [row(study)])
 
 
-def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
+def test_a_running_job_says_how_long_it_will_take(study):
     answer(study, "1-of-2")
     now = time.time()
     stated = {"phase": "asking", "total": N // 2, "answered": 16, "pace": 10.0, "usd": 9.0, "updated": now}
@@ -211,7 +209,7 @@ def test_a_running_job_says_how_long_it_will_take(study: Study) -> None:
     assert row(study, now + 1000).state == "stopped"
 
 
-def test_what_waits_in_the_queue_is_not_called_stopped(study: Study) -> None:
+def test_what_waits_in_the_queue_is_not_called_stopped(study):
     answer(study, "1-of-2")
     assert row(study).state == "stopped"
     held = Queued("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
@@ -221,7 +219,7 @@ def test_what_waits_in_the_queue_is_not_called_stopped(study: Study) -> None:
     assert found.state == "stopped"
 
 
-def test_while_a_run_lives_nobody_is_told_to_run_again(study: Study) -> None:
+def test_while_a_run_lives_nobody_is_told_to_run_again(study):
     answer(study, "1-of-2")
     follower = Follower(Path("results/s/responses"), {})
     assert row(study).state == "stopped"
@@ -231,9 +229,7 @@ def test_while_a_run_lives_nobody_is_told_to_run_again(study: Study) -> None:
     assert row(study).state == "stopped"
 
 
-def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(
-    study: Study, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(study, monkeypatch, capsys):
     program = Path("bin/squeue")
     program.parent.mkdir()
     program.write_text(
@@ -251,13 +247,11 @@ def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(
     ("usd", "minutes", "gpus", "shown"),
     [(None, 10.0, 2, "20 GPU-min"), (None, 10.0, 0, "10 min"), (None, None, 0, "-"), (0.0, None, 0, "$0")],
 )
-def test_gpu_minutes_where_nothing_is_priced(usd: Any, minutes: Any, gpus: int, shown: str) -> None:
+def test_gpu_minutes_where_nothing_is_priced(usd, minutes, gpus, shown):
     assert status._cost(Row("a", "m", "done", 1, 1, 0, False, "", usd, minutes, gpus, "")) == shown
 
 
-def test_the_command_needs_no_network_and_no_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_needs_no_network_and_no_results(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert status.main([]) == 0
     out = capsys.readouterr().out
@@ -268,9 +262,7 @@ def test_the_command_needs_no_network_and_no_results(
     assert status.main(["--configfile", "nosuch.yaml"]) == 2
 
 
-def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CINORMS_MIRROR", raising=False)
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], **{**ARM, "dataset": "published_iot"})

@@ -1,7 +1,5 @@
 """Ratings by people, for tests. They may not be shipped: they are beside the checkout, or the tests are left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

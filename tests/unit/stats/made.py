@@ -1,7 +1,5 @@
 """Answers written down by hand, and matrices of answers, for tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -12,14 +12,16 @@ BENCH = Path(__file__).parents[3] / "benchmarks" / "adversaries"
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(BENCH))
+    import measurement
     import run
 
+    run.measurement = measurement
     yield run
     for name in ("run", "processes", "promises", "measurement"):
         sys.modules.pop(name, None)
 
 
-def test_the_worst_cell_of_an_interval_is_its_lowest(bench) -> None:
+def test_the_worst_cell_of_an_interval_is_its_lowest(bench):
     cells = [
         bench.Cell("mean", "a", 0.9, 1),
         bench.Cell("mean", "b", 0.5, 1),
@@ -28,12 +30,12 @@ def test_the_worst_cell_of_an_interval_is_its_lowest(bench) -> None:
     assert [cell.where for cell in bench.worst(cells)] == ["b", "c"]
 
 
-def test_a_claim_is_worst_where_most_pass(bench) -> None:
+def test_a_claim_is_worst_where_most_pass(bench):
     cells = [bench.Cell("shift", "a", 0.1, 1), bench.Cell("shift", "b", 0.2, 1)]
     assert [cell.where for cell in bench.worst(cells)] == ["b"]
 
 
-def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench) -> None:
+def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench):
     found, marks = bench.known(), 0
     for page in (BENCH.parents[1] / "docs").rglob("*.md"):
         text = page.read_text(encoding="utf-8")
@@ -43,7 +45,7 @@ def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench) -> No
     assert Path(bench.worst_cells.__file__).read_text(encoding="utf-8") == bench.of_gates(found)
 
 
-def test_every_promise_is_measured_and_is_a_row_of_the_page(bench) -> None:
+def test_every_promise_is_measured_and_is_a_row_of_the_page(bench):
     promised = [*bench.INTERVALS, *bench.promises.INTERVALS, *bench.promises.TESTS]
     assert set(bench.promises.ABOUT) == set(promised)
     page = (BENCH.parents[1] / "docs/method/stats/bench.md").read_text(encoding="utf-8")
@@ -58,7 +60,7 @@ def test_every_promise_is_measured_and_is_a_row_of_the_page(bench) -> None:
             assert named != bench.kept(cell), cell
 
 
-def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench) -> None:
+def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench):
     cells = [
         bench.Cell("mean", f"{n} templates, rare wordings", rate, 400) for n, rate in ((5, 0.9), (11, 0.95))
     ]
@@ -85,27 +87,17 @@ def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench) -> None:
         ("alpha", "bimodal", 0.84),
     ],
 )
-def test_intervals_cover_what_the_docs_say(bench, name: str, wording: str, lowest: float) -> None:
+def test_intervals_cover_what_the_docs_say(bench, name, wording, lowest):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cell = bench.coverage(name, 150, 11, wording, "by flow and answer")
     assert cell.rate >= lowest, cell
 
 
-@pytest.fixture
-def measurement(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(BENCH))
-    import measurement
-
-    yield measurement
-    for name in ("measurement", "processes"):
-        sys.modules.pop(name, None)
-
-
 @pytest.mark.slow
-def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(measurement) -> None:
+def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(bench):
     """Of 300 studies 5% give up to 8.8% (three standard errors)."""
-    rates = list(measurement.odds(300, 60, 5, "flow"))
+    rates = list(bench.measurement.odds(300, 60, 5, "flow"))
     assert len(rates) == 3
     assert all(rate.rate <= 0.088 for rate in rates), rates
 
@@ -116,6 +108,6 @@ def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(measur
     [(11, "normal", "both", 0.05), (30, "bimodal", "both", 0.08), (11, "rare", "one", 0.15)],
 )
 def test_models_that_differ_by_the_margin_are_called_equivalent_as_rarely_as_the_docs_say(
-    measurement, templates: int, wording: str, reacts: str, highest: float
-) -> None:
-    assert measurement.equivalence(300, templates, wording, reacts).rate <= highest
+    bench, templates, wording, reacts, highest
+):
+    assert bench.measurement.equivalence(300, templates, wording, reacts).rate <= highest

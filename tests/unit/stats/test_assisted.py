@@ -1,7 +1,5 @@
 """People's means, assisted by a model: coverage, gain, and no gain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -219,7 +217,12 @@ def test_what_cannot_be_estimated_has_a_status():
 
 @pytest.mark.parametrize(
     ("flows", "raters", "per_flow", "n_rated", "agreement"),
-    [(98, 46, 20, 40, 0.8), (98, 26, 5, 98, 0.8), (98, 26, 5, 40, 0.0), (98, 12, 3, 98, 0.95)],
+    [
+        (98, 46, 20, 40, 0.8),
+        (98, 12, 3, 98, 0.95),
+        pytest.param(98, 26, 5, 98, 0.8, marks=pytest.mark.slow),
+        pytest.param(98, 26, 5, 40, 0.0, marks=pytest.mark.slow),
+    ],
 )
 def test_coverage_over_flows_is_nominal(flows, raters, per_flow, n_rated, agreement):
     rng, hits = np.random.default_rng(4), []
@@ -230,6 +233,7 @@ def test_coverage_over_flows_is_nominal(flows, raters, per_flow, n_rated, agreem
     assert 0.93 <= np.mean(hits) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("from_2a", [True, False], ids=["predicted by the 2a ratings", "by nothing"])
 def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from_2a):
     """Half the raters rate half the flows; the other raters' means of all flows are held out."""
@@ -250,7 +254,7 @@ def test_held_out_people_and_flows_of_confaide_are_covered(confaide_people, from
 
 
 @needs_ratings
-def test_flows_that_nobody_rated_from_factors_alone() -> None:
+def test_flows_that_nobody_rated_from_factors_alone():
     """A third of the flows and a third of the people of the survey of 2016 are held out, and predicted."""
     asked = pd.read_csv(FOLDER / "hcomp2016/ratings_long.csv").query("code < 3")
     flows = asked.drop_duplicates("question").sort_values("question")

@@ -1,7 +1,5 @@
 """The budget: predictions against sub-sampling, with and without missing answers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pearson's r of a model with people: against scipy and a delete-one jackknife, and a ceiling that noise explains."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -19,7 +17,7 @@ def noisy(n_units: int, sd: float, shared: float = 0.0) -> Sample:
     return Sample(TRUE[:, None] + noise)
 
 
-def test_r_is_pearsons_over_the_flows_that_both_have() -> None:
+def test_r_is_pearsons_over_the_flows_that_both_have():
     a, b = noisy(3, 30).cells, noisy(4, 30).cells
     a[0], b[1] = np.nan, np.nan
     found = correlation(Sample(a), Sample(b))
@@ -30,7 +28,7 @@ def test_r_is_pearsons_over_the_flows_that_both_have() -> None:
     assert found["conf_low"] < found["estimate"] < found["conf_high"]
 
 
-def test_the_interval_is_that_of_a_jackknife_over_flows() -> None:
+def test_the_interval_is_that_of_a_jackknife_over_flows():
     x, y = TRUE[:80], TRUE[:80] + RNG.normal(0, 40, 80)
     found = correlation(Sample.given(x), Sample.given(y))
     z = np.arctanh([np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1] for i in range(80)])
@@ -39,7 +37,7 @@ def test_the_interval_is_that_of_a_jackknife_over_flows() -> None:
     assert ours == pytest.approx(se, rel=0.05)
 
 
-def test_the_ceiling_is_the_r_of_sides_that_agree_but_for_noise() -> None:
+def test_the_ceiling_is_the_r_of_sides_that_agree_but_for_noise():
     model, people = noisy(8, 40), noisy(5, 60)
     found = correlation(model, people)
     assert found["ceiling"] == pytest.approx(found["estimate"], abs=0.03)
@@ -48,11 +46,11 @@ def test_the_ceiling_is_the_r_of_sides_that_agree_but_for_noise() -> None:
     assert found["reliability_model"] == pytest.approx(variance / (variance + 40**2 / 8), abs=0.04)
 
 
-def test_what_shifts_all_flows_alike_is_no_noise() -> None:
+def test_what_shifts_all_flows_alike_is_no_noise():
     assert reliability(noisy(6, 1, shared=200)) > 0.99
 
 
-def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing() -> None:
+def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing():
     assert reliability(Sample.given(TRUE)) == 1
     assert np.isnan(reliability(Sample(TRUE[:, None])))
     found = correlation(Sample(TRUE[:, None]), Sample.given(-TRUE))
@@ -61,7 +59,7 @@ def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing() -> No
     assert np.isnan(found["conf_low"])
 
 
-def test_too_few_flows_and_means_that_are_all_the_same_have_no_r() -> None:
+def test_too_few_flows_and_means_that_are_all_the_same_have_no_r():
     assert correlation(Sample.given(TRUE[:3]), Sample.given(TRUE[:3]))["status"] == "few_flows"
     flat = correlation(Sample.given(np.zeros(9)), Sample.given(TRUE[:9]))
     assert flat["status"] == "no_variance"

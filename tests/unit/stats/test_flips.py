@@ -1,7 +1,5 @@
 """Flips of norms: shares by hand, no excess for models that are the same, the planted share for those that are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -23,7 +21,7 @@ def answers(seed: int, lean: Floats, templates: int = 11, noise: float = 1.0) ->
     return np.clip(np.round(x), -2, 2)
 
 
-def test_norms_need_a_single_most_frequent_level_a_majority_and_enough_answers() -> None:
+def test_norms_need_a_single_most_frequent_level_a_majority_and_enough_answers():
     x = np.array([[3, 0, 0, 0, 0], [2, 2, 0, 0, 0], [2, 1, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]).T
     level, held = flips.norms(x.astype(float), RULE, 3)
     assert level[:1].tolist() == [0]
@@ -32,13 +30,13 @@ def test_norms_need_a_single_most_frequent_level_a_majority_and_enough_answers()
     assert flips.norms(x.astype(float), strict, 3)[1].tolist() == [True, False, False, False, False]
 
 
-def test_a_side_and_a_level() -> None:
+def test_a_side_and_a_level():
     a, b = np.array([0, 1, 2, 4]), np.array([1, 3, 4, 4])
     assert flips.differ(a, b, RULE).tolist() == [False, True, False, False]
     assert flips.differ(a, b, RULE._replace(change="level")).tolist() == [True, True, True, False]
 
 
-def test_norms_without_noise_give_the_share_that_changed() -> None:
+def test_norms_without_noise_give_the_share_that_changed():
     base = np.repeat(np.array([[-2.0], [2.0], [1.0], [-1.0]]), 7, axis=1)[:, :, None]
     new = base.copy()
     new[0] = 2
@@ -49,7 +47,7 @@ def test_norms_without_noise_give_the_share_that_changed() -> None:
 
 
 @pytest.mark.parametrize("same_units", [True, False])
-def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units: bool) -> None:
+def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units):
     lean = np.random.default_rng(0).normal(0, 0.2, 400)
     found = [
         flips.flips(
@@ -63,7 +61,7 @@ def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units: boo
     assert np.mean([each.excess.variance for each in found]) > 0.6 * values.var()
 
 
-def test_raters_are_put_together_and_too_few_units_give_no_estimate() -> None:
+def test_raters_are_put_together_and_too_few_units_give_no_estimate():
     lean = np.random.default_rng(0).normal(0, 1.5, 100)
     people = answers(1, lean, templates=60)[:, :, :1]
     found = flips.flips(counts(people), counts(answers(2, lean)), (RULE, RULE), False, 1)
@@ -76,7 +74,7 @@ def test_raters_are_put_together_and_too_few_units_give_no_estimate() -> None:
     assert np.isnan(nothing.excess.value)
 
 
-def test_the_halves_are_seeded() -> None:
+def test_the_halves_are_seeded():
     lean = np.random.default_rng(0).normal(0, 0.5, 50)
     a, b = counts(answers(1, lean, 14)), counts(answers(2, lean, 14))
     one, two, other = (flips.flips(a, b, (RULE, RULE), True, seed, 20) for seed in (1, 1, 2))

@@ -1,7 +1,5 @@
 """Whether answers depend on the flow: right size for respondents that do not read it, power for those that do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +35,7 @@ def template_habit(chance: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("respondent", [uniform, first_option, template_habit])
-def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent) -> None:
+def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent):
     found = [asked(respondent(np.random.default_rng(seed)), draws=99, seed=seed) for seed in range(60)]
     assert np.mean([one.verdict == "depends" for one in found]) <= 0.1
     if respondent is uniform:
@@ -45,7 +43,7 @@ def test_a_respondent_that_does_not_read_the_flow_is_seldom_said_to(respondent) 
         assert np.mean([one.share for one in found]) == pytest.approx(0, abs=0.01)
 
 
-def test_a_respondent_with_norms_is_found_out_and_keeps_them() -> None:
+def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     chance = np.random.default_rng(3)
     norm = chance.integers(-2, 3, (FLOWS, 1))
     found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
@@ -60,7 +58,7 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them() -> None:
     assert found.norms > 2 * found.norms_exchanged
 
 
-def test_a_little_dependence_under_a_strong_habit_is_found() -> None:
+def test_a_little_dependence_under_a_strong_habit_is_found():
     chance = np.random.default_rng(4)
     levels = first_option(chance)
     reads = chance.random(levels.shape) < 0.5
@@ -68,7 +66,7 @@ def test_a_little_dependence_under_a_strong_habit_is_found() -> None:
     assert asked(levels).verdict == "depends"
 
 
-def test_norms_without_looking_at_the_flow_are_as_many_when_answers_are_exchanged() -> None:
+def test_norms_without_looking_at_the_flow_are_as_many_when_answers_are_exchanged():
     chance = np.random.default_rng(5)
     levels = np.where(chance.random((FLOWS, TEMPLATES * ORDERS)) < 0.8, 2, 1)
     found = asked(levels)
@@ -76,7 +74,7 @@ def test_norms_without_looking_at_the_flow_are_as_many_when_answers_are_exchange
     assert found.norms_exchanged == pytest.approx(FLOWS, abs=0.1)
 
 
-def test_verdicts_that_need_no_test() -> None:
+def test_verdicts_that_need_no_test():
     same = np.full((FLOWS, TEMPLATES * ORDERS), 2.0)
     assert asked(same).verdict == "one_answer"
     assert asked(same).status == "no_variance"
@@ -91,14 +89,14 @@ def test_verdicts_that_need_no_test() -> None:
     assert {"one_answer", "no_answers", "depends_few", "depends", "no_dependence"} == set(VERDICTS)
 
 
-def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns() -> None:
+def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns():
     frame, templates = matrix(uniform(np.random.default_rng(7)).reshape(-1, TEMPLATES, ORDERS))
     mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
     one, other = (dependence(each, templates, ACCEPTABILITY, NEEDED, 1, 99) for each in (frame, mixed))
     assert one == other
 
 
-def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow() -> None:
+def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow():
     """Single answers exchanged would say so of nearly every such respondent."""
     rng = np.random.default_rng(12)
     found = [

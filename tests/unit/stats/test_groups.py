@@ -1,7 +1,5 @@
 """Two groups of people: chance puts a second group where the ceiling says; other people are found; one person twice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -176,12 +176,6 @@ def test_p_values_below_the_float_range_keep_their_size():
     assert (pairs["log10_p_bonferroni"] - pairs["log10_p"]).tolist() == pytest.approx([np.log10(3)] * 3)
 
 
-def test_each_test_takes_its_own_complete_flows():
-    paired = frame({"a": [0, 1, 2, None], "b": [1, None, -2, 0], "c": [2, 0, None, 0]})
-    assert hypotheses.friedman(paired)["n"].iloc[0] == 1
-    assert each_pair(hypotheses.wilcoxon_pairs, paired)["n"].tolist() == [2, 2, 2]
-
-
 # --- where there is nothing to test
 
 
@@ -213,18 +207,14 @@ def test_tests_of_all_models_say_why_there_is_no_number(columns, status):
         (hypotheses.paired_t, {"a": [1, 2], "b": [1, 2]}, "no_differences"),
         (hypotheses.paired_t, {"a": [1], "b": [2]}, "one_flow"),
         (hypotheses.paired_t, {"a": [0, 1, 0], "b": [1, 2, 1]}, "no_variance"),
+        (hypotheses.repeated_measures_anova, {"a": [0, 1, 0], "b": [1, 2, 1]}, "no_variance"),
     ],
 )
-def test_tests_of_pairs_say_why_there_is_no_number(test, columns, status):
+def test_tests_say_why_there_is_no_number(test, columns, status):
     row = test(frame(columns)).iloc[0]
     assert row["status"] == status
     assert row["reason"]
     assert row[["statistic", "log10_p"]].isna().all()
-
-
-def test_anova_without_error_variance_has_no_p():
-    row = hypotheses.repeated_measures_anova(frame({"a": [0, 1, 0], "b": [1, 2, 1]})).iloc[0]
-    assert (row["status"], np.isnan(row["p"])) == ("no_variance", True)
 
 
 # --- which tests

@@ -1,7 +1,5 @@
 """Linear mixed models: against R, against statsmodels, against matrices written out; and intervals that cover."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +26,7 @@ def made(rng: np.random.Generator, raters: int, flows: int, sd: float = 8.0) -> 
 
 @needs_ratings
 @pytest.mark.parametrize("outcome", ["appropriate_score", "concern_score"])
-def test_the_chatbot_survey_equals_r_lmer_with_cluster_robust_errors(outcome: str) -> None:
+def test_the_chatbot_survey_equals_r_lmer_with_cluster_robust_errors(outcome):
     expected = pd.read_csv(REFERENCE).query("model == @outcome").set_index("parameter")
     fit = fit_linear_mixed(chatbot(), outcome, CHATBOT_FACTORS, "rater", ["rater"], CHATBOT_BASELINES)
     names = fit.terms["factor"] + fit.terms["level"]
@@ -40,7 +38,7 @@ def test_the_chatbot_survey_equals_r_lmer_with_cluster_robust_errors(outcome: st
     assert (fit.n, fit.count("rater")) == (9000, 300)
 
 
-def test_equals_statsmodels_reml() -> None:
+def test_equals_statsmodels_reml():
     from statsmodels.regression.mixed_linear_model import MixedLM
 
     frame = made(np.random.default_rng(1), 12, 30)
@@ -52,7 +50,7 @@ def test_equals_statsmodels_reml() -> None:
     assert fit.sd_residual**2 == pytest.approx(expected.scale, rel=1e-3)
 
 
-def test_robust_variances_equal_those_of_matrices_written_out() -> None:
+def test_robust_variances_equal_those_of_matrices_written_out():
     frame = made(np.random.default_rng(2), 6, 9).drop(index=[0, 7, 20]).reset_index(drop=True)
     fit = fit_linear_mixed(frame, "value", ["recipient"], "rater", ["rater", "flow"], {})
     x = (
@@ -76,7 +74,7 @@ def test_robust_variances_equal_those_of_matrices_written_out() -> None:
     np.testing.assert_allclose(fit.variances(), expected, rtol=1e-6)
 
 
-def test_what_cannot_be_fitted_is_said() -> None:
+def test_what_cannot_be_fitted_is_said():
     frame = made(np.random.default_rng(3), 4, 6)
     with pytest.raises(DataError, match="cannot be told apart"):
         fit_linear_mixed(
@@ -89,7 +87,8 @@ def test_what_cannot_be_fitted_is_said() -> None:
     ]
 
 
-def test_intervals_cover_over_raters_and_flows() -> None:
+@pytest.mark.slow
+def test_intervals_cover_over_raters_and_flows():
     """Planted: shops get 5 more. Raters and flows are drawn anew each time, so both must be in the interval."""
     covered, rng, times = 0, np.random.default_rng(4), 200
     for _ in range(times):

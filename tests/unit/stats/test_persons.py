@@ -1,7 +1,5 @@
 """How people differ: the crossed model against a dense solution, classes, and shares of people below a model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -71,7 +69,7 @@ def crowd(planted: Planted) -> Crowd:
     return fit_people(planted.people)
 
 
-def test_the_posterior_equals_that_of_the_whole_matrix(planted: Planted, crowd: Crowd) -> None:
+def test_the_posterior_equals_that_of_the_whole_matrix(planted, crowd):
     """Given the variances, effects are those of Henderson's equations, solved at once with flows and people."""
     people, rest = planted.people, crowd.sd_residual**2
     n_flows, n_people = len(people.flows), crowd.effect.shape[0]
@@ -89,7 +87,7 @@ def test_the_posterior_equals_that_of_the_whole_matrix(planted: Planted, crowd: 
     assert own == pytest.approx(crowd.posterior[0], abs=0.001)
 
 
-def test_what_was_planted_is_estimated() -> None:
+def test_what_was_planted_is_estimated():
     """On a line, where the model is the one that made the answers."""
     rng = np.random.default_rng(3)
     people, flows = 200, 90
@@ -108,9 +106,7 @@ def test_what_was_planted_is_estimated() -> None:
     assert found.draw(50, rng).var(axis=(0, 1)) == pytest.approx(np.diag(covariance), abs=0.015)
 
 
-def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(planted, monkeypatch):
     """Two surveys of other flows by other people: in blocks or in one matrix, the numbers are the same."""
     two, n = planted.people, len(planted.people.flows)
     flows = np.arange(2 * n)
@@ -128,7 +124,7 @@ def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(
     assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
 
 
-def test_structure_of_planted_people(planted: Planted, crowd: Crowd) -> None:
+def test_structure_of_planted_people(planted, crowd):
     table = structure(crowd, planted.people, 3, seed=1).set_index("what")
     assert table.loc["mean", "n_people"] == 60
     weights = table.loc[["weight"]].set_index("level")
@@ -140,7 +136,7 @@ def test_structure_of_planted_people(planted: Planted, crowd: Crowd) -> None:
     assert table.loc["classes", "share"].sum() == 1
 
 
-def test_too_little_to_tell(planted: Planted) -> None:
+def test_too_little_to_tell(planted):
     few = planted.people.who < 9
     people = CrowdAnswers(
         planted.people.flows,
@@ -153,7 +149,7 @@ def test_too_little_to_tell(planted: Planted) -> None:
         fit_people(people)
 
 
-def test_planted_classes_are_found_and_hold_on_the_other_half() -> None:
+def test_planted_classes_are_found_and_hold_on_the_other_half():
     rng = np.random.default_rng(5)
     profile = np.array([[0.1, 0.1, 0.9], [0.6, 0.5, 0.6], [0.05, 0.1, 0.1]])
     own = np.repeat([0, 1, 2], [100, 60, 40])
@@ -169,7 +165,7 @@ def test_planted_classes_are_found_and_hold_on_the_other_half() -> None:
     assert (first == own).mean() > 0.95
 
 
-def test_a_stricter_model_is_above_fewer_people(planted: Planted, crowd: Crowd) -> None:
+def test_a_stricter_model_is_above_fewer_people(planted, crowd):
     model, shares = planted.model, []
     for yes in (0.2, 0.4, 0.6):
         y = (np.random.default_rng(1).random(len(model.y)) < yes).astype(float)
@@ -184,7 +180,7 @@ def test_a_stricter_model_is_above_fewer_people(planted: Planted, crowd: Crowd) 
     assert shares[0] < shares[2] - 0.1
 
 
-def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted: Planted, crowd: Crowd) -> None:
+def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted, crowd):
     model = planted.model
     y = np.clip(crowd.mean[model.level] + crowd.flow[model.flow], 0, 1)
     like = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
@@ -195,7 +191,7 @@ def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted: Plan
 
 
 @pytest.mark.slow
-def test_intervals_of_shares_cover_the_true_share() -> None:
+def test_intervals_of_shares_cover_the_true_share():
     """In 60 planted studies with five shares each; docs/method/stats/persons.md has more of them."""
     covered = []
     for seed in range(60):

@@ -1,7 +1,5 @@
 """Rates and association of what is said and done: by hand, and recovered where they are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +22,7 @@ def table(sides: SayDo) -> pd.DataFrame:
     return estimate(sides, 1).set_index("statistic")
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     said = np.array([[-1.0], [-1], [1], [1], [-1], [np.nan]])
     done = np.array([[1.0], [0], [1], [0], [0], [1]])
     found = table(SayDo.of(said, done, 0.0))["estimate"]
@@ -36,13 +34,13 @@ def test_by_hand() -> None:
     assert np.isnan(found["corrected"])
 
 
-def test_a_middle_level_is_neither_no_nor_yes() -> None:
+def test_a_middle_level_is_neither_no_nor_yes():
     found = table(SayDo.of(np.zeros((5, 1)), np.ones((5, 1)), 0.0))["estimate"]
     assert found["says_no"] == 0
     assert np.isnan(found[["shares_given_no", "withholds_given_yes", "association"]]).all()
 
 
-def test_a_share_of_one_wording_has_the_interval_of_its_flows() -> None:
+def test_a_share_of_one_wording_has_the_interval_of_its_flows():
     said = np.where(np.arange(400) % 5 > 0, -1.0, 1.0)[:, None]
     done = (np.arange(400) % 2 > 0)[:, None] * 1.0
     row = table(SayDo.of(said, done, 0.0)).loc["shares_given_no"]
@@ -51,14 +49,14 @@ def test_a_share_of_one_wording_has_the_interval_of_its_flows() -> None:
     assert row["high"] == pytest.approx(high, abs=0.005)
 
 
-def test_constants_have_intervals_of_their_number_of_flows() -> None:
+def test_constants_have_intervals_of_their_number_of_flows():
     said = np.linspace(-2, 2, 40)[:, None]
     row = table(SayDo.of(said, np.ones((40, 3)), 0.0)).loc["shares"]
     assert row["low"] == pytest.approx(40 / (40 + 2.0227**2), abs=1e-3)
     assert row["high"] == 1
 
 
-def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flows() -> None:
+def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flows():
     # No flow is called wrong, though each would be without the first wording.
     said = np.tile([1.0, -1.0], (40, 1))
     row = table(SayDo.of(said, np.ones((40, 1)), 0.0)).loc["says_no"]
@@ -67,19 +65,19 @@ def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flo
     assert 0.05 < row["high"] < 1
 
 
-def test_noise_lowers_the_association_and_not_the_corrected_one() -> None:
+def test_noise_lowers_the_association_and_not_the_corrected_one():
     found = table(drawn(np.random.default_rng(2), 1500, 6, 1.0))["estimate"]
     assert found["association"] < 0.9
     assert found["corrected"] == pytest.approx(1.0, abs=0.03)
 
 
-def test_few_flows_have_no_interval() -> None:
+def test_few_flows_have_no_interval():
     found = table(SayDo.of(np.array([[1.0], [-1]]), np.array([[0.0], [1]]), 0.0))
     assert found["std_err"].isna().all()
     assert len(table(SayDo.of(np.empty((0, 1)), np.empty((0, 1)), 0.0))) == len(STATISTICS)
 
 
-def test_no_link_is_small_where_acts_follow_words() -> None:
+def test_no_link_is_small_where_acts_follow_words():
     assert no_link(drawn(np.random.default_rng(3), 60, 3, 1.0), 0, 199) == pytest.approx(1 / 200)
     assert no_link(drawn(np.random.default_rng(3), 60, 3, 0.0), 0, 199) > 0.05
     assert np.isnan(no_link(SayDo.of(np.ones((9, 1)), np.ones((9, 1)), 0.0), 0))
@@ -87,7 +85,7 @@ def test_no_link_is_small_where_acts_follow_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("link", "careless"), [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.3)])
-def test_planted_links_are_recovered(link: float, careless: float) -> None:
+def test_planted_links_are_recovered(link, careless):
     """The intervals cover what is planted in 93 to 99%; without a link the test rejects in at most 6%."""
     rng, runs = np.random.default_rng(7), 200
     large = [drawn(rng, 2000, 6, link, careless) for _ in range(40)]

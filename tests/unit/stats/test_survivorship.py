@@ -1,7 +1,5 @@
 """What the thresholds discard: worked examples, and the printed Tables 2 and 3 from the published answers."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 

@@ -209,7 +209,7 @@ def counts_of(x):
     return wordings.level_counts(*matrix(x), ACCEPTABILITY)
 
 
-def test_the_share_of_norms_has_the_interval_of_halves_of_the_templates() -> None:
+def test_the_share_of_norms_has_the_interval_of_halves_of_the_templates():
     """Done slowly: each half is assessed as a study of its own, with its part of t_val."""
     rng = np.random.default_rng(1)
     x = np.clip(np.round(crossed(rng, 40, 5, 3)), -2, 2)
@@ -235,7 +235,7 @@ def test_the_share_of_norms_has_the_interval_of_halves_of_the_templates() -> Non
         assert part.high == pytest.approx(min(whole + stats.t.ppf(0.975, 4) * part.std_err, 1))
 
 
-def test_a_share_of_norms_in_few_templates_has_no_interval() -> None:
+def test_a_share_of_norms_in_few_templates_has_no_interval():
     needs = Thresholds(1, 0.5, "strict")
     one, agree = wordings.held_share(counts_of(np.ones((4, 3, 2))), needs)
     assert (one.value, agree.value) == (1.0, 1.0)
@@ -245,7 +245,7 @@ def test_a_share_of_norms_in_few_templates_has_no_interval() -> None:
     assert np.isnan(none[1].value)
 
 
-def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch):
     monkeypatch.setattr(wordings, "CUTS", 200)
     needs, sides = Thresholds(1, 0.5, "strict"), (-1, -1, 0, 1, 1)
     same = np.repeat(np.array([-2.0, 0, 1])[:, None, None], 6, axis=1)

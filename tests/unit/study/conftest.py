@@ -1,7 +1,5 @@
 """What the tests of studies share: a copy of the project to change, and the names that messages list."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,14 +1,12 @@
 """What does not fit together in a study, an arm or an entry gets one exact message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import ConfigError
 
-from ...studies import ARM, Build, arm, figure, message_of
+from ...studies import ARM, arm, figure, message_of
 
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown model": (
@@ -154,18 +152,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"arm_defaults": {"templates": 12}},
         "arm_defaults.templates: 12 is more than prompt set 'chatgpt' has; allowed: at most 11",
     ),
-    "expected values that are not there": (
-        {"analyses": {"d": {"kind": "delta", "arms": ["main"], "expected": "law.csv"}}, "figures": {}},
-        "analyses.d.expected: there is no file 'law.csv' in the folder that the study runs in "
-        "({cwd}); correct the path",
-    ),
-    "numbers for the levels that do not rise": (
-        {
-            "analyses": {"d": {"kind": "delta", "arms": ["main"], "embedding": [-2, -1, 0, 0, 2]}},
-            "figures": {},
-        },
-        "analyses.d.embedding: [-2, -1, 0, 0, 2] do not rise; make each number larger than the one before",
-    ),
     "an unknown kind of figure": (
         figure(kind="distributon"),
         "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
@@ -188,22 +174,22 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
+def test_a_mistake_gets_one_message(build_study, names, wrong):
     document, message = WRONG[wrong]
     assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
 
 
-def test_the_longest_system_prompt_is_taken(build_study: Build) -> None:
+def test_the_longest_system_prompt_is_taken(build_study):
     build_study(arm(system="x" * 99_996))
 
 
-def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study: Build) -> None:
+def test_a_default_that_an_arm_does_not_fit_is_shown_where_it_is_stated(build_study):
     assert message_of(build_study, arm(orders={"method": "fixed"})).startswith(
         "config/config.yaml: arm_defaults.orders.count: 3 sends every prompt 3 identical times (method: fixed"
     )
 
 
-def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study: Build) -> None:
+def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(build_study):
     study = build_study(
         {
             "arm_defaults": {"templates_for": {"planted-uniform": 3}},
@@ -213,7 +199,7 @@ def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(
     assert study.templates("more", "planted-uniform") == 3
 
 
-def test_models_that_a_release_does_not_have_are_shown_where_they_are_stated(build_study: Build) -> None:
+def test_models_that_a_release_does_not_have_are_shown_where_they_are_stated(build_study):
     published = {"source": "published", "frame": "pets2026/regular"}
     for key, document in (
         ("models", {"models": ["control"], **arm(**published)}),
@@ -223,23 +209,23 @@ def test_models_that_a_release_does_not_have_are_shown_where_they_are_stated(bui
         assert message.startswith(f"study.yaml: {key}: 'control' is not a model of this release")
 
 
-def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study: Build) -> None:
+def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study):
     arms = {"main": {**ARM, "models": ["planted-uniform"]}, "other": ARM}
     with pytest.raises(ConfigError, match="arm 'other' has no models"):
         build_study({"models": [], "arms": arms})
 
 
 def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors_can(
-    build_study: Build,
-) -> None:
+    build_study,
+):
     build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
     with pytest.raises(ConfigError, match=r"'sendr' is not a factor .*; allowed: .*did you mean 'sender'"):
         build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))
 
 
 def test_defaults_that_do_not_fit_ones_own_arms_are_left_out_and_ones_own_mistakes_are_not(
-    build_study: Build,
-) -> None:
+    build_study,
+):
     """The likeliest first study names its arms and nothing else."""
     assert build_study({"study": "s"}).left_out == ()
     study = build_study({"arms": {"other": ARM, "more": ARM}})
@@ -267,7 +253,7 @@ def responses(**changes: Any) -> dict[str, Any]:
     return {**arm(**{**RESPONSES, **changes}), "analyses": {}, "figures": {}}
 
 
-def test_the_place_of_a_models_files(build_study: Build) -> None:
+def test_the_place_of_a_models_files(build_study):
     assert build_study(responses()).collected_files("main", "tulu-2-7b") == "received/tulu-2-7b.jsonl"
     other = build_study(responses(response_files="{organisation}/{name}-*.jsonl"))
     assert other.collected_files("main", "tulu-2-7b") == "allenai/tulu-2-7b-*.jsonl"
@@ -292,6 +278,6 @@ def test_the_place_of_a_models_files(build_study: Build) -> None:
         (responses() | {"engine": "planted"}, "'planted' cannot replace the existing answers of arm 'main'"),
     ],
 )
-def test_mistakes_of_responses_are_named(build_study: Build, document: dict[str, Any], message: str) -> None:
+def test_mistakes_of_responses_are_named(build_study, document, message):
     with pytest.raises(ConfigError, match=message):
         build_study(document)

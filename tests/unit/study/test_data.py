@@ -1,9 +1,6 @@
 """The published files of a study: one list of what is missing, and nothing is tried twice."""
 
-from __future__ import annotations
-
 import hashlib
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +8,6 @@ from cinorms.core.errors import DataError
 from cinorms.study.data import main, obtain, sources
 from cinorms.vignettes import source_files
 from cinorms.vignettes.source_files import SourceFile
-
-from ...studies import Build
 
 CONTENTS = {"a.csv": b"a", "b.csv": b"b", "c.csv": b"c"}
 
@@ -43,7 +38,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_all_that_is_missing_is_listed_once_with_its_digest(files, tried, tmp_path: Path) -> None:
+def test_all_that_is_missing_is_listed_once_with_its_digest(files, tried, tmp_path):
     mirror = tmp_path / "mirror"
     (mirror / "there").mkdir(parents=True)
     (mirror / "there/b.csv").write_bytes(CONTENTS["b.csv"])
@@ -62,7 +57,7 @@ def test_all_that_is_missing_is_listed_once_with_its_digest(files, tried, tmp_pa
     assert tried == [files[0].url]
 
 
-def test_what_is_here_is_not_fetched(files, tried, tmp_path: Path) -> None:
+def test_what_is_here_is_not_fetched(files, tried, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     for file, (name, data) in zip(files, CONTENTS.items(), strict=True):
@@ -71,14 +66,14 @@ def test_what_is_here_is_not_fetched(files, tried, tmp_path: Path) -> None:
     assert tried == []
 
 
-def test_a_wrong_file_in_the_mirror_is_named(files, tried, tmp_path: Path) -> None:
+def test_a_wrong_file_in_the_mirror_is_named(files, tried, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there/a.csv").write_bytes(b"other")
     with pytest.raises(DataError, match="its SHA-256 is"):
         obtain(files, tmp_path / "cache", str(tmp_path))
 
 
-def test_the_replication_needs_six_files_and_the_default_study_none(build_study: Build, folder: Path) -> None:
+def test_the_replication_needs_six_files_and_the_default_study_none(build_study, folder):
     assert sources(build_study()) == []
     arms = {
         "main": {"dataset": "iot", "prompts": "chatgpt", "source": "published", "frame": "pets2026/regular"}
@@ -87,7 +82,7 @@ def test_the_replication_needs_six_files_and_the_default_study_none(build_study:
     assert "regular_run" in one.url
 
 
-def test_main_gives_one_message(folder: Path, tried, tmp_path: Path, capsys, monkeypatch) -> None:
+def test_main_gives_one_message(folder, tried, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CINORMS_MIRROR", raising=False)
     monkeypatch.chdir(tmp_path)
     assert main([str(folder / "config/config.yaml")]) == 0

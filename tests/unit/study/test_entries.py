@@ -1,9 +1,6 @@
 """An entry of a study carries everything that its kind needs."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.norms.thresholds import Thresholds
@@ -14,7 +11,7 @@ TULU = ["planted-tulu-2-7b", "planted-tulu-2-13b"]
 REGRESSION = {"kind": "ordinal_regression", "arms": ["main"], "models": TULU}
 
 
-def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None:
+def test_an_entrys_own_thresholds_go_before_the_studys(build_study):
     study = build_study(
         {
             "norms": {"t_val_for": {TULU[0]: 4}},
@@ -32,7 +29,7 @@ def test_an_entrys_own_thresholds_go_before_the_studys(build_study: Any) -> None
     assert Entry.from_plain(json.loads(json.dumps(usual.plain()))) == usual
 
 
-def test_an_entry_carries_design_conditions_and_respondents(build_study: Any) -> None:
+def test_an_entry_carries_design_conditions_and_respondents(build_study):
     study = build_study(
         {
             "models": ["tulu-2-7b", "planted-tulu-2-7b"],

@@ -1,12 +1,9 @@
 """Layers merge as documented, and every setting knows which of them states it."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest
 
-from cinorms.core.root import Root
 from cinorms.study.layers import Layer, Place, merge
 from cinorms.study.load import load_study
 from cinorms.study.settings import StudySettings
@@ -14,7 +11,7 @@ from cinorms.study.settings import StudySettings
 from ...studies import ARM, Build, default_layer
 
 
-def test_an_empty_study_file_changes_nothing(build_study: Build) -> None:
+def test_an_empty_study_file_changes_nothing(build_study):
     assert build_study({}).settings == build_study().settings
     changes = {"arms": {"other": ARM}, "figures": {}, "analyses": {}, "models": ["planted-uniform"]}
     study = build_study(changes)  # arms, figures and models replace the defaults
@@ -23,7 +20,7 @@ def test_an_empty_study_file_changes_nothing(build_study: Build) -> None:
     assert study.all_models() == ["planted-uniform"]
 
 
-def test_single_keys_of_norms_grid_orders_and_arm_defaults_change_alone(build_study: Build) -> None:
+def test_single_keys_of_norms_grid_orders_and_arm_defaults_change_alone(build_study):
     study = build_study(
         {
             "norms": {"t_val": 4, "grid": {"t_val": [4, 8]}},
@@ -37,7 +34,7 @@ def test_single_keys_of_norms_grid_orders_and_arm_defaults_change_alone(build_st
     assert (arm.temperature, arm.max_tokens) == (0.5, 100)
 
 
-def test_an_arm_overrides_the_arm_defaults_key_by_key(build_study: Build) -> None:
+def test_an_arm_overrides_the_arm_defaults_key_by_key(build_study):
     study = build_study(
         {
             "arm_defaults": {"orders": {"method": "random"}, "select": {"sender": ["a door lock"]}},
@@ -53,7 +50,7 @@ def test_an_arm_overrides_the_arm_defaults_key_by_key(build_study: Build) -> Non
     assert study.arms["whole"].orders.plain() == {"method": "random", "count": 3}
 
 
-def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root: Root) -> None:
+def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root):
     layers = [
         default_layer(),
         Layer("study.yaml", {"seed": 1, "norms": {"t_val": 3}, "arm_defaults": {"orders": {"count": 1}}}),
@@ -88,9 +85,7 @@ def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root: Ro
         ),
     ],
 )
-def test_each_part_of_an_arms_orders_is_stated_where_that_part_is(
-    orders: dict[str, object], count: str, method: str
-) -> None:
+def test_each_part_of_an_arms_orders_is_stated_where_that_part_is(orders, count, method):
     below = Layer("below.yaml", {"arm_defaults": {"orders": {"count": 4}}})
     arms = {"main": {**ARM, **orders}}
     above = Layer("above.yaml", {"arm_defaults": {"orders": {"method": "fixed"}}, "arms": arms})
@@ -135,13 +130,11 @@ def stated(build_study: Build) -> StudySettings:
         (["printed", "models", "title"], Place("config/config.yaml", "printed.models.title", 0)),
     ],
 )
-def test_a_setting_knows_the_file_and_the_key_in_which_it_is_stated(
-    stated: StudySettings, path: list[str], place: Place
-) -> None:
+def test_a_setting_knows_the_file_and_the_key_in_which_it_is_stated(stated, path, place):
     assert stated.stated_in(*path) == place
 
 
-def test_every_value_inside_knows_its_own_place(stated: StudySettings) -> None:
+def test_every_value_inside_knows_its_own_place(stated):
     for section, key, place in (
         (stated.norms.grid, "t_val", "config/config.yaml: norms.grid.t_val"),
         (stated.arms["main"], "templates", "study.yaml: arms.main.templates"),

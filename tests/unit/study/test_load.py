@@ -1,15 +1,12 @@
 """Every mistake that a schema sees gets one exact message, which names the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.root import Root
 
-from ...studies import ARM, Build, arm, change, figure, load, message_of
+from ...studies import ARM, arm, change, figure, load, message_of
 
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown key": (
@@ -55,7 +52,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], wrong: str) -> None:
+def test_a_mistake_gets_one_message(build_study, names, wrong):
     document, message = WRONG[wrong]
     assert message_of(build_study, document) == f"study.yaml: {message.format(**names)}"
 
@@ -70,15 +67,13 @@ def test_a_mistake_gets_one_message(build_study: Build, names: dict[str, str], w
         ),
     ],
 )
-def test_a_mistake_on_the_command_line_is_said_to_be_there(
-    build_study: Build, names: dict[str, str], given: dict[str, Any], message: str
-) -> None:
+def test_a_mistake_on_the_command_line_is_said_to_be_there(build_study, names, given, message):
     with pytest.raises(ConfigError) as caught:
         build_study({"norms": {"t_val": 3}}, given)
     assert str(caught.value) == message.format(**names)
 
 
-def test_a_message_names_the_layer_that_the_wrong_setting_comes_from(build_study: Build) -> None:
+def test_a_message_names_the_layer_that_the_wrong_setting_comes_from(build_study):
     with pytest.raises(ConfigError, match=r"^study\.yaml: norms\.t_val_for: "):
         build_study({"norms": {"t_val_for": {"x": 3}}}, {"norms": {"t_maj": 0.67}})
     with pytest.raises(ConfigError, match=r"^study\.yaml: arm_defaults\.readout: "):
@@ -89,7 +84,7 @@ def test_a_message_names_the_layer_that_the_wrong_setting_comes_from(build_study
     "key",
     ["seed", "norms", "norms.grid.t_val", "arm_defaults", "arm_defaults.orders.count"],
 )
-def test_a_default_that_is_missing_is_named(copied: Root, key: str) -> None:
+def test_a_default_that_is_missing_is_named(copied, key):
     def remove(document: dict[str, Any]) -> None:
         *above, last = key.split(".")
         for name in above:

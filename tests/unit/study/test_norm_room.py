@@ -1,7 +1,5 @@
 """Whether what is asked can make norms: by hand, for each model and arm, under each entry's own threshold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.norm_room import norm_room
 
-from ...studies import ARM, PROJECT, Build, default_layer
+from ...studies import ARM, PROJECT, default_layer
 
 COUNTS = {"kind": "norm_counts", "arms": ["main"]}
 
@@ -28,7 +26,7 @@ def nine(**changes: Any) -> dict[str, Any]:
     return {**ARM, "templates": 3, "orders": {"count": 3}, **changes}
 
 
-def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study: Build) -> None:
+def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study):
     room = norm_room(build_study(study({"main": nine()}, {"norms": COUNTS})))
     assert room.none_at_all
     assert room.texts == [
@@ -47,13 +45,13 @@ def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study: Bu
         {"analyses": {"minority": {"kind": "minority", "arms": ["main"], "t_val": 0}}},
     ],
 )
-def test_each_way_out_of_it_is_one(build_study: Build, changes: dict[str, Any]) -> None:
+def test_each_way_out_of_it_is_one(build_study, changes):
     assert norm_room(build_study(study({"main": nine()}, {"norms": COUNTS}) | changes)) == ([], False)
 
 
 def test_a_study_that_tries_a_threshold_which_can_be_met_is_warned_of_and_not_refused(
-    build_study: Build,
-) -> None:
+    build_study,
+):
     grid = {"grid": {"t_val": [5, 10]}}
     room = norm_room(build_study(study({"main": nine()}, {"norms": COUNTS}, norms=grid)))
     assert not room.none_at_all
@@ -61,8 +59,8 @@ def test_a_study_that_tries_a_threshold_which_can_be_met_is_warned_of_and_not_re
 
 
 def test_a_model_with_fewer_templates_is_named_unless_it_has_a_threshold_of_its_own(
-    build_study: Build,
-) -> None:
+    build_study,
+):
     arms = {"main": {**ARM, "templates_for": {"planted-llama-3.1-8b": 3}}}
     room = norm_room(build_study(study(arms, {"norms": COUNTS})))
     assert not room.none_at_all
@@ -74,7 +72,7 @@ def test_a_model_with_fewer_templates_is_named_unless_it_has_a_threshold_of_its_
     assert norm_room(build_study(study(arms, {"norms": COUNTS}, norms=own))).texts == []
 
 
-def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study: Build) -> None:
+def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study):
     alone = {"answers": {"kind": "answer_counts", "arms": ["main"]}}
     room = norm_room(build_study(study({"main": nine()}, alone)))  # a warning, where no norms are read at all
     assert not room.none_at_all
@@ -88,7 +86,7 @@ def test_an_arm_whose_norms_nobody_reads_may_be_short(build_study: Build) -> Non
     assert [text.split(":")[0] for text in room.texts] == ["arms.short"]
 
 
-def test_figures_read_norms_too(build_study: Build) -> None:
+def test_figures_read_norms_too(build_study):
     figures = {"norms": {"kind": "norms", "arms": ["main"], "first": 1}}
     room = norm_room(build_study(study({"main": nine()}, {}, figures=figures)))
     assert room.none_at_all
@@ -96,7 +94,7 @@ def test_figures_read_norms_too(build_study: Build) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (PROJECT / "config").glob("*.yaml")))
-def test_every_study_of_this_repository_can_hold_norms(name: str) -> None:
+def test_every_study_of_this_repository_can_hold_norms(name):
     if name == "models.yaml":
         return
     layers = [default_layer(), Layer(name, load_yaml(Path(PROJECT, "config", name)))]

@@ -1,7 +1,5 @@
 """What is refused of an arm of people, and who answers in which arm."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -29,7 +27,7 @@ def study(build_study: Build) -> Study:
 NOTHING: dict[str, Any] = {"analyses": {}, "figures": {}, "printed": {}}
 
 
-def test_people_answer_in_their_arms_and_models_in_theirs(study: Study) -> None:
+def test_people_answer_in_their_arms_and_models_in_theirs(study):
     assert study.models("main") == ["planted-tulu-2-7b", "planted-uniform"]
     assert study.models("a") == study.models("b") == ["people"]
     assert study.all_models() == ["planted-tulu-2-7b", "planted-uniform", "people"]
@@ -45,7 +43,7 @@ def test_people_answer_in_their_arms_and_models_in_theirs(study: Study) -> None:
     }
 
 
-def test_marks_say_who_are_people(study: Study) -> None:
+def test_marks_say_who_are_people(study):
     assert study.mark(["people"]) == "Ratings by people: no model gave these answers."
     assert study.mark(study.all_models()) == (
         "Rated by people, not by a model: people. The others are planted respondents: no model gave their answers."
@@ -57,7 +55,7 @@ TOYS = {"dataset": "coppa", "prompts": "chatgpt"}
 RATED = {"dataset": "iot", "source": "human", "ratings": "planted_people"}
 
 
-def test_ratings_that_a_script_made_are_called_simulated(build_study: Build) -> None:
+def test_ratings_that_a_script_made_are_called_simulated(build_study):
     asked = {"dataset": "iot", "prompts": "chatgpt"}
     study = build_study({"models": ["planted-uniform"], "arms": {"main": asked, "people": RATED}, **NOTHING})
     assert study.mark(["people"]) == "Simulated ratings: no people and no model gave these answers."
@@ -76,9 +74,7 @@ def test_ratings_that_a_script_made_are_called_simulated(build_study: Build) -> 
         {"kind": "agreement_pairs", "factor": "temperature+dataset"},
     ],
 )
-def test_flows_of_two_datasets_are_not_matched_by_their_number(
-    build_study: Build, entry: dict[str, Any]
-) -> None:
+def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entry):
     def study(**arms: Any) -> dict[str, Any]:
         analyses = {"a": {"arms": list(arms), **entry}}
         return {"models": ["planted-uniform"], "arms": arms, **NOTHING, "analyses": analyses}
@@ -117,5 +113,5 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(
         ({"source": "model", "prompts": "confaide"}, "'confaide_2a' does not fit source 'model'; remove it"),
     ],
 )
-def test_what_is_refused(build_study: Build, changes: dict[str, Any], message: str) -> None:
+def test_what_is_refused(build_study, changes, message):
     assert message in message_of(build_study, {"arms": {"main": {**PEOPLE, **changes}}, **NOTHING})

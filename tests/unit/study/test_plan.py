@@ -1,10 +1,6 @@
 """The plan's numbers by hand; what has no rate has no cost, which is not the same as costing nothing."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,7 +18,6 @@ from cinorms.study.plan import (
     as_text,
     estimate,
 )
-from cinorms.study.study import Study
 
 OPTIONS = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
 TEMPLATES = ["Is {scenario} fine? {options}", "Rate: {scenario}. One of {options} only."]
@@ -62,7 +57,7 @@ def characters(flows: pd.DataFrame, templates: list[str], system: str = "") -> i
     return 3 * sum(len(text) + len(system) for text in texts)
 
 
-def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
+def test_tokens_are_those_of_the_prompts_as_they_are_sent():
     row = plan(asked()).iloc[0]
     assert (row["flows"], row["templates"], row["orders"], row["prompts"]) == (4, 2, 3, 24)
     expected = round(characters(FLOWS, TEMPLATES) / CHARACTERS_PER_TOKEN) + 24 * WRAPPER_TOKENS
@@ -70,21 +65,21 @@ def test_tokens_are_those_of_the_prompts_as_they_are_sent() -> None:
     assert row["output_tokens"] == 24 * ANSWER_TOKENS
 
 
-def test_selection_templates_and_system_prompt_count() -> None:
+def test_selection_templates_and_system_prompt_count():
     row = plan(asked(select={"sender": ["a"]}, n_templates=1, system="Be brief.")).iloc[0]
     assert (row["flows"], row["templates"], row["orders"], row["prompts"]) == (2, 1, 3, 6)
     expected = characters(FLOWS.head(2), TEMPLATES[:1], "Be brief.")
     assert row["input_tokens"] == round(expected / CHARACTERS_PER_TOKEN) + 60
 
 
-def test_gpu_minutes_are_tokens_over_speed_times_gpus() -> None:
+def test_gpu_minutes_are_tokens_over_speed_times_gpus():
     frame = plan(asked(rates={"tokens_per_second": 10}), asked(rates={"tokens_per_second": 10}, gpus=2))
     tokens = frame["input_tokens"][0]
     assert frame["gpu_minutes"].tolist() == pytest.approx([tokens / 600, tokens / 300])
     assert frame["usd"].isna().all()
 
 
-def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column() -> None:
+def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column():
     once, thrice = plan(asked()), plan(asked(), asked(model="again", repeat=3))
     assert "repeat" not in once
     assert thrice["repeat"].tolist() == [1, 3]
@@ -93,7 +88,7 @@ def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column() -> None:
     assert thrice["flows"].tolist() == [4, 4]
 
 
-def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_items() -> None:
+def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_items():
     items = '{"sensitive": ["Ann is ill."], "needed": []}'
     flows = FLOWS.assign(vignette="Do it.\n\nAction: Look\nObservation: much", items=items)
     variants = {name: list_variants("s", ["{scenario} {seen}"] * 2, 2, 3) for name in ("act", "main")}
@@ -116,7 +111,7 @@ def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_item
     assert "at most" not in as_text(estimate(rows, {"d": flows}, variants))
 
 
-def test_dollars_are_input_and_output() -> None:
+def test_dollars_are_input_and_output():
     rates = {"usd_per_million_input": 150.0, "usd_per_million_output": 600.0}
     row = plan(asked(engine="openai", gpus=0, rates=rates)).iloc[0]
     expected = (row["input_tokens"] * 150 + row["output_tokens"] * 600) / 1e6
@@ -124,7 +119,7 @@ def test_dollars_are_input_and_output() -> None:
     assert pd.isna(row["gpu_minutes"])
 
 
-def test_a_cost_without_its_rates_is_missing_not_0_and_a_planted_model_costs_nothing() -> None:
+def test_a_cost_without_its_rates_is_missing_not_0_and_a_planted_model_costs_nothing():
     for rates in ({}, {"usd_per_million_input": 1.0}, {"usd_per_million_output": 1.0}):
         row = plan(asked(engine="openai", rates=rates)).iloc[0]
         assert pd.isna(row["usd"])
@@ -137,7 +132,7 @@ def total_line(text: str) -> list[str]:
     return next(line for line in text.splitlines() if line.strip().startswith("total")).split()
 
 
-def test_the_text_ends_with_totals_of_what_is_known() -> None:
+def test_the_text_ends_with_totals_of_what_is_known():
     prices = {"usd_per_million_input": 1e4, "usd_per_million_output": 0.0}
     frame = plan(
         asked(rates={"tokens_per_second": 0.01}),
@@ -167,8 +162,8 @@ def test_the_text_ends_with_totals_of_what_is_known() -> None:
 
 
 def test_the_papers_study_takes_228096_prompts_of_each_open_model(
-    build_study: Callable[..., Study], folder: Path, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame
-) -> None:
+    build_study, folder, iot_flows, iot_variants
+):
     study = build_study(load_yaml(folder / "config/pets2026.yaml"))
     rows = [ask for ask in study.asked() if ask["arm"] == "main"]
     frame = estimate(rows, {"iot": iot_flows}, {"main": iot_variants}).set_index("model")
@@ -200,7 +195,7 @@ def pilot() -> dict[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]:
     return {("main", "m"): (pilot_answers(), prompts)}
 
 
-def test_a_pilot_says_how_exact_the_planned_templates_are_and_how_many_are_needed() -> None:
+def test_a_pilot_says_how_exact_the_planned_templates_are_and_how_many_are_needed():
     frame = add_precision(plan(asked()), pilot(), 0.5)
     # Means by template: 0 and 1, 0 and 0. Variance within them: 0, 2, 8 over 3 answers more than cells.
     within, orders = (0 + 2 + 8) / 3, frame["orders"][0]
@@ -212,14 +207,14 @@ def test_a_pilot_says_how_exact_the_planned_templates_are_and_how_many_are_neede
     assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", str(frame["templates_needed"][0])]
 
 
-def test_what_the_pilot_did_not_ask_is_missing() -> None:
+def test_what_the_pilot_did_not_ask_is_missing():
     frame = add_precision(plan(asked(model="other")), pilot(), 0.5)
     assert frame[["se", "templates_needed"]].isna().all(axis=None)
     assert "nan" not in as_text(frame).lower()
     assert "<na>" not in as_text(frame).lower()
 
 
-def test_traces_are_counted_as_expected_and_at_most() -> None:
+def test_traces_are_counted_as_expected_and_at_most():
     rates = {"usd_per_million_input": 0.0, "usd_per_million_output": 1e6, "trace_share": 0.25}
     frame = plan(
         asked(engine="openai", rates=rates, budget=100),

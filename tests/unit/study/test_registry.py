@@ -1,8 +1,5 @@
 """The registry that comes with the project, and what is refused in one's own."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from cinorms.inference.settings import DEFAULT_STAND_IN
 from ...studies import change, load
 
 
-def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> None:
+def test_every_model_that_can_be_asked_has_what_a_study_needs(root):
     registry = load_registry(root)
     real = {name: entry for name, entry in registry.items() if not (entry.kind.planted or entry.kind.people)}
     assert real.pop("control").get("source") == "results/control/model"  # trained here, of no paper
@@ -43,7 +40,7 @@ def test_every_model_that_can_be_asked_has_what_a_study_needs(root: Root) -> Non
     assert controls == {None, "constant_answer", "constant_position", "uniform", "refusing"}
 
 
-def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root: Root) -> None:
+def test_shifts_of_the_tulu_stand_ins_are_the_stated_effects(root):
     shifts = {
         name: entry.stated["planted"]["shift"]
         for name, entry in load_registry(root).items()
@@ -103,7 +100,7 @@ def planted(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, Any], message: str) -> None:
+def test_a_wrong_registry_entry_gets_one_message(copied, entry, message):
     registry = load_registry(copied)
     change(copied.folder / "config/models.yaml", lambda document: document.update({"mine": entry}))
     with pytest.raises(ConfigError) as caught:
@@ -117,7 +114,7 @@ def test_a_wrong_registry_entry_gets_one_message(copied: Root, entry: dict[str, 
     assert str(caught.value) == f"config/models.yaml: {message.format(**fields)}"
 
 
-def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(copied: Root) -> None:
+def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(copied):
     registry = copied.folder / "config/models.yaml"
     change(registry, lambda models: models["tulu-2-7b"].pop("stand_in"))
     assert not load(copied, {"models": ["tulu-2-7b"]}).planted()
@@ -128,7 +125,7 @@ def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(cop
     assert study.registry_entry("planted-uniform").identity == study.registry["planted-uniform"].identity
 
 
-def test_a_registry_without_the_default_respondent_needs_stand_ins(copied: Root) -> None:
+def test_a_registry_without_the_default_respondent_needs_stand_ins(copied):
     mine = {"mine": {"engine": "openai", "source": "m", "family": "f", "base_url": "http://127.0.0.1:9/v1"}}
     (copied.folder / "config/models.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
@@ -150,16 +147,14 @@ def test_a_registry_without_the_default_respondent_needs_stand_ins(copied: Root)
         ),
     ],
 )
-def test_wrong_planted_norms_are_found_before_anything_runs(
-    copied: Root, edit: dict[str, Any], message: str
-) -> None:
+def test_wrong_planted_norms_are_found_before_anything_runs(copied, edit, message):
     change(copied.folder / "resources/planted/tulu-2.yaml", lambda document: document.update(edit))
     with pytest.raises(ConfigError) as caught:
         load(copied)
     assert str(caught.value) == f"resources/planted/tulu-2.yaml: {message}"
 
 
-def test_the_lock_states_the_revision_of_entries_without_one(tmp_path: Path) -> None:
+def test_the_lock_states_the_revision_of_entries_without_one(tmp_path):
     (tmp_path / "config").mkdir()
     served = {"engine": "vllm", "family": "f", "source": "owner/m", "dtype": "auto", "max_model_len": 512}
     entries = {"open": {**served, "revision": None}, "pinned": {**served, "revision": "b" * 40}}

@@ -1,7 +1,5 @@
 """Where the files of a study are looked up: in a user's own folders, then in the project."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,7 @@ def study(**changes: Any) -> dict[str, Any]:
     return {**stated, "resources": ["mine"], "analyses": {}, "figures": {}, "printed": {}}
 
 
-def test_the_faults_of_all_files_are_told_at_once(copied: Root, own: Path) -> None:
+def test_the_faults_of_all_files_are_told_at_once(copied, own):
     (own / "models.yaml").write_text(yaml.safe_dump({"my-model": MINE | {"familly": "x"}}), encoding="utf-8")
     (own / "vignettes/doors.yaml").write_text("title: [", encoding="utf-8")
     change(own / "prompts/two.yaml", lambda document: document.pop("origin"))
@@ -48,7 +46,7 @@ def test_the_faults_of_all_files_are_told_at_once(copied: Root, own: Path) -> No
     assert "'origin'" in two
 
 
-def test_ones_own_are_found_and_the_projects_still_are(copied: Root, own: Path) -> None:
+def test_ones_own_are_found_and_the_projects_still_are(copied, own):
     (own / "vignettes/._doors.yaml").write_bytes(b"\0\5")  # macOS writes such files
     mine = load(copied, study())
     assert "._doors" not in mine.root.names("vignettes")
@@ -61,7 +59,7 @@ def test_ones_own_are_found_and_the_projects_still_are(copied: Root, own: Path) 
     assert theirs.dataset("iot").file == copied.folder / "resources/vignettes/iot.yaml"
 
 
-def test_a_name_that_both_have_is_ones_own(copied: Root, own: Path) -> None:
+def test_a_name_that_both_have_is_ones_own(copied, own):
     (own / "vignettes/doors.yaml").rename(own / "vignettes/iot.yaml")
     change(own / "models.yaml", lambda models: models.update({"tulu-2-7b": MINE}))
     mine = load(copied, study(dataset="iot", models=["tulu-2-7b"]))
@@ -82,9 +80,7 @@ def test_a_name_that_both_have_is_ones_own(copied: Root, own: Path) -> None:
         ),
     ],
 )
-def test_a_dataset_that_tells_the_flows_of_another_has_as_many(
-    copied: Root, own: Path, told: str, message: str
-) -> None:
+def test_a_dataset_that_tells_the_flows_of_another_has_as_many(copied, own, told, message):
     change(own / "vignettes/doors.yaml", lambda doors: doors.update(flows_of=told))
     with pytest.raises(ConfigError) as caught:
         load(copied, study())
@@ -99,9 +95,7 @@ def test_a_dataset_that_tells_the_flows_of_another_has_as_many(
         ({"models": ["my-modl"]}, "arms.main.models", "my-model", "mine/models.yaml, config/models.yaml"),
     ],
 )
-def test_a_message_lists_the_names_and_the_places_of_both(
-    copied: Root, own: Path, changes: dict[str, Any], key: str, near: str, searched: str
-) -> None:
+def test_a_message_lists_the_names_and_the_places_of_both(copied, own, changes, key, near, searched):
     with pytest.raises(ConfigError) as caught:
         load(copied, study(**changes))
     message = str(caught.value)
@@ -123,13 +117,13 @@ def test_a_message_lists_the_names_and_the_places_of_both(
         ("mine", "study.yaml: resources: 'mine' is not a list"),
     ],
 )
-def test_a_folder_that_is_none_is_refused(copied: Root, own: Path, folders: Any, message: str) -> None:
+def test_a_folder_that_is_none_is_refused(copied, own, folders, message):
     with pytest.raises(ConfigError) as caught:
         load(copied, {**study(), "resources": folders})
     assert str(caught.value).startswith(message.format(cwd=Path.cwd()))
 
 
-def test_a_mistake_in_ones_own_models_names_that_file(copied: Root, own: Path) -> None:
+def test_a_mistake_in_ones_own_models_names_that_file(copied, own):
     change(own / "models.yaml", lambda models: models["my-model"].update(famly="x"))
     with pytest.raises(ConfigError, match=r"^mine/models\.yaml: my-model\.famly: there is no such key here"):
         load(copied, study())

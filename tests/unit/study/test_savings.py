@@ -1,7 +1,5 @@
 """The plan says what asking until decided is expected to save, and when it saves nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,7 +61,7 @@ def answers(flows: range, odd: float) -> pd.DataFrame:
     )
 
 
-def test_a_range_and_where_it_is_from() -> None:
+def test_a_range_and_where_it_is_from():
     (line,) = lines({"risk": 0.01, "pilot": 100})
     assert "33,000 prompts at most; 8,910 to 23,100 expected" in line
     assert "published models (replayed at risk 0.015" in line
@@ -74,7 +72,7 @@ def test_a_range_and_where_it_is_from() -> None:
     assert lines(None) == []  # an arm that asks everything
 
 
-def test_the_answers_of_a_pilot_study_are_replayed() -> None:
+def test_the_answers_of_a_pilot_study_are_replayed():
     clear, odd = (replay_pilot(ASK, answers(range(400), share), VARIANTS, FLOWS) for share in (0.1, 0.6))
     assert clear is not None
     assert odd is not None
@@ -83,7 +81,7 @@ def test_the_answers_of_a_pilot_study_are_replayed() -> None:
     assert clear.agreed >= 0.95
 
 
-def test_the_plan_states_what_the_pilot_study_would_have_needed() -> None:
+def test_the_plan_states_what_the_pilot_study_would_have_needed():
     (line,) = lines({"risk": 0.05, "pilot": 200}, {("main", "m"): Replayed(250, 0.25, 0.996)})
     # 200 of 1,000 flows are asked all 33 variants, the others a quarter of them.
     assert "33,000 prompts at most; 13,200 expected" in line
@@ -91,11 +89,11 @@ def test_the_plan_states_what_the_pilot_study_would_have_needed() -> None:
 
 
 @pytest.mark.parametrize("flows", [range(150), range(0)])
-def test_a_pilot_study_of_too_few_flows_cannot_tell(flows: range) -> None:
+def test_a_pilot_study_of_too_few_flows_cannot_tell(flows):
     assert replay_pilot(ASK, answers(flows, 0.1), VARIANTS, FLOWS) is None
 
 
-def test_a_pilot_study_that_asked_other_variants_cannot_tell() -> None:
+def test_a_pilot_study_that_asked_other_variants_cannot_tell():
     part = answers(range(400), 0.1)
     assert replay_pilot(ASK, part[part["variant"] != "3_2"], VARIANTS, FLOWS) is None
     (line,) = lines({"risk": 0.05, "pilot": 100}, {("main", "m"): None})

@@ -1,9 +1,5 @@
 """Settings are frozen values; the schema of a study file follows from them, and plain they are what was given."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
@@ -16,7 +12,7 @@ from cinorms.study.settings import Arm, ArmDefaults, OrderSettings, Settings, St
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 
 
-def test_settings_cannot_be_changed_and_arms_share_nothing() -> None:
+def test_settings_cannot_be_changed_and_arms_share_nothing():
     arms = make_study_settings({"arms": {"main": ARM, "other": ARM}}).arms
     with pytest.raises(ValidationError, match="frozen"):
         arms["main"].max_tokens = 7  # type: ignore[misc]
@@ -26,13 +22,13 @@ def test_settings_cannot_be_changed_and_arms_share_nothing() -> None:
     assert arms["main"].templates_for is not arms["other"].templates_for
 
 
-def test_plain_settings_are_what_the_layers_state_in_the_order_of_the_defaults() -> None:
+def test_plain_settings_are_what_the_layers_state_in_the_order_of_the_defaults():
     default = default_layer().document
     expected = {**default, "arms": {"main": {**default["arm_defaults"], **ARM}}}
     assert repr(make_study_settings().plain()) == repr(expected)
 
 
-def test_plain_settings_keep_the_kind_of_a_number_and_leave_out_what_is_left_out() -> None:
+def test_plain_settings_keep_the_kind_of_a_number_and_leave_out_what_is_left_out():
     select = {"sender": ["a door lock", "a camera"]}
     changed = make_arm(temperature=1, models=["planted-uniform"], select=select).plain()
     assert repr(changed["temperature"]) == "1"
@@ -54,11 +50,11 @@ def test_plain_settings_keep_the_kind_of_a_number_and_leave_out_what_is_left_out
         ({"templates": 2, "templates_for": {"m": 3}}, "m", 2),
     ],
 )
-def test_an_arm_counts_its_templates(changes: dict[str, Any], model: str | None, count: int) -> None:
+def test_an_arm_counts_its_templates(changes, model, count):
     assert make_arm(**changes).n_templates(11, model) == count
 
 
-def test_an_arm_has_every_condition_that_an_analysis_can_name() -> None:
+def test_an_arm_has_every_condition_that_an_analysis_can_name():
     conditions = make_arm(temperature=0.5).conditions()
     assert {*conditions, "scale"} == set(ARM_ATTRIBUTES)
     assert conditions == {
@@ -77,7 +73,7 @@ def test_an_arm_has_every_condition_that_an_analysis_can_name() -> None:
     assert [make_arm(reasoning=each).conditions()["reasoning"] for each in reasons] == ["none", "low 9"]
 
 
-def test_settings_are_equal_wherever_they_are_stated() -> None:
+def test_settings_are_equal_wherever_they_are_stated():
     stated = make_arm(templates=4)
     default = make_study_settings({"arm_defaults": {"templates": 4}, "arms": {"other": ARM}}).arms["other"]
     assert stated == default
@@ -99,11 +95,11 @@ def sections(cls: type[Settings]) -> set[str]:
     return set(inner).union(*(sections(each) for each in inner.values()))
 
 
-def test_the_sections_that_layers_mix_are_those_that_hold_settings() -> None:
+def test_the_sections_that_layers_mix_are_those_that_hold_settings():
     assert sections(StudySettings) | {"datasets"} == MIXED
 
 
-def test_a_study_file_may_leave_out_every_key_but_the_dataset_of_an_arm() -> None:
+def test_a_study_file_may_leave_out_every_key_but_the_dataset_of_an_arm():
     schema = schema_of(StudySettings)
     valid = Draft202012Validator(schema).is_valid
     assert valid({})
@@ -114,13 +110,13 @@ def test_a_study_file_may_leave_out_every_key_but_the_dataset_of_an_arm() -> Non
     assert not valid({"arms": {"main": {"prompts": "chatgpt"}}})
 
 
-def test_an_arm_has_the_keys_of_the_defaults_of_arms_in_their_order() -> None:
+def test_an_arm_has_the_keys_of_the_defaults_of_arms_in_their_order():
     assert list(Arm.model_fields) == list(ArmDefaults.model_fields)
     for key, field in ArmDefaults.model_fields.items():
         assert Arm.model_fields[key].description == field.description
 
 
-def test_only_what_a_study_need_not_have_has_a_default_in_code() -> None:
+def test_only_what_a_study_need_not_have_has_a_default_in_code():
     optional = {key for key, field in ArmDefaults.model_fields.items() if not field.is_required()}
     assert optional == {"dataset", "prompts", "models"}
     assert all(field.is_required() for field in StudySettings.model_fields.values())

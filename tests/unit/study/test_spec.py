@@ -1,15 +1,11 @@
 """A spec holds everything that can change a response, and nothing that cannot."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cinorms.core.root import Root
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.spec import take_shard
 from cinorms.planted.respondents import respondent_of
@@ -46,7 +42,7 @@ def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: 
     return study
 
 
-def test_a_spec_is_plain_data(build_study: Build) -> None:
+def test_a_spec_is_plain_data(build_study):
     for engine in (None, "planted"):
         made = spec(build_study({"models": MODELS, "engine": engine}))
         assert json.loads(json.dumps(made)) == made
@@ -68,7 +64,7 @@ def test_a_spec_is_plain_data(build_study: Build) -> None:
     ],
     ids=lambda arm: next(iter(arm)),
 )
-def test_what_can_change_a_response_changes_the_spec(build_study: Build, arm: dict[str, Any]) -> None:
+def test_what_can_change_a_response_changes_the_spec(build_study, arm):
     assert spec(study_of(build_study, **arm)) != spec(study_of(build_study))
     assert spec(build_study({"models": MODELS, "seed": 1})) != spec(build_study({"models": MODELS}))
 
@@ -85,11 +81,11 @@ def test_what_can_change_a_response_changes_the_spec(build_study: Build, arm: di
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_a_model_is_changes_the_spec(build_study: Build, change: dict[str, Any]) -> None:
+def test_what_a_model_is_changes_the_spec(build_study, change):
     assert spec(study_of(build_study, {"tulu-2-7b": change})) != spec(study_of(build_study))
 
 
-def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study: Build) -> None:
+def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study):
     assert "asking" not in spec(study_of(build_study))
     assert "asking" not in spec(study_of(build_study, asking={"until": "all", "risk": 0.05}))
     made = spec(study_of(build_study, asking={"until": "decided", "risk": 0.05}))
@@ -112,11 +108,11 @@ def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study: B
     ],
     ids=lambda study: next(iter(study)),
 )
-def test_what_changes_no_response_leaves_the_spec(build_study: Build, study: dict[str, Any]) -> None:
+def test_what_changes_no_response_leaves_the_spec(build_study, study):
     assert spec(build_study({"models": MODELS, **study})) == spec(build_study({"models": MODELS}))
 
 
-def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -> None:
+def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study):
     tuning = {
         "gpus": 4,
         "rates": {},
@@ -130,7 +126,7 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_spec(build_study: Build) -
     assert spec(study_of(build_study, {"tulu-2-7b": tuning})) == spec(study_of(build_study))
 
 
-def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study: Build) -> None:
+def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study):
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700, "shards": 2}})
     journal = {
         "journal": "results/.journal",
@@ -146,7 +142,7 @@ def test_what_changes_no_response_reaches_the_engine_beside_the_spec(build_study
     assert json.loads(json.dumps(api)) == api
 
 
-def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
+def test_an_arm_states_how_long_a_model_reasons(build_study):
     """The arm's effort and budget go where the engine has them; without them a spec is as it was."""
     marks = {"begin": "<think>\n", "switch": "enable_thinking"}
     registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
@@ -163,7 +159,7 @@ def test_an_arm_states_how_long_a_model_reasons(build_study: Build) -> None:
     assert (own["temperature"], own["max_tokens"]) == (0, 100)
 
 
-def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study: Build) -> None:
+def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study):
     reasoning = {"effort": "low", "extra_tokens": 2000}
     study = study_of(build_study, {"gpt-4o-mini": {"reasoning": reasoning}}, temperature=0.5)
     made = spec(study, "gpt-4o-mini")
@@ -172,7 +168,7 @@ def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(bui
     assert spec(study, "gpt-4o-mini") != made
 
 
-def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) -> None:
+def test_the_papers_wrapper_and_layout_are_the_models_own(build_study):
     study = study_of(build_study, wrap="paper", layout="paper")
     found = {model: (spec(study, model)["wrap"], spec(study, model)["layout"]) for model in MODELS}
     assert found == {
@@ -186,7 +182,7 @@ def test_the_papers_wrapper_and_layout_are_the_models_own(build_study: Build) ->
     assert spec(study_of(build_study, {"tulu-2-7b": {"wrap": "tulu"}}))["wrap"] == "tulu"
 
 
-def test_a_planted_spec_holds_the_coefficients_and_what_the_entry_says_instead(build_study: Build) -> None:
+def test_a_planted_spec_holds_the_coefficients_and_what_the_entry_says_instead(build_study):
     study = build_study()
     before = study.registry["planted-gpt-4o-mini"].stated
     changed = {**before, "planted": {**before["planted"], "shift": 0.25}}
@@ -199,7 +195,7 @@ def test_a_planted_spec_holds_the_coefficients_and_what_the_entry_says_instead(b
     assert before["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
 
 
-def test_every_planted_model_of_the_registry_is_a_respondent(build_study: Build, root: Root) -> None:
+def test_every_planted_model_of_the_registry_is_a_respondent(build_study, root):
     planted = [name for name, entry in load_registry(root).items() if entry.kind.planted]
     study = build_study({"models": planted})
     for model in planted:
@@ -208,14 +204,14 @@ def test_every_planted_model_of_the_registry_is_a_respondent(build_study: Build,
         assert sum(respondent.invalid.values()) < 0.3
 
 
-def test_shards_are_the_registrys_but_never_more_than_variants(build_study: Build) -> None:
+def test_shards_are_the_registrys_but_never_more_than_variants(build_study):
     study = study_of(build_study, {"tulu-2-7b": {"shards": 3}, "gpt-4o-mini": {"shards": 100}})
     assert shards_of(study, "main", "tulu-2-7b") == ["1-of-3", "2-of-3", "3-of-3"]
     assert len(shards_of(study, "main", "gpt-4o-mini")) == 33
     assert shards_of(study, "main", "llama-3.1-8b-instruct") == ["1-of-1"]
 
 
-def test_shards_by_template_are_the_templates(build_study: Build) -> None:
+def test_shards_by_template_are_the_templates(build_study):
     by = {"tulu-2-7b": {"shards": {"by": "template"}}, "gpt-4o-mini": {"shards": {"by": "variant"}}}
     study = study_of(build_study, by)
     shards = shards_of(study, "main", "tulu-2-7b")
@@ -227,7 +223,7 @@ def test_shards_by_template_are_the_templates(build_study: Build) -> None:
 
 
 @pytest.mark.parametrize("name", PARAPHRASERS)
-def test_a_paraphraser_runs_in_the_environment_of_its_engine(name: str, folder: Path) -> None:
+def test_a_paraphraser_runs_in_the_environment_of_its_engine(name, folder):
     own = paraphraser_environment(name)
     assert (folder / f"envs/{own.environment}.yaml").is_file()
     expected = {"vllm": ".venv-vllm", "pegasus": ".venv-paraphrase"}
@@ -263,13 +259,13 @@ def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
     return of
 
 
-def test_an_arm_without_traces_requests_no_time_for_them(minutes: Callable[..., int]) -> None:
+def test_an_arm_without_traces_requests_no_time_for_them(minutes):
     assert minutes() == 0
     assert minutes("gpt-4o-mini", reasoning=SHORT) == 0
     assert minutes(reasoning={"effort": "none"}) == 0
 
 
-def test_the_time_follows_the_tokens(minutes: Callable[..., int]) -> None:
+def test_the_time_follows_the_tokens(minutes):
     # 6,912 flows in 10 templates, half of 100 tokens each, at 20,000 / 7 tokens per second.
     assert minutes(reasoning=SHORT) == 21
     assert minutes(reasoning={**SHORT, "budget": 1000}) == 202
@@ -282,7 +278,7 @@ def test_the_time_follows_the_tokens(minutes: Callable[..., int]) -> None:
     assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES
 
 
-def test_each_attempt_adds_the_time_of_all_traces(minutes: Callable[..., int]) -> None:
+def test_each_attempt_adds_the_time_of_all_traces(minutes):
     first, second = (
         minutes(attempt=attempt, reasoning=SHORT) - minutes(attempt=attempt) for attempt in (1, 2)
     )

@@ -1,19 +1,14 @@
 """What a study tells of its arms, models and entries; the studies that come with the project are the papers'."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.study.entries import make_entry
 
 from ...scales import ACCEPTABILITY
-from ...studies import ARM, DEFAULT_MODELS, Build, arm, change, load
+from ...studies import ARM, DEFAULT_MODELS, arm, change, load
 
 PETS_MODELS = {
     "gpt-4o-mini",
@@ -27,7 +22,7 @@ PETS_MODELS = {
 }
 
 
-def test_the_default_study(build_study: Build) -> None:
+def test_the_default_study(build_study):
     study = build_study()
     assert study.name == "demo"
     assert study.all_models() == DEFAULT_MODELS
@@ -39,7 +34,7 @@ def test_the_default_study(build_study: Build) -> None:
     assert study.scale("main") == ACCEPTABILITY
 
 
-def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None:
+def test_thresholds_are_the_grids_and_the_studys_own(build_study):
     norms = {
         "t_val": 7,
         "t_maj": 0.3,
@@ -51,7 +46,7 @@ def test_thresholds_are_the_grids_and_the_studys_own(build_study: Build) -> None
     assert (study.t_val("planted-tulu-2-7b"), study.t_val("planted-gpt-4o-mini")) == (5, 7)
 
 
-def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study: Build) -> None:
+def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build_study):
     some = ["planted-tulu-2-7b", "planted-gpt-4o-mini"]
     study = build_study(
         {
@@ -73,7 +68,7 @@ def test_an_entry_lists_its_pairs_arm_by_arm_in_the_studys_order_of_models(build
     assert (entry.thresholds, entry.grid) == ({}, ()), "what reads no norms carries no thresholds"
 
 
-def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> None:
+def test_a_stand_in_answers_under_the_models_own_name(build_study):
     asked = {"models": ["tulu-2-7b", "gpt-4o-mini"]}
     assert build_study(asked).planted() == []
     assert build_study(asked).registry_entry("tulu-2-7b").engine == "vllm"
@@ -89,13 +84,13 @@ def test_a_stand_in_answers_under_the_models_own_name(build_study: Build) -> Non
     assert [ask["gpus"] for ask in planted.asked()] == [0, 0]
 
 
-def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied: Root) -> None:
+def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied):
     change(copied.folder / "config/models.yaml", lambda registry: registry["tulu-2-7b"].pop("gpus"))
     study = load(copied, {"models": ["tulu-2-7b", "tulu-2-13b", "gpt-4o-mini"]})
     assert [ask["gpus"] for ask in study.asked()] == [1, 1, 0]
 
 
-def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study: Build, root: Root) -> None:
+def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root):
     label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
     select = arm(select={"transmission_principle": [label]})
     with pytest.raises(ConfigError, match="is not a level"):
@@ -109,14 +104,14 @@ def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study: Build
 
 @pytest.mark.parametrize("name", ["config", "demo-small", "pets2026", "llm-ci2024"])
 @pytest.mark.parametrize("engine", [None, "planted"])
-def test_every_study_file_loads(build_study: Build, folder: Path, name: str, engine: str | None) -> None:
+def test_every_study_file_loads(build_study, folder, name, engine):
     study = build_study(load_yaml(folder / f"config/{name}.yaml"), {"engine": engine})
     for section in ("analyses", "figures"):
         for entry in study.settings.entries(section):
             assert make_entry(study, section, entry).selected
 
 
-def test_pets2026_is_the_papers_study(build_study: Build, folder: Path) -> None:
+def test_pets2026_is_the_papers_study(build_study, folder):
     study = build_study(load_yaml(folder / "config/pets2026.yaml"))
     assert set(study.all_models()) == PETS_MODELS
     assert set(study.datasets()) == {"iot", "confaide_2a"}
@@ -135,7 +130,7 @@ def test_pets2026_is_the_papers_study(build_study: Build, folder: Path) -> None:
     assert study.settings.norms.consensus == "papers"
 
 
-def test_llm_ci2024_is_the_papers_study(build_study: Build, folder: Path) -> None:
+def test_llm_ci2024_is_the_papers_study(build_study, folder):
     study = build_study(load_yaml(folder / "config/llm-ci2024.yaml"))
     assert set(study.all_models()) == PETS_MODELS | {"tulu-2-dpo-7b-awq", "tulu-2-dpo-13b-awq"}
     assert set(study.datasets()) == {"iot", "coppa"}

@@ -1,8 +1,5 @@
 """Flows with what an agent saw: three forms of one flow, its items, and what is wrong with a file."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from cinorms.vignettes.reading import read_vignettes
 from ...agents import FOLDER, ITEMS, NEEDED, dataset_of, flows, needs_agents, record
 
 
-def test_a_flow_is_told_in_three_forms(tmp_path: Path) -> None:
+def test_a_flow_is_told_in_three_forms(tmp_path):
     told = {form: flows(tmp_path, form=form)["vignette"][1] for form in ("sentence", "story", "trajectory")}
     assert told["sentence"] == (
         "Data_sender 1 shares data_type 1 about data_subject 1 with data_recipient 1 (transmission_principle 1)"
@@ -31,7 +28,7 @@ def test_a_flow_is_told_in_three_forms(tmp_path: Path) -> None:
     ]
 
 
-def test_only_a_trajectory_has_items(tmp_path: Path) -> None:
+def test_only_a_trajectory_has_items(tmp_path):
     table = flows(tmp_path)
     assert items_of(table)[2] == {"sensitive": ITEMS, "needed": NEEDED}
     tables.write(table, tmp_path / "v.parquet", tables.VIGNETTES)
@@ -39,7 +36,7 @@ def test_only_a_trajectory_has_items(tmp_path: Path) -> None:
     assert "items" not in flows(tmp_path, form="story")
 
 
-def test_records_can_tell_some_flows_of_another_dataset(tmp_path: Path) -> None:
+def test_records_can_tell_some_flows_of_another_dataset(tmp_path):
     table = flows(tmp_path, numbers={"own2": 4, "own0": 1}, rows=2)
     assert table["flow"].tolist() == [1, 4]
     assert table["vignette"].str.contains(r"plan (?:0|2)").all()
@@ -82,14 +79,14 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_a_file(tmp_path: Path, case: str) -> None:
+def test_what_is_wrong_with_a_file(tmp_path, case):
     records, keys, message = WRONG[case]
     with pytest.raises(DataError) as raised:
         read_vignettes(dataset_of(tmp_path, records, **keys), tmp_path)
     assert message in str(raised.value)
 
 
-def test_an_unknown_form(tmp_path: Path) -> None:
+def test_an_unknown_form(tmp_path):
     with pytest.raises(ConfigError, match="'novel' is no form of source 'privacylens'; allowed:"):
         flows(tmp_path, form="novel")
 
@@ -103,9 +100,7 @@ def test_an_unknown_form(tmp_path: Path) -> None:
         ("ci_rl", 729, 1914, 2110),
     ],
 )
-def test_the_published_files(
-    folder: Path, tmp_path: Path, name: str, n: int, sensitive: int, needed: int
-) -> None:
+def test_the_published_files(folder, tmp_path, name, n, sensitive, needed):
     dataset = load_dataset(folder / f"resources/vignettes/{name}.yaml")
     items = items_of(read_vignettes(dataset, tmp_path, FOLDER.parent / "published")).values()
     assert len(items) == n
@@ -124,7 +119,7 @@ def test_the_published_files(
         ({"domain": "work"}, {"plan": "a note"}, "there is no 'seed.scenario'"),
     ],
 )
-def test_what_is_wrong_with_a_task(tmp_path: Path, seed: dict[str, str], notes: Any, message: str) -> None:
+def test_what_is_wrong_with_a_task(tmp_path, seed, notes, message):
     task = {"seed": seed, "dataset_item": {"user_task": "Write to Ben.", "information": notes}}
     columns = {"vignette": "trajectory", "factors": {"task": "dataset_item.user_task"}}
     with pytest.raises(DataError) as raised:

@@ -155,15 +155,3 @@ def test_a_dataset_column_is_moved_to_the_scale():
     assert found["expected"].tolist()[3:] == pytest.approx([0.5, 0, -0.3486])
     assert found["expected_source"].isna().tolist() == [False, False, True, False, False, False]
     assert found["expected_source"][0] == "dataset"
-
-
-def test_a_row_per_flow_of_a_large_dataset_is_quick(tmp_path, iot_flows):
-    import time
-
-    factors = ["sender", "information_type", "recipient", "transmission_principle"]
-    path = tmp_path / "expected.csv"
-    iot_flows[factors].assign(expected=iot_flows["flow"] % 5 - 2).to_csv(path, index=False)
-    start = time.process_time()
-    found = read_expected(path, iot_flows, factors, (-2, 2))
-    assert found["expected"].tolist() == (iot_flows["flow"] % 5 - 2).tolist()
-    assert time.process_time() - start < 15

@@ -1,7 +1,5 @@
 """Factors as settings name them: levels are compared as text."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

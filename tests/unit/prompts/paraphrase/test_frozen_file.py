@@ -1,7 +1,5 @@
 """A frozen file and its reader: what waits, what confirming records, and what an edit may not be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,7 @@ def edit(path: Path, number: int, text: str | None) -> None:
     path.write_text(yaml.safe_dump(document))
 
 
-def test_what_was_just_frozen_waits_and_says_where_and_what_to_do(out: Path) -> None:
+def test_what_was_just_frozen_waits_and_says_where_and_what_to_do(out):
     prompt_set = load_prompt_set(out.parents[1] / "mine.yaml")
     assert prompt_set.waits == "unread"
     with pytest.raises(ConfigError, match="make confirm") as raised:
@@ -46,7 +44,7 @@ def test_what_was_just_frozen_waits_and_says_where_and_what_to_do(out: Path) -> 
     assert message.count("\n") == 1
 
 
-def test_confirming_changes_no_template(out: Path) -> None:
+def test_confirming_changes_no_template(out):
     before = load_prompt_set(out).templates
     confirm(out, read=True)
     after = load_prompt_set(out)
@@ -59,7 +57,7 @@ def test_confirming_changes_no_template(out: Path) -> None:
     assert "mended" not in provenance
 
 
-def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out: Path) -> None:
+def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out):
     edit(out, 2, MENDED)
     assert load_prompt_set(out).waits == "edited"
     confirm(out, read=True)
@@ -73,7 +71,7 @@ def test_a_mended_template_carries_that_and_the_paraphrasers_words_stay(out: Pat
     assert [record["templates"] for record in stored(out)["provenance"]["mended"]] == [[2], [2, 3]]
 
 
-def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_accept_them_unread(out, monkeypatch):
     monkeypatch.setenv("CINORMS_YES", "0")
     with pytest.raises(ConfigError):
         insist_on_confirmed(load_prompt_set(out))
@@ -99,9 +97,7 @@ def test_the_environment_may_accept_them_unread(out: Path, monkeypatch: pytest.M
         (2, None, "has 2 paraphrases, expected 3; write the missing ones by hand"),
     ],
 )
-def test_an_edit_must_pass_the_checks_of_a_paraphrase(
-    out: Path, number: int, text: str | None, words: str
-) -> None:
+def test_an_edit_must_pass_the_checks_of_a_paraphrase(out, number, text, words):
     edit(out, number, text)
     before = out.read_bytes()
     with pytest.raises(ConfigError) as raised:
@@ -111,7 +107,7 @@ def test_an_edit_must_pass_the_checks_of_a_paraphrase(
     assert out.read_bytes() == before
 
 
-def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None:
+def test_more_paraphrases_wait_again_and_keep_what_was_mended(out):
     edit(out, 2, MENDED)
     confirm(out, read=True)
     out.rename(part_path(out))
@@ -140,11 +136,11 @@ def test_more_paraphrases_wait_again_and_keep_what_was_mended(out: Path) -> None
         ('Rate this: "{scenario}" The answer is one of {options}', False),
     ],
 )
-def test_a_vignette_runs_on_where_a_new_sentence_begins_without_a_mark(template: str, runs_on: bool) -> None:
+def test_a_vignette_runs_on_where_a_new_sentence_begins_without_a_mark(template, runs_on):
     assert (run_on_fault(template) is not None) == runs_on
 
 
-def test_a_paraphraser_may_leave_out_the_full_stop_only_where_the_original_does() -> None:
+def test_a_paraphraser_may_leave_out_the_full_stop_only_where_the_original_does():
     options = ACCEPTABILITY.options
     candidate = "How acceptable is this situation? {scenario} Pick one: {options}"
     bare = "Please judge how acceptable this is, in one of these: {options} {scenario}"

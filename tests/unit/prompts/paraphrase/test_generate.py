@@ -1,7 +1,5 @@
 """Paraphrases: what is checked, what is asked again, what is kept, and what each paraphraser is sent."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
@@ -151,7 +149,7 @@ def stored(path: Path) -> dict[str, Any]:
         (GOOD[1].replace(".", " -- "), "the same wording as template 1"),
     ],
 )
-def test_a_faulty_candidate_is_refused_with_its_reason(candidate: str, reason: str) -> None:
+def test_a_faulty_candidate_is_refused_with_its_reason(candidate, reason):
     fault = fault_of(candidate, [ORIGINAL, GOOD[1]], OPTIONS)
     assert fault is not None
     assert reason in fault
@@ -167,12 +165,12 @@ def test_a_faulty_candidate_is_refused_with_its_reason(candidate: str, reason: s
         "Is « ceci » acceptable à tes yeux: {scenario}? Reply – en bref – with: {options}",
     ],
 )
-def test_a_sound_candidate_is_taken(candidate: str) -> None:
+def test_a_sound_candidate_is_taken(candidate):
     assert fault_of(candidate, [ORIGINAL], OPTIONS) is None
 
 
 @pytest.mark.parametrize("name", ["chatgpt", "gemini", "pegasus", "confaide"])
-def test_every_published_paraphrase_would_have_been_taken(folder: Path, name: str) -> None:
+def test_every_published_paraphrase_would_have_been_taken(folder, name):
     prompt_set = load_prompt_set(folder / f"resources/prompts/{name}.yaml")
     templates, options = prompt_set.templates, shipped(prompt_set.scale).options
     assert [fault_of(templates[n], templates[:n], options) for n in range(1, len(templates))] == [None] * 10
@@ -181,16 +179,14 @@ def test_every_published_paraphrase_would_have_been_taken(folder: Path, name: st
 
 
 @given(st.text(max_size=40))
-def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text: str) -> None:
+def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text):
     words = wording(text)
     assert wording(words) == words
     assert wording(f" {text} !?") == words
 
 
 @pytest.mark.parametrize("scale", OPENINGS)
-def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_them(
-    folder: Path, scale: str
-) -> None:
+def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_them(folder, scale):
     name = {"acceptability": "chatgpt", "agreement": "confaide"}[scale]
     original = load_prompt_set(folder / f"resources/prompts/{name}.yaml").templates[0]
     paraphraser = PlantedParaphraser({"name": "p"})
@@ -208,7 +204,7 @@ def test_every_planted_rewording_is_valid_beside_all_others_and_the_seed_orders_
 # --- asking, asking again, freezing
 
 
-def test_bad_ones_first_then_good_ones_and_more_than_were_asked_for(declared: Path, out: Path) -> None:
+def test_bad_ones_first_then_good_ones_and_more_than_were_asked_for(declared, out):
     more = "Is this acceptable to you: {scenario}? Say one of {options}"  # than were asked for
     scripted = Scripted(["Here are three:", GOOD[0], GOOD[0].upper()], ["no {options}", *GOOD[1:], more])
     freeze(request_for(declared), scripted, out)
@@ -231,9 +227,7 @@ def test_bad_ones_first_then_good_ones_and_more_than_were_asked_for(declared: Pa
     assert not part_path(out).exists()
 
 
-def test_a_frozen_prompt_set_is_read_like_a_published_one_and_not_asked_for_again(
-    declared: Path, out: Path
-) -> None:
+def test_a_frozen_prompt_set_is_read_like_a_published_one_and_not_asked_for_again(declared, out):
     request, before = request_for(declared), load_prompt_set(declared)
     assert (before.n_templates, before.templates) == (4, (ORIGINAL,))
     freeze(request, Scripted(GOOD), out)
@@ -248,9 +242,7 @@ def test_a_frozen_prompt_set_is_read_like_a_published_one_and_not_asked_for_agai
     assert out.read_bytes() == written
 
 
-def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(
-    declared: Path, out: Path
-) -> None:
+def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(declared, out):
     request = request_for(declared)
     scripted = Scripted([GOOD[0], "no placeholders"], ["Is {scenario} neutral? One of these: {options}"])
     with pytest.raises(ParaphraseError) as raised:
@@ -271,7 +263,7 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(
     assert len(provenance["rejected"]) == 2
 
 
-def test_a_long_list_of_rejected_ones_is_cut_in_the_message_only(tmp_path: Path) -> None:
+def test_a_long_list_of_rejected_ones_is_cut_in_the_message_only(tmp_path):
     request = request_for(write_declared(tmp_path, tries=1))
     with pytest.raises(ParaphraseError) as raised:
         freeze(request, Scripted([f"rubbish {n}" for n in range(40)]), tmp_path / "frozen/mine.yaml")
@@ -280,7 +272,7 @@ def test_a_long_list_of_rejected_ones_is_cut_in_the_message_only(tmp_path: Path)
     assert len(stored(tmp_path / "frozen/mine.part.yaml")["provenance"]["rejected"]) == 40
 
 
-def test_what_was_paid_for_outlives_a_failure(declared: Path, out: Path) -> None:
+def test_what_was_paid_for_outlives_a_failure(declared, out):
     request = request_for(declared)
     with pytest.raises(
         ParaphraseError, match=r"the line is dead \(2 valid paraphrases are kept in .*part.yaml"
@@ -292,7 +284,7 @@ def test_what_was_paid_for_outlives_a_failure(declared: Path, out: Path) -> None
     assert stored(out)["templates"] == [ORIGINAL, *GOOD]
 
 
-def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Path, out: Path) -> None:
+def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared, out):
     freeze(request_for(write_declared(declared.parent, count=2)), Scripted(GOOD[:2]), out)
     write_declared(declared.parent, count=3)
     with pytest.raises(
@@ -306,7 +298,7 @@ def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared: Pat
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
 
 
-def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared: Path, out: Path) -> None:
+def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared, out):
     with pytest.raises(ParaphraseError):
         freeze(request_for(declared), Scripted(GOOD[:2]), out)
     freeze(request_for(write_declared(declared.parent, count=1)), Scripted(), out)
@@ -315,9 +307,7 @@ def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(
-    declared: Path, out: Path, edited: bool
-) -> None:
+def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(declared, out, edited):
     with pytest.raises(ParaphraseError):
         freeze(request_for(declared), Scripted(GOOD[:1]), out)
     part = part_path(out)
@@ -345,9 +335,7 @@ def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(
         ("count", 2, "count: 2 differs from 3"),
     ],
 )
-def test_a_changed_declaration_is_not_taken_for_the_frozen_one(
-    declared: Path, out: Path, key: str, value: object, words: str
-) -> None:
+def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, key, value, words):
     freeze(request_for(declared), Scripted(GOOD), out)
     write_declared(declared.parent, **{key: value})
     with pytest.raises(ConfigError) as raised:
@@ -376,9 +364,7 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(
         ),
     ],
 )
-def test_a_wrong_declaration_gives_one_message(
-    tmp_path: Path, changes: dict[str, Any], words: list[str]
-) -> None:
+def test_a_wrong_declaration_gives_one_message(tmp_path, changes, words):
     with pytest.raises(ConfigError) as raised:
         load_prompt_set(write_declared(tmp_path, **changes))
     message = str(raised.value)
@@ -387,7 +373,7 @@ def test_a_wrong_declaration_gives_one_message(
         assert word in message
 
 
-def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused(tmp_path: Path) -> None:
+def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused(tmp_path):
     with pytest.raises(
         ConfigError, match="'a-modle' is not a paraphraser; allowed: a-model, pegasus; did you"
     ):
@@ -400,7 +386,7 @@ def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused
 # --- planning
 
 
-def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -> None:
+def test_a_study_is_planned_before_the_paraphrases_are_there(build_study):
     arm = {"dataset": "iot", "prompts": "planted_paraphrases"}
     study = build_study({"study": "mine", "arms": {"main": arm}})
     if study.awaited():
@@ -416,7 +402,7 @@ def test_a_study_is_planned_before_the_paraphrases_are_there(build_study: Any) -
         build_study({"study": "mine", "arms": {"main": {**arm, "templates": 12}}})
 
 
-def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path: Path) -> None:
+def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path):
     request = make_request(load_prompt_set(write_declared(tmp_path)), OPTIONS, REGISTRY, planted=True)
     assert request["paraphraser"] == {"name": "planted paraphraser for a-model", "engine": "planted"}
     out = tmp_path / "results/mine.yaml"
@@ -430,7 +416,7 @@ def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen
 # --- what models are told, and what is read out of their replies
 
 
-def test_a_model_is_told_the_original_and_what_there_is_already() -> None:
+def test_a_model_is_told_the_original_and_what_there_is_already():
     first = told(Ask((ORIGINAL,), 10, "acceptability", 1, 7))
     assert "in 10 different ways" in first
     assert first.rstrip().endswith(ORIGINAL)
@@ -454,7 +440,7 @@ def test_a_model_is_told_the_original_and_what_there_is_already() -> None:
         ("", [""]),
     ],
 )
-def test_candidates_are_the_lines_of_a_reply(text: str, candidates: list[str]) -> None:
+def test_candidates_are_the_lines_of_a_reply(text, candidates):
     assert list(candidates_in(text)) == candidates
     assert list(candidates_in(f"{text}\n{GOOD[2]}", cut_off=True)) == candidates
 
@@ -462,7 +448,7 @@ def test_candidates_are_the_lines_of_a_reply(text: str, candidates: list[str]) -
 # --- PEGASUS without its weights
 
 
-def test_placeholders_are_hidden_and_come_back() -> None:
+def test_placeholders_are_hidden_and_come_back():
     hidden, names = protect(ORIGINAL)
     assert not any(placeholder in hidden for placeholder in PLACEHOLDERS)
     assert restore(hidden, names) == ORIGINAL
@@ -474,7 +460,7 @@ def test_placeholders_are_hidden_and_come_back() -> None:
         protect(f"From Zanzibar to Samarkand: {ORIGINAL}")
 
 
-def test_sentences_are_split_and_put_together_again() -> None:
+def test_sentences_are_split_and_put_together_again():
     assert sentences(ORIGINAL) == [
         "Please indicate how acceptable this scenario is: {scenario}.",
         "Answer with one of: {options}",
@@ -486,8 +472,8 @@ def test_sentences_are_split_and_put_together_again() -> None:
 
 
 def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     for engine, package, place in (
         ("openai", "openai", "envs/openai.yaml"),
         ("vllm", "vllm", "envs/vllm.yaml"),
@@ -498,7 +484,7 @@ def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
             open_paraphraser({"engine": engine, "name": "m", "source": "s"}, None, None)
 
 
-def test_importing_the_stage_pulls_in_no_heavy_package() -> None:
+def test_importing_the_stage_pulls_in_no_heavy_package():
     heavy = ("torch", "transformers", "openai", "vllm", "pandas", "numpy")
     modules = "cinorms.prompts.paraphrase.generate"
     code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
@@ -527,7 +513,7 @@ class FakeVllm(ModuleType):
         self.LLM, self.SamplingParams = LLM, lambda **settings: settings
 
 
-def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch):
     fake = FakeVllm("\n".join(GOOD))
     monkeypatch.setitem(sys.modules, "vllm", fake)
     entry = {"engine": "vllm", "name": "m", "source": "org/model", "revision": "abc", "gpus": 2}
@@ -550,7 +536,7 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch: 
     )  # room for one more than is wanted
 
 
-def test_a_failure_inside_vllm_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_inside_vllm_is_one_message(monkeypatch):
     fake = FakeVllm("")
     monkeypatch.setitem(sys.modules, "vllm", fake)
     paraphraser = VllmParaphraser({"name": "m", "source": "s"})
@@ -584,9 +570,7 @@ ASK = Ask((ORIGINAL,), 3, "acceptability", 0.9, 11)
 
 
 @needs_openai
-def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
-    server: Endpoint, declared: Path, out: Path
-) -> None:
+def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declared, out):
     says(server, f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2])
     request = request_for(declared)
     request["paraphraser"] = openai_entry(server)
@@ -610,7 +594,7 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(
 
 
 @needs_openai
-def test_a_server_that_knows_no_seed_is_asked_without_one(server: Endpoint) -> None:
+def test_a_server_that_knows_no_seed_is_asked_without_one(server):
     refusal = Fault(400, message='Unknown name "seed": Cannot find field.')
     server.fault = lambda number, body: refusal if "seed" in body else None
     says(server, "\n".join(GOOD), GOOD[0])
@@ -623,7 +607,7 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server: Endpoint) -> N
 
 
 @needs_openai
-def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server: Endpoint) -> None:
+def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server):
     server.fault = lambda *_: Fault(401, message="Incorrect API key provided: sk-secret")
     paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
     with pytest.raises(ParaphraseError, match=r"Incorrect API key provided: \[key\]") as raised:
@@ -638,7 +622,7 @@ def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(serv
 
 
 @needs_openai
-def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Endpoint) -> None:
+def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server):
     says(server, GOOD[0])
     open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
     assert server.bodies[0]["reasoning_effort"] == "low"
@@ -647,14 +631,14 @@ def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server: Endpoint
 
 @needs_openai
 @pytest.mark.parametrize("way", ["nothing", "filtered"])
-def test_a_reply_without_text_is_an_empty_candidate(server: Endpoint, way: str) -> None:
+def test_a_reply_without_text_is_an_empty_candidate(server, way):
     server.fault = lambda *_: Fault(way=way)
     reply = open_paraphraser(openai_entry(server), None, None).ask(ASK)
     assert reply.texts == ("",)
     assert "None" not in reply.reported.values()
 
 
-def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path: Path) -> None:
+def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path):
     asked = load_prompt_set(write_declared(tmp_path))
 
     def variable(**entry: Any) -> str | None:
@@ -679,7 +663,7 @@ def run_command(request: dict[str, Any], out: Path, **environment: str) -> tuple
 
 
 @needs_openai
-def test_the_command_takes_the_key_from_the_environment(server: Endpoint, declared: Path, out: Path) -> None:
+def test_the_command_takes_the_key_from_the_environment(server, declared, out):
     says(server, "\n".join(GOOD))
     request = request_for(declared)
     request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
@@ -696,7 +680,7 @@ def test_the_command_takes_the_key_from_the_environment(server: Endpoint, declar
     assert "sk-secret" not in shown + log
 
 
-def test_a_failed_command_says_why_and_exits_with_1(declared: Path, out: Path) -> None:
+def test_a_failed_command_says_why_and_exits_with_1(declared, out):
     asked = load_prompt_set(write_declared(declared.parent, count=40))
     code, shown, _ = run_command(make_request(asked, OPTIONS, REGISTRY, planted=True), out)
     assert code == 1

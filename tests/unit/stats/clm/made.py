@@ -1,7 +1,5 @@
 """Answers of two models that are alike, for the tests of how often a difference is found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Factors as terms: coding, grouping and crossproducts, against plain dummy matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,7 @@ def dummies(frame: pd.DataFrame, coding) -> np.ndarray:
     return np.column_stack([(frame[f] == level).to_numpy(float) for f, level, _ in coding.slot_names()])
 
 
-def test_the_baseline_comes_first_and_has_no_term(frame: pd.DataFrame) -> None:
+def test_the_baseline_comes_first_and_has_no_term(frame):
     coding, slots = code_factors(frame, ["a", "b"], {"a": "y"})
     assert coding.levels == (("y", "x", "z"), ("p", "q"))
     terms = [coding.slot_names()[s] for s in coding.term_slots]
@@ -28,18 +26,18 @@ def test_the_baseline_comes_first_and_has_no_term(frame: pd.DataFrame) -> None:
     assert [coding.slot_names()[s][1] for s in slots[:, 0]] == frame["a"].tolist()
 
 
-def test_a_categorical_keeps_its_order_and_loses_unused_categories(frame: pd.DataFrame) -> None:
+def test_a_categorical_keeps_its_order_and_loses_unused_categories(frame):
     ordered = frame.assign(a=pd.Categorical(frame["a"], categories=["z", "w", "y", "x"]))
     assert code_factors(ordered, ["a"])[0].levels == (("z", "y", "x"),)
     assert code_factors(frame, ["a"])[0].levels == (("x", "y", "z"),)
 
 
-def test_numbers_are_levels_in_their_own_order() -> None:
+def test_numbers_are_levels_in_their_own_order():
     coding, _ = code_factors(pd.DataFrame({"n": [13, 7, 70, 7]}), ["n"])
     assert coding.levels == (("7", "13", "70"),)
 
 
-def test_crossproducts_equal_those_of_the_dummy_matrix(frame: pd.DataFrame) -> None:
+def test_crossproducts_equal_those_of_the_dummy_matrix(frame):
     coding, slots = code_factors(frame, ["a", "b"], {"a": "z"})
     cross, x = Crossproducts(coding, slots), dummies(frame, coding)
     rng = np.random.default_rng(1)
@@ -53,7 +51,7 @@ def test_crossproducts_equal_those_of_the_dummy_matrix(frame: pd.DataFrame) -> N
     np.testing.assert_allclose(cross.quadratic(v), ((x @ v) * x).sum(axis=1))
 
 
-def test_linked_factors_are_aliased_from_the_second_on(frame: pd.DataFrame) -> None:
+def test_linked_factors_are_aliased_from_the_second_on(frame):
     linked = frame.assign(twin=frame["a"].str.upper(), whole=frame["a"] + frame["b"])
     coding, slots = code_factors(linked, ["a", "twin", "b", "whole"])
     aliased = aliased_terms(Crossproducts(coding, slots), coding.term_slots)
@@ -67,7 +65,7 @@ def test_linked_factors_are_aliased_from_the_second_on(frame: pd.DataFrame) -> N
     assert np.linalg.matrix_rank(kept) == kept.shape[1] == np.linalg.matrix_rank(np.column_stack([kept, x]))
 
 
-def test_what_cannot_be_coded_is_said(frame: pd.DataFrame) -> None:
+def test_what_cannot_be_coded_is_said(frame):
     with pytest.raises(ConfigError, match="choose one of"):
         code_factors(frame, ["a"], {"a": "w"})
     with pytest.raises(ConfigError, match="not among the factors"):

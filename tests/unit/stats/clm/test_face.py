@@ -1,7 +1,5 @@
 """The public face of `cinorms.stats.clm`: what it offers, what it needs, and that its page is right."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -31,7 +29,7 @@ def imported(path: Path) -> Iterator[str]:
                 yield inside if is_module else str(node.module)
 
 
-def test_every_name_of_the_face_is_there_and_described() -> None:
+def test_every_name_of_the_face_is_there_and_described():
     assert sorted(clm.__all__) == sorted({*clm.__all__})
     page = PAGE.read_text(encoding="utf-8")
     for name in clm.__all__:
@@ -39,7 +37,7 @@ def test_every_name_of_the_face_is_there_and_described() -> None:
         assert f"`{name}" in page, f"{PAGE.name} does not name {name}"
 
 
-def test_other_packages_use_the_face_alone() -> None:
+def test_other_packages_use_the_face_alone():
     inner = {
         str(path.relative_to(LIBRARY)): sorted(
             n for n in imported(path) if n.startswith("cinorms.stats.clm.")
@@ -50,20 +48,20 @@ def test_other_packages_use_the_face_alone() -> None:
     assert any("cinorms.stats.clm" in imported(path) for path in OUTSIDE)
 
 
-def test_it_needs_little_of_the_project() -> None:
+def test_it_needs_little_of_the_project():
     needed = {name for path in PACKAGE.glob("*.py") for name in imported(path)}
     others = {name for name in needed if not name.startswith("cinorms.stats.clm.")}
     assert others == {"cinorms.core.errors", "cinorms.core.tails", "cinorms.stats.arrays"}
 
 
-def test_the_example_of_the_page_runs_and_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_page_runs_and_prints_what_it_shows(capsys):
     text = PAGE.read_text(encoding="utf-8")
     code, shown = re.findall(r"```(?:python|text)\n(.*?)```", text, flags=re.DOTALL)[:2]
     exec(compile(code, str(PAGE), "exec"), {})
     assert capsys.readouterr().out == shown
 
 
-def test_the_numbers_of_the_page_are_those_of_r_and_of_this_package() -> None:
+def test_the_numbers_of_the_page_are_those_of_r_and_of_this_package():
     reference = ROOT / "tests/reference"
     data = pd.read_csv(reference / "clm_data.csv")
     factors, baselines = ["sender", "recipient", "order"], {"sender": "lock"}

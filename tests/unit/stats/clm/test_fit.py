@@ -1,8 +1,5 @@
 """Cumulative link models: against R's ordinal::clm, slow re-computations, and data that cannot be fitted."""
 
-from __future__ import annotations
-
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,7 +81,7 @@ def values(fit: ClmFit) -> np.ndarray:
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str) -> None:
+def test_equals_r_ordinal(data, reference, link):
     fit = fit_clm(data, "level", FACTORS, BASELINES, link=link)
     expected = reference[reference["model"] == link].set_index("parameter")
     estimates, errors = named(fit, "estimate"), named(fit, "std_err")
@@ -97,7 +94,7 @@ def test_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_a_scale_part_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFrame, link: str) -> None:
+def test_a_scale_part_equals_r_ordinal(data, reference, link):
     fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, scale=["sender", "order"])
     expected = reference[reference["model"] == f"scale_{link}"].set_index("parameter")
     assert fit.scale is not None
@@ -111,7 +108,7 @@ def test_a_scale_part_equals_r_ordinal(data: pd.DataFrame, reference: pd.DataFra
     assert fit.aic == pytest.approx(2 * 16 - 2 * fit.log_likelihood)
 
 
-def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data: pd.DataFrame) -> None:
+def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data):
     """Away from the maximum, and against differences of the log-likelihood."""
     fit = fit_clm(data, "level", FACTORS, BASELINES, cluster="flow", scale=["order"])
     assert fit.solved is not None
@@ -132,7 +129,7 @@ def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data: pd.Dat
     assert (fit.scale["std_err"] != plain["std_err"]).all()  # type: ignore[index]
 
 
-def test_a_scale_without_bounds_has_no_numbers(data: pd.DataFrame) -> None:
+def test_a_scale_without_bounds_has_no_numbers(data):
     """One order answers with the lowest and the highest level alone: the wider, the better."""
     ends = data["level"].where(data["order"] != "third", np.where(data["level"] > 0, 2, -2))
     fit = fit_clm(data.assign(level=ends), "level", FACTORS, BASELINES, scale=["order"])
@@ -146,7 +143,7 @@ def test_a_scale_without_bounds_has_no_numbers(data: pd.DataFrame) -> None:
     assert half.scale["estimate"].notna().all()
 
 
-def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> None:
+def test_derived_columns_follow_from_estimate_and_error(data):
     fit = fit_clm(data, "level", FACTORS, BASELINES)
     table = fit.coefficients
     assert list(table.columns) == COEFFICIENT_COLUMNS
@@ -165,7 +162,7 @@ def test_derived_columns_follow_from_estimate_and_error(data: pd.DataFrame) -> N
     assert fit_clm(data, "level", FACTORS, link="probit").coefficients["odds_ratio"].isna().all()
 
 
-def test_p_below_the_float_range_has_a_power_of_ten() -> None:
+def test_p_below_the_float_range_has_a_power_of_ten():
     frame = pd.DataFrame({"f": ["a", "b"] * 2, "level": [0, 0, 1, 1]}).loc[
         np.repeat(range(4), [9000, 1000, 1000, 9000])
     ]
@@ -177,14 +174,14 @@ def test_p_below_the_float_range_has_a_power_of_ten() -> None:
     assert row["log10_p"] == pytest.approx(log_p / np.log(10), rel=1e-6)
 
 
-def test_row_order_does_not_matter(data: pd.DataFrame) -> None:
+def test_row_order_does_not_matter(data):
     shuffled = data.sample(frac=1, random_state=3)
     np.testing.assert_allclose(
         values(fit_clm(shuffled, "level", FACTORS)), values(fit_clm(data, "level", FACTORS)), atol=1e-9
     )
 
 
-def test_unused_levels_are_dropped_and_missing_answers_counted(data: pd.DataFrame) -> None:
+def test_unused_levels_are_dropped_and_missing_answers_counted(data):
     some = data.assign(level=data["level"].astype("Int8").where(data["level"] != 0))
     fit = fit_clm(some, "level", FACTORS)
     assert fit.levels == (-2, -1, 1, 2)
@@ -205,9 +202,7 @@ def separate(data: pd.DataFrame, link: str) -> tuple[ClmFit, ClmFit]:
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_rows(
-    data: pd.DataFrame, link: str
-) -> None:
+def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_rows(data, link):
     fit, without = separate(data, link)
     assert fit.status == "separated"
     assert "sender = meter" in fit.reason
@@ -221,7 +216,7 @@ def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_ro
     assert fit.log_likelihood == pytest.approx(without.log_likelihood, abs=1e-7)
 
 
-def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data: pd.DataFrame) -> None:
+def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "lock", 2))
     fit = fit_clm(frame, "level", FACTORS, BASELINES)
     by_factor = fit.coefficients.groupby("factor")["status"].agg(set)
@@ -239,7 +234,7 @@ def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data: pd
     )
 
 
-def test_complete_separation_leaves_no_number_at_all() -> None:
+def test_complete_separation_leaves_no_number_at_all():
     frame = pd.DataFrame({"f": list("aabbcc"), "level": [-2, -2, 0, 0, 2, 2]})
     fit = fit_clm(frame, "level", ["f"])
     assert fit.status == "separated"
@@ -248,7 +243,7 @@ def test_complete_separation_leaves_no_number_at_all() -> None:
     assert fit.log_likelihood == pytest.approx(0.0, abs=1e-9)
 
 
-def test_nearly_separated_is_not_separated(data: pd.DataFrame) -> None:
+def test_nearly_separated_is_not_separated(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
     first = frame.index[frame["sender"] == "meter"][0]
     frame.loc[first, "level"] = -1
@@ -262,7 +257,7 @@ def test_nearly_separated_is_not_separated(data: pd.DataFrame) -> None:
     np.testing.assert_allclose(gradient, 0, atol=2e-3)
 
 
-def test_separation_by_two_factors_together() -> None:
+def test_separation_by_two_factors_together():
     """No level alone has one answer, the sum of two decides: only the linear program sees it."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"a": rng.integers(3, size=300), "b": rng.integers(3, size=300)})
@@ -276,7 +271,7 @@ def test_separation_by_two_factors_together() -> None:
 # --- penalised ------------------------------------------------------------
 
 
-def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell() -> None:
+def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell():
     """With two answers and one factor of two levels Jeffreys' prior is half an answer more in each cell."""
     frame = pd.DataFrame({"f": ["a", "a", "b", "b"], "level": [0, 1, 0, 1]}).loc[
         np.repeat(range(4), [7, 3, 12, 0])
@@ -286,11 +281,13 @@ def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell() -> None:
     row = fit.coefficients.iloc[0]
     assert (row["status"], fit.status) == ("penalised", "ok")
     assert row["estimate"] == pytest.approx(expected, abs=1e-8)
+    assert np.isfinite(row["std_err"])
+    assert "penalty" in fit.reason
     assert fit_clm(frame, "level", ["f"]).status == "separated"
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_penalised_is_at_the_top_of_its_objective(link: str) -> None:
+def test_penalised_is_at_the_top_of_its_objective(link):
     """The gradient of log L + log|I|/2 by differences is zero; I is summed from outer products."""
     frame = planted(np.random.default_rng(1), 150, {"a": [0, 1, -1], "b": [0, 0.5]}, [-1.0, 0.0, 1.5])
     fit = fit_clm(frame, "level", ["a", "b"], link=link, estimator="penalised")
@@ -311,20 +308,10 @@ def test_penalised_is_at_the_top_of_its_objective(link: str) -> None:
     np.testing.assert_allclose(gradient, 0, atol=2e-3)
 
 
-def test_penalised_is_finite_and_labelled_under_separation(data: pd.DataFrame) -> None:
-    frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
-    fit = fit_clm(frame, "level", FACTORS, BASELINES, estimator="penalised")
-    row = term(fit, "sender", "meter")
-    assert row["status"] == "penalised"
-    assert "penalty" in fit.reason
-    assert -15 < row["estimate"] < -4
-    assert np.isfinite(fit.coefficients["std_err"]).all()
-
-
 # --- what cannot be fitted ------------------------------------------------------------
 
 
-def test_no_data_and_one_level_are_statuses(data: pd.DataFrame) -> None:
+def test_no_data_and_one_level_are_statuses(data):
     none = fit_clm(data.assign(level=np.nan), "level", FACTORS, BASELINES)
     assert (none.status, none.n, none.n_missing, len(none.coefficients)) == ("no_data", 0, 600, 0)
     same = fit_clm(data.assign(level=1), "level", FACTORS, BASELINES)
@@ -338,7 +325,7 @@ def test_no_data_and_one_level_are_statuses(data: pd.DataFrame) -> None:
         same.proportional_odds_test()
 
 
-def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
+def test_constant_and_linked_factors_are_statuses(data):
     frame = data.assign(dataset="iot", twin=data["sender"] + "'s data")
     fit = fit_clm(frame, "level", ["sender", "dataset", "twin", "recipient", "order"])
     plain = fit_clm(frame, "level", FACTORS)
@@ -351,7 +338,7 @@ def test_constant_and_linked_factors_are_statuses(data: pd.DataFrame) -> None:
     assert fit_clm(frame, "level", ["dataset"]).status == "constant_factor"
 
 
-def test_no_maximum_is_a_status_without_numbers(data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_maximum_is_a_status_without_numbers(data, monkeypatch):
     monkeypatch.setattr("cinorms.stats.clm.likelihood.CONVERGED", -1.0)
     monkeypatch.setattr("cinorms.stats.clm.likelihood.climb", lambda problem, point, step: (point, False))
     fit = fit_clm(data, "level", FACTORS)
@@ -360,7 +347,7 @@ def test_no_maximum_is_a_status_without_numbers(data: pd.DataFrame, monkeypatch:
     assert set(fit.coefficients["status"]) == {"not_estimated"}
 
 
-def test_statuses_are_declared(data: pd.DataFrame) -> None:
+def test_statuses_are_declared(data):
     fits = [separate(data, "logit")[0], fit_clm(data, "level", FACTORS, estimator="penalised")]
     assert {fit.status for fit in fits} <= set(FIT_STATUSES)
     assert {s for fit in fits for s in fit.coefficients["status"]} <= set(TERM_STATUSES)
@@ -381,12 +368,12 @@ def test_statuses_are_declared(data: pd.DataFrame) -> None:
         ({"estimator": "statsmodels", "link": "cloglog"}, "choose logit or probit"),
     ],
 )
-def test_wrong_settings_say_what_is_allowed(data: pd.DataFrame, settings: dict, message: str) -> None:
+def test_wrong_settings_say_what_is_allowed(data, settings, message):
     with pytest.raises(ConfigError, match=message):
         fit_clm(data, **({"outcome": "level", "factors": FACTORS} | settings))
 
 
-def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
+def test_wrong_values_say_what_is_wrong(data):
     with pytest.raises(DataError, match="whole numbers"):
         fit_clm(data.assign(level=0.5), "level", FACTORS)
     with pytest.raises(DataError, match="some answers are infinite"):
@@ -398,7 +385,7 @@ def test_wrong_values_say_what_is_wrong(data: pd.DataFrame) -> None:
 # --- clustered errors ------------------------------------------------------------
 
 
-def test_clustered_errors_are_the_sandwich(data: pd.DataFrame) -> None:
+def test_clustered_errors_are_the_sandwich(data):
     fit = fit_clm(data, "level", FACTORS, cluster="flow")
     plain = fit_clm(data, "level", FACTORS)
     at = values(plain)
@@ -425,7 +412,7 @@ def test_clustered_errors_are_the_sandwich(data: pd.DataFrame) -> None:
     assert (found[4:9] > 1.2 * plain.coefficients["std_err"][:5]).all()
 
 
-def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None:
+def test_clusters_that_cross_add_up_less_their_cells(data):
     one, other = (fit_clm(data, "level", FACTORS, cluster=name) for name in ("flow", "variant"))
     cells = fit_clm(
         data.assign(cell=data["flow"].astype(str) + data["variant"].astype(str)),
@@ -449,7 +436,7 @@ def test_clusters_that_cross_add_up_less_their_cells(data: pd.DataFrame) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("templates", "wording"), [(5, 0.1), (5, 0.6), (11, 0.3), (30, 0.1), (30, 0.6)])
-def test_size_of_comparing_two_models_by_flow_and_template(templates: int, wording: float) -> None:
+def test_size_of_comparing_two_models_by_flow_and_template(templates, wording):
     rng, runs, factors = np.random.default_rng(1), 400, ["recipient", "model"]
     size, power, by_flow = [], [], []
     for _ in range(runs):
@@ -473,7 +460,7 @@ def test_size_of_comparing_two_models_by_flow_and_template(templates: int, wordi
 # --- proportional odds ------------------------------------------------------------
 
 
-def test_proportional_odds_equals_a_score_test_done_slowly(data: pd.DataFrame) -> None:
+def test_proportional_odds_equals_a_score_test_done_slowly(data):
     """Score s and information I = sum over rows and answers of p s s', all coefficients free."""
     fit = fit_clm(data, "level", ["recipient", "order"])
     table = fit.proportional_odds_test()
@@ -514,7 +501,7 @@ def test_proportional_odds_equals_a_score_test_done_slowly(data: pd.DataFrame) -
     assert len(table) == p + 2 + 1
 
 
-def test_proportional_odds_finds_a_term_that_moves_only_one_threshold() -> None:
+def test_proportional_odds_finds_a_term_that_moves_only_one_threshold():
     rng = np.random.default_rng(4)
     frame = planted(rng, 4000, {"a": [0, 1], "b": [0, 0.7]}, [-1.0, 0.0, 1.5])
     bend = (frame["b"] == "1") & (frame["level"] == 1)
@@ -524,7 +511,7 @@ def test_proportional_odds_finds_a_term_that_moves_only_one_threshold() -> None:
     assert table.loc[("a", "1"), "p"] > 1e-3
 
 
-def test_proportional_odds_says_where_there_is_no_test(data: pd.DataFrame) -> None:
+def test_proportional_odds_says_where_there_is_no_test(data):
     assert set(separate(data, "logit")[0].proportional_odds_test()["status"]) == {"separated"}
     two = fit_clm(data.assign(level=(data["level"] > 0).astype(int)), "level", FACTORS)
     assert set(two.proportional_odds_test()["status"]) == {"two_levels"}
@@ -539,7 +526,7 @@ def test_proportional_odds_says_where_there_is_no_test(data: pd.DataFrame) -> No
     assert few.iloc[-1][["df", "status"]].tolist() == [21, "not_identified"]
 
 
-def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data: pd.DataFrame) -> None:
+def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data):
     """With clusters, answers given three times over are no more evidence than once."""
     once = data.assign(row=np.arange(len(data)))
     thrice = pd.concat([once] * 3, ignore_index=True)
@@ -550,7 +537,7 @@ def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data: pd.Da
 
 
 @pytest.mark.slow
-def test_intervals_cover_planted_coefficients_and_the_parallel_test_holds_its_size() -> None:
+def test_intervals_cover_planted_coefficients_and_the_parallel_test_holds_its_size():
     """300 planted studies of 400 flows."""
     rng = np.random.default_rng(8)
     truth = {("a", "1"): 0.8, ("a", "2"): -1.2, ("b", "1"): 0.0}
@@ -567,11 +554,11 @@ def test_intervals_cover_planted_coefficients_and_the_parallel_test_holds_its_si
     assert all(0.02 <= hits / 300 <= 0.08 for hits in false_alarms.values()), false_alarms
 
 
-# --- statsmodels and speed ------------------------------------------------------------
+# --- statsmodels ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
-def test_statsmodels_estimator_is_statsmodels(data: pd.DataFrame, link: str) -> None:
+def test_statsmodels_estimator_is_statsmodels(data, link):
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
     fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, estimator="statsmodels")
@@ -586,22 +573,11 @@ def test_statsmodels_estimator_is_statsmodels(data: pd.DataFrame, link: str) -> 
     assert fit.log_likelihood <= newton.log_likelihood
 
 
-def test_statsmodels_estimator_shows_no_number_for_separated_terms(data: pd.DataFrame) -> None:
+def test_statsmodels_estimator_shows_no_number_for_separated_terms(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
     fit = fit_clm(frame, "level", FACTORS, BASELINES, estimator="statsmodels")
     assert term(fit, "sender", "meter")["status"] in ("separated", "not_estimated")
     assert np.isnan(term(fit, "sender", "meter")["estimate"])
-
-
-def test_response_level_model_is_fast_enough() -> None:
-    """228,096 rows, 45 terms, clustered by flow: seconds on any machine (the limit asked for is 5)."""
-    effects = {f"f{i}": list(np.linspace(-1, 1, n)) for i, n in enumerate([8, 9, 8, 12, 11, 3])}
-    frame = planted(np.random.default_rng(0), 228_096, effects, [-2.0, -0.5, 0.5, 2.0])
-    frame["flow"] = frame.groupby(["f0", "f1", "f2", "f3"]).ngroup()
-    start = time.process_time()
-    fit = fit_clm(frame, "level", list(effects), cluster="flow")
-    assert time.process_time() - start < 60
-    assert (fit.status, len(fit.coefficients)) == ("ok", 45)
 
 
 # --- the published table ------------------------------------------------------------
@@ -625,14 +601,14 @@ def norms(published: Callable[[str], pd.DataFrame], iot: pd.DataFrame) -> dict[s
     }
 
 
-def test_newton_on_the_published_responses(norms: dict[str, pd.DataFrame]) -> None:
+def test_newton_on_the_published_responses(norms):
     fit = fit_clm(norms["gpt-4o-mini"], "value", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES)
     assert fit.levels == (-2, -1, 1, 2)
     assert len(fit.coefficients) == 33
     assert fit.log_likelihood == pytest.approx(-3078.0269337, abs=1e-6)
 
 
-def test_the_published_models_use_the_scale_differently(published: Callable[[str], pd.DataFrame]) -> None:
+def test_the_published_models_use_the_scale_differently(published):
     """R's clm(y ~ model, scale = ~ model, gradTol = 1e-10): `docs/method/stats/clm.md`."""
     models = ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"]
     parts = [published(model).assign(model=model) for model in models]
@@ -649,7 +625,7 @@ def test_the_published_models_use_the_scale_differently(published: Callable[[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", list(PUBLISHED_MODELS))
-def test_statsmodels_gives_the_printed_table(norms: dict[str, pd.DataFrame], model: str) -> None:
+def test_statsmodels_gives_the_printed_table(norms, model):
     """Coefficients, standard errors and z to half a printed digit, matched in size within each factor.
 
     The tolerance is 0.00504, not 0.005, for one standard error: 0.17497 is printed as 0.18, as if it had been

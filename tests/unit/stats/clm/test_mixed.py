@@ -1,7 +1,5 @@
 """Mixed models against R's ordinal::clmm, and what they are for: intervals that cover."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ def data() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("groups", [("flow",), ("flow", "variant"), ("variant", "flow")])
-def test_equals_r_clmm(data: pd.DataFrame, groups: tuple[str, ...]) -> None:
+def test_equals_r_clmm(data, groups):
     reference = pd.read_csv(REFERENCE / "clmm_reference.csv").set_index(["model", "parameter"])
     expected = reference.loc["laplace" if len(groups) == 1 else "crossed_laplace"]
     fit = fit_clmm(data, "level", FACTORS, groups, {"sender": "lock"})
@@ -35,7 +33,7 @@ def test_equals_r_clmm(data: pd.DataFrame, groups: tuple[str, ...]) -> None:
     assert fit.aic == pytest.approx(2 * (len(expected) - 1) - 2 * fit.log_likelihood)
 
 
-def test_a_crossed_model_takes_few_evaluations(data: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crossed_model_takes_few_evaluations(data, monkeypatch):
     """Of 214,659 answers each evaluation takes a tenth of a second; here it once took 49, now 25."""
     calls = {"evaluate": 0, "row_derivatives": 0}
 
@@ -55,9 +53,7 @@ def test_a_crossed_model_takes_few_evaluations(data: pd.DataFrame, monkeypatch: 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 @pytest.mark.parametrize("groups", [("flow",), ("flow", "variant"), ("variant", "flow")])
-def test_the_gradient_is_that_of_the_likelihood(
-    data: pd.DataFrame, link: str, groups: tuple[str, ...]
-) -> None:
+def test_the_gradient_is_that_of_the_likelihood(data, link, groups):
     """With one intercept, and with two that cross."""
     solved = fit_clm(data, "level", FACTORS, link=link, cluster=groups).solved
     mixed = Intercepts(solved.problem, [solved.clusters[name] for name in groups])
@@ -68,7 +64,7 @@ def test_the_gradient_is_that_of_the_likelihood(
     np.testing.assert_allclose(gradient, numeric, atol=2e-5)
 
 
-def test_without_differences_between_groups_it_is_the_plain_model() -> None:
+def test_without_differences_between_groups_it_is_the_plain_model():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"a": rng.choice(["x", "y"], 2000), "flow": np.arange(2000) // 20})
     frame["level"] = np.searchsorted([-1.0, 1.0], (frame["a"] == "y") + rng.logistic(size=2000))
@@ -79,7 +75,7 @@ def test_without_differences_between_groups_it_is_the_plain_model() -> None:
     assert mixed.log_likelihood >= plain.log_likelihood - 1e-6
 
 
-def test_what_the_plain_model_cannot_fit_has_no_numbers(data: pd.DataFrame) -> None:
+def test_what_the_plain_model_cannot_fit_has_no_numbers(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
     fit = fit_clmm(frame, "level", FACTORS, "flow")
     assert fit.status == "separated"
@@ -91,7 +87,7 @@ def test_what_the_plain_model_cannot_fit_has_no_numbers(data: pd.DataFrame) -> N
 
 
 @pytest.mark.slow
-def test_its_intervals_cover_and_those_of_the_naive_model_do_not() -> None:
+def test_its_intervals_cover_and_those_of_the_naive_model_do_not():
     """200 planted studies of 60 flows with a random intercept: 95% intervals of a factor of the flows."""
     rng = np.random.default_rng(11)
     hits = {"mixed": 0, "naive": 0}
@@ -114,7 +110,7 @@ def test_its_intervals_cover_and_those_of_the_naive_model_do_not() -> None:
 
 
 @pytest.mark.parametrize("sd", [5, 8, 12])
-def test_flows_that_differ_very_much_are_fitted_too(sd: int) -> None:
+def test_flows_that_differ_very_much_are_fitted_too(sd):
     x = np.tile(np.arange(9) % 3, 60)
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -130,9 +126,7 @@ def test_flows_that_differ_very_much_are_fitted_too(sd: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("templates", "wording"), [(5, 0.3), (11, 0.1), (11, 0.3), (11, 0.6)])
-def test_size_of_comparing_two_models_with_an_intercept_for_each_template_of_each(
-    templates: int, wording: float
-) -> None:
+def test_size_of_comparing_two_models_with_an_intercept_for_each_template_of_each(templates, wording):
     rng, p = np.random.default_rng(1), []
     for _ in range(150):
         frame = two_models(rng, templates, wording, own_flow=0.0)
@@ -155,7 +149,7 @@ CUTS = {"-100|-50": "-2|-1", "-50|0": "-1|0", "0|50": "0|1", "50|100": "1|2"}
 @needs_ratings
 @pytest.mark.parametrize("tier", ["2a", "2b"])
 @pytest.mark.parametrize("groups", [("rater",), ("flow", "rater")])
-def test_rater_intercepts_of_peoples_ratings_equal_r_clmm(tier: str, groups: tuple[str, ...]) -> None:
+def test_rater_intercepts_of_peoples_ratings_equal_r_clmm(tier, groups):
     reference = pd.read_csv(REFERENCE / "ratings_reference.csv").query(
         f"model == '{tier}_{'_'.join(groups)}'"
     )

@@ -1,7 +1,5 @@
 """Rounds: whom they ask, and that the stated risk holds for respondents whose every answer is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -63,7 +61,7 @@ def asked_of(seed: int) -> npt.NDArray[np.bool_]:
     return replay(design(seed), RULE, respondent(seed))
 
 
-def test_a_flow_meets_every_template_before_it_meets_one_again() -> None:
+def test_a_flow_meets_every_template_before_it_meets_one_again():
     made = design()
     order = made.order()
     assert (np.sort(order, axis=1) == np.arange(21)).all()
@@ -72,7 +70,7 @@ def test_a_flow_meets_every_template_before_it_meets_one_again() -> None:
         assert (met == np.arange(7)).all()
 
 
-def test_whatever_number_is_asked_templates_and_orders_are_balanced() -> None:
+def test_whatever_number_is_asked_templates_and_orders_are_balanced():
     made = design()
     order = made.order()
     for number in (1, 3, 6, 12):
@@ -83,7 +81,7 @@ def test_whatever_number_is_asked_templates_and_orders_are_balanced() -> None:
         assert np.ptp(orders) <= 0.02 * orders.mean()
 
 
-def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows() -> None:
+def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows():
     made = design()
     turned = replace(made, flows=made.flows[::-1])
     assert (made.order() == turned.order()[::-1]).all()
@@ -92,7 +90,7 @@ def test_the_order_of_a_flow_does_not_depend_on_the_order_of_the_flows() -> None
 
 @pytest.mark.parametrize("consensus", ["strict", "papers"])
 @pytest.mark.parametrize("t_maj", ["plurality", 0.5, 0.67])
-def test_the_verdict_on_everything_is_that_of_the_assessment(consensus: str, t_maj: float | str) -> None:
+def test_the_verdict_on_everything_is_that_of_the_assessment(consensus, t_maj):
     codes = respondent(4)[:300]
     names = design().variants
     answers = pd.DataFrame(
@@ -111,7 +109,7 @@ def test_the_verdict_on_everything_is_that_of_the_assessment(consensus: str, t_m
     assert (verdicts(codes, thresholds) == np.where(kept, value, LEVELS)).all()
 
 
-def test_the_stated_risk_holds_and_prompts_are_saved() -> None:
+def test_the_stated_risk_holds_and_prompts_are_saved():
     codes, asked = respondent(1), asked_of(1)
     changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
     assert changed.mean() <= RULE.risk
@@ -132,7 +130,7 @@ def drawn_to_places(pulls: list[float], seed: int) -> tuple[AskedDesign, Ints]:
     return replace(made, places=places), codes
 
 
-def test_the_pull_of_each_place_is_found() -> None:
+def test_the_pull_of_each_place_is_found():
     made, codes = drawn_to_places([4, 1, 1, 1, 2], 1)
     assert made.places is not None
     seen = indicators(codes, LEVELS + 1)
@@ -144,7 +142,7 @@ def test_the_pull_of_each_place_is_found() -> None:
     assert np.abs(of_places(unmoved, tendencies(unmoved), made.places)).max() < 0.1
 
 
-def test_known_places_save_prompts_of_a_model_that_is_drawn_to_some() -> None:
+def test_known_places_save_prompts_of_a_model_that_is_drawn_to_some():
     made, codes = drawn_to_places([12, 1, 1, 1, 3], 1)
     known, unknown = (replay(each, RULE, codes) for each in (made, replace(made, places=None)))
     assert known.mean() < unknown.mean() - 0.01
@@ -152,7 +150,7 @@ def test_known_places_save_prompts_of_a_model_that_is_drawn_to_some() -> None:
     assert changed.mean() <= RULE.risk
 
 
-def test_every_flow_has_the_block_and_the_pilot_has_all() -> None:
+def test_every_flow_has_the_block_and_the_pilot_has_all():
     made, asked = design(1), asked_of(1)
     assert (asked & made.first_block() == made.first_block()).all()
     assert asked[made.pilot(RULE.pilot)].all()
@@ -161,20 +159,20 @@ def test_every_flow_has_the_block_and_the_pilot_has_all() -> None:
     assert (np.diff(in_order.astype(int), axis=1) <= 0).all()
 
 
-def test_rounds_are_a_function_of_the_answers_to_what_they_asked() -> None:
+def test_rounds_are_a_function_of_the_answers_to_what_they_asked():
     codes, asked = respondent(1), asked_of(1)
     other = np.where(asked, codes, (codes + 2) % LEVELS)
     assert (replay(design(1), RULE, other) == asked).all()
 
 
-def test_a_pilot_of_all_flows_asks_everything_in_one_round() -> None:
+def test_a_pilot_of_all_flows_asks_everything_in_one_round():
     rounds = Rounds(design(), RULE._replace(pilot=10_000))
     assert rounds.todo.all()
     rounds.take(respondent(1))
     assert not rounds.todo.any()
 
 
-def test_respondents_who_answer_at_random_are_asked_almost_everything() -> None:
+def test_respondents_who_answer_at_random_are_asked_almost_everything():
     codes = np.random.default_rng(5).integers(0, 2, (360, 21))
     asked = replay(design(middle=5), RULE, codes)
     changed = verdicts(np.where(asked, codes, NOT_ASKED)) != verdicts(codes)
@@ -182,7 +180,7 @@ def test_respondents_who_answer_at_random_are_asked_almost_everything() -> None:
     assert asked.mean() > 0.8
 
 
-def test_a_calibration_finds_how_much_too_sure_predictions_are() -> None:
+def test_a_calibration_finds_how_much_too_sure_predictions_are():
     rng = np.random.default_rng(1)
     predicted = rng.uniform(0.001, 0.2, 20_000)
     odds = 4 * predicted / (1 - predicted)
@@ -191,7 +189,7 @@ def test_a_calibration_finds_how_much_too_sure_predictions_are() -> None:
     assert found == pytest.approx([0.075, 0.174], rel=0.15)
 
 
-def test_a_small_pilot_leaves_a_higher_bound() -> None:
+def test_a_small_pilot_leaves_a_higher_bound():
     predicted, wrong = np.full(4_000, 0.02), np.arange(4_000) % 20 == 0
     small = Calibration.fit(predicted[:200], wrong[:200], 1.0).risk(np.array([0.02]))
     large = Calibration.fit(predicted, wrong, 1.0).risk(np.array([0.02]))
@@ -199,7 +197,7 @@ def test_a_small_pilot_leaves_a_higher_bound() -> None:
 
 
 @pytest.mark.slow
-def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(published, iot) -> None:
+def test_a_model_whose_answers_agree_needs_a_third_of_the_prompts(published, iot):
     """On published answers of one model; `benchmarks/deciding.py` does it for all eight."""
     thresholds = Thresholds(10, 0.5, "strict")
     levels = assessment.level_matrix(published("Meta-Llama-3.1-8B-Instruct"))

@@ -1,7 +1,5 @@
 """The limiter: what it lets pass, with a clock that the test moves."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -37,7 +35,7 @@ def fill(limiter: Limiter, n: int) -> list[float]:
     return asyncio.run(all_of_them())
 
 
-def test_no_more_than_allowed_are_under_way(clock: Clock) -> None:
+def test_no_more_than_allowed_are_under_way(clock):
     limiter = Limiter(3, clock=clock)
     fill(limiter, 3)
     with pytest.raises(TimeoutError):
@@ -77,7 +75,7 @@ def refuse(limiter: Limiter, clock: Clock, n: int, of: int, retry_after: float |
             limiter.succeeded(1, at)
 
 
-def test_every_round_of_replies_doubles_concurrency_up_to_the_ceiling(clock: Clock) -> None:
+def test_every_round_of_replies_doubles_concurrency_up_to_the_ceiling(clock):
     limiter = Limiter(100, clock=clock)
     found = []
     for _ in range(4):
@@ -93,9 +91,7 @@ def test_every_round_of_replies_doubles_concurrency_up_to_the_ceiling(clock: Clo
 
 
 @pytest.mark.parametrize(("n", "left"), [(1, 64), (3, 64), (16, 64), (17, 64 * 47 / 64), (32, 32)])
-def test_concurrency_falls_by_the_share_of_refusals_in_a_round_above_a_quarter(
-    clock: Clock, n: int, left: float
-) -> None:
+def test_concurrency_falls_by_the_share_of_refusals_in_a_round_above_a_quarter(clock, n, left):
     limiter = grown(clock)
     refuse(limiter, clock, n, 64)
     assert limiter.allowed == pytest.approx(left)
@@ -105,7 +101,7 @@ def test_concurrency_falls_by_the_share_of_refusals_in_a_round_above_a_quarter(
         assert limiter.allowed == 36
 
 
-def test_what_was_under_way_at_a_pause_prolongs_nothing(clock: Clock) -> None:
+def test_what_was_under_way_at_a_pause_prolongs_nothing(clock):
     limiter = grown(clock)
     late = fill(limiter, 30)
     refuse(limiter, clock, 32, 32)
@@ -119,7 +115,7 @@ def test_what_was_under_way_at_a_pause_prolongs_nothing(clock: Clock) -> None:
     assert limiter.wait() == 100  # unless it is told how long
 
 
-def test_an_endpoint_that_refuses_most_is_left_alone_and_then_asked_slowly(clock: Clock) -> None:
+def test_an_endpoint_that_refuses_most_is_left_alone_and_then_asked_slowly(clock):
     limiter = grown(clock)
     refuse(limiter, clock, 40, 64)
     assert limiter.wait() > 0
@@ -132,7 +128,7 @@ def test_an_endpoint_that_refuses_most_is_left_alone_and_then_asked_slowly(clock
     assert 48 <= limiter.allowed <= 54  # fast up to three quarters of what it was, then by an eighth
 
 
-def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock: Clock) -> None:
+def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock):
     """They come at once, replies only when they are ready."""
     limiter = grown(clock)
     refuse(limiter, clock, 32, 64)
@@ -143,7 +139,7 @@ def test_refusals_before_the_first_reply_after_a_cut_are_no_share(clock: Clock) 
     assert limiter.allowed == 36
 
 
-def test_replies_during_a_pause_do_not_make_the_start_after_it_less_slow(clock: Clock) -> None:
+def test_replies_during_a_pause_do_not_make_the_start_after_it_less_slow(clock):
     limiter = grown(clock)
     late = fill(limiter, 40)
     refuse(limiter, clock, 1, 1, retry_after=30.0)
@@ -159,7 +155,7 @@ def test_replies_during_a_pause_do_not_make_the_start_after_it_less_slow(clock: 
     assert limiter.allowed == 4  # the second pause without a reply to what was sent after the first
 
 
-def test_a_pause_during_a_slow_start_does_not_end_it_for_good(clock: Clock) -> None:
+def test_a_pause_during_a_slow_start_does_not_end_it_for_good(clock):
     limiter = grown(clock)
     for _ in range(2):
         refuse(limiter, clock, 1, 1, retry_after=1.0)
@@ -170,7 +166,7 @@ def test_a_pause_during_a_slow_start_does_not_end_it_for_good(clock: Clock) -> N
     assert 24 <= limiter.allowed <= 28  # up to half of 48
 
 
-def test_without_retry_after_pauses_grow_up_to_a_minute(clock: Clock) -> None:
+def test_without_retry_after_pauses_grow_up_to_a_minute(clock):
     limiter = Limiter(16, clock=clock, backoff=1.0)
     refuse(limiter, clock, 7, 7)  # a row is half of what may be under way
     assert limiter.wait() == 0
@@ -193,9 +189,7 @@ def test_without_retry_after_pauses_grow_up_to_a_minute(clock: Clock) -> None:
     ("limit", "tokens", "least", "most"),
     [({"requests_per_minute": 60}, 1, 60, 66), ({"tokens_per_minute": 6000}, 150, 40, 44)],
 )
-def test_a_minute_has_what_is_allowed_and_five_seconds_worth_at_once(
-    clock: Clock, limit: dict[str, float], tokens: int, least: int, most: int
-) -> None:
+def test_a_minute_has_what_is_allowed_and_five_seconds_worth_at_once(clock, limit, tokens, least, most):
     limiter = Limiter(1000, **limit, clock=clock)
     sent = 0
     for _ in range(600):
@@ -207,7 +201,7 @@ def test_a_minute_has_what_is_allowed_and_five_seconds_worth_at_once(
     assert least <= sent <= most
 
 
-def test_a_closed_limiter_lets_nobody_pass(clock: Clock) -> None:
+def test_a_closed_limiter_lets_nobody_pass(clock):
     limiter = Limiter(1, clock=clock)
     enter(limiter)
 
@@ -242,13 +236,13 @@ def allowance(kind: str, **values: str) -> dict[str, str]:
         ({"limit": "10", "remaining": "0", "reset": "9" * 400 + "s"}, LONGEST_WAIT),
     ],
 )
-def test_rate_limit_headers(clock: Clock, headers: dict[str, str], wait: float) -> None:
+def test_rate_limit_headers(clock, headers, wait):
     limiter = Limiter(16, clock=clock)
     limiter.succeeded(1, enter(limiter), allowance("requests", **headers))
     assert limiter.wait() == pytest.approx(wait)
 
 
-def test_token_headers_count_what_is_under_way(clock: Clock) -> None:
+def test_token_headers_count_what_is_under_way(clock):
     limiter = Limiter(16, clock=clock)
     fill(limiter, 1)
     limiter.succeeded(
@@ -269,7 +263,7 @@ def test_token_headers_count_what_is_under_way(clock: Clock) -> None:
         ("3x", None),
     ],
 )
-def test_durations(text: str, seconds: float | None) -> None:
+def test_durations(text, seconds):
     assert read_duration(text) == seconds
 
 
@@ -289,12 +283,12 @@ def test_durations(text: str, seconds: float | None) -> None:
         ({}, None),
     ],
 )
-def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after(headers, seconds):
     assert read_retry_after(headers, lambda: 1445412480.0) == seconds
 
 
 @given(st.lists(st.floats(0, 50), max_size=40), st.floats(1, 600))
-def test_a_pace_is_never_passed_by_more_than_its_allowance(amounts: list[float], per_minute: float) -> None:
+def test_a_pace_is_never_passed_by_more_than_its_allowance(amounts, per_minute):
     clock = Clock()
     pace, began, spent = Pace(per_minute, clock), clock.now, 0.0
     for amount in amounts:

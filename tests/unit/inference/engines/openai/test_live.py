@@ -1,14 +1,11 @@
 """Asking live on a clock that jumps from event to event: how fast endpoints are asked that refuse some requests."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count as count_from
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -158,7 +155,7 @@ def storms(retry_after: Callable[[float], str] | None) -> Refuse:
     return refuse
 
 
-def test_single_refusals_cost_little(ask: Ask) -> None:
+def test_single_refusals_cost_little(ask):
     clean, _ = ask(8000)
     assert clean < 1.2 * 8000 * DELAY / AT_ONCE
     for share, least in ((0.001, 0.95), (0.01, 0.94), (0.05, 0.75), (0.1, 0.5)):
@@ -167,9 +164,7 @@ def test_single_refusals_cost_little(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("retry_after", [None, lambda left: f"{left:.3f}", lambda left: "1"])
-def test_what_a_storm_of_refusals_leaves_is_used(
-    ask: Ask, retry_after: Callable[[float], str] | None
-) -> None:
+def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
     n = 12_000
     seconds, server = ask(n, storms(retry_after))
     left = seconds - 2 * (seconds // 10)
@@ -177,7 +172,7 @@ def test_what_a_storm_of_refusals_leaves_is_used(
     assert len(server.times) < 1.1 * n
 
 
-def test_a_retry_after_is_obeyed_exactly_and_followed_by_no_herd(ask: Ask) -> None:
+def test_a_retry_after_is_obeyed_exactly_and_followed_by_no_herd(ask):
     seen: list[float] = []
 
     def refuse_once(now: float, under_way: int) -> tuple[int, dict[str, str]] | None:
@@ -195,7 +190,7 @@ def test_a_retry_after_is_obeyed_exactly_and_followed_by_no_herd(ask: Ask) -> No
 
 
 @pytest.mark.parametrize(("share", "most"), [(1.0, 60), (0.75, 600)])
-def test_an_endpoint_that_refuses_most_is_left_alone(ask: Ask, share: float, most: int) -> None:
+def test_an_endpoint_that_refuses_most_is_left_alone(ask, share, most):
     """For two minutes; free, it would be asked 150,000 times."""
     draws = random.Random(1)
     down = lambda now, under_way: (429, {}) if now < 120 and draws.random() < share else None  # noqa: E731
@@ -203,13 +198,13 @@ def test_an_endpoint_that_refuses_most_is_left_alone(ask: Ask, share: float, mos
     assert sum(at < 120 for at in server.times) < most
 
 
-def test_an_endpoint_that_takes_64_at_once_is_not_asked_in_a_loop(ask: Ask) -> None:
+def test_an_endpoint_that_takes_64_at_once_is_not_asked_in_a_loop(ask):
     seconds, server = ask(4000, lambda now, under_way: (503, {}) if under_way >= 64 else None)
     assert 4000 * DELAY / 64 / seconds > 0.7
     assert len(server.times) < 1.4 * 4000
 
 
-def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop, monkeypatch: Any) -> None:
+def test_replies_are_journalled_in_time_also_during_a_pause(ask, loop, monkeypatch):
     monkeypatch.setattr(live, "Handover", partial(Handover, clock=loop.time))
     kept: list[float] = []
     refuse = nth(50, 503, {"retry-after": "600"})
@@ -223,19 +218,19 @@ def test_replies_are_journalled_in_time_also_during_a_pause(ask: Ask, loop: Loop
 A_DOLLAR = {"usd_per_million_input": 0.0, "usd_per_million_output": 10_000.0}
 
 
-def test_a_refusal_next_to_the_cap_ends_the_job(ask: Ask, tmp_path: Path) -> None:
+def test_a_refusal_next_to_the_cap_ends_the_job(ask, tmp_path):
     with pytest.raises(EngineError, match="could exceed max_cost_usd"):
         ask(20, nth(1, 503), rates=A_DOLLAR, max_cost_usd=2.5, spending=str(tmp_path))
     assert spent_in(tmp_path) == pytest.approx(2.0)
 
 
-def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask: Ask, tmp_path: Path) -> None:
+def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask, tmp_path):
     with pytest.raises(EngineError, match="key"):
         ask(100, nth(3, 401), rates=A_DOLLAR, max_cost_usd=200.0, spending=str(tmp_path))
     assert spent_in(tmp_path) == pytest.approx(15.0)
 
 
-def test_replies_that_come_slowly_leave_their_places_to_as_many_others_as_are_allowed(ask: Ask) -> None:
+def test_replies_that_come_slowly_leave_their_places_to_as_many_others_as_are_allowed(ask):
     waited, server = ask(2_000, drip=10.0, slow_replies=0)
     assert server.most_under_way == AT_ONCE
     _, server = ask(2_000, drip=3.0, slow_replies=20)

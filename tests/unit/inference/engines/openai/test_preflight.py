@@ -1,7 +1,5 @@
 """What one request tells of an endpoint before a study is asked, and what it never gives away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,16 +29,14 @@ def look(url: str, key: str = KEY, cluster: bool = False, **changes: Any) -> lis
 
 
 @pytest.mark.parametrize("source", ["gpt-planted", "gemini-planted"])
-def test_a_model_that_the_endpoint_lists_is_all_right_and_nothing_is_asked(
-    endpoint: Endpoint, source: str
-) -> None:
+def test_a_model_that_the_endpoint_lists_is_all_right_and_nothing_is_asked(endpoint, source):
     assert look(endpoint.url, source=source) == []
     assert look(endpoint.url + "/", source=source) == []
     assert endpoint.got == ["/v1/models", "/v1/models"]
     assert endpoint.bodies == []
 
 
-def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint: Endpoint) -> None:
+def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint):
     (finding,) = look(endpoint.url, source="gpt-plantd/x") or []
     assert finding.severity == "error"
     begin = f"audited at {endpoint.url}: does not know model 'gpt-plantd/x'; it has gpt-planted"
@@ -63,7 +59,7 @@ def test_a_model_that_is_missing_in_the_list_is_looked_up_by_its_name(endpoint: 
         (Fault(way="drop"), "error", "does not answer ("),
     ],
 )
-def test_what_else_an_endpoint_may_say(endpoint: Endpoint, fault: Fault, severity: str, words: str) -> None:
+def test_what_else_an_endpoint_may_say(endpoint, fault, severity, words):
     endpoint.get_fault = fault
     (finding,) = look(endpoint.url) or []
     assert finding.severity == severity
@@ -72,14 +68,14 @@ def test_what_else_an_endpoint_may_say(endpoint: Endpoint, fault: Fault, severit
     assert endpoint.keys == {f"Bearer {KEY}"}
 
 
-def test_an_endpoint_that_does_not_answer_may_still_answer_a_cluster() -> None:
+def test_an_endpoint_that_does_not_answer_may_still_answer_a_cluster():
     (here,) = look("http://127.0.0.1:9/v1") or []
     assert (here.severity, "Connection refused" in here.text) == ("error", True)
     (there,) = look("http://127.0.0.1:9/v1", cluster=True) or []
     assert (there.severity, "asked from this machine" in there.text) == ("warning", True)
 
 
-def test_a_key_that_no_header_can_hold_is_not_shown(endpoint: Endpoint) -> None:
+def test_a_key_that_no_header_can_hold_is_not_shown(endpoint):
     for key in ("sk-secret\nX-Injected: 1", "sk-secret-\u20ac"):
         (finding,) = look(endpoint.url, key=key) or []
         assert finding.severity == "error"
@@ -87,9 +83,7 @@ def test_a_key_that_no_header_can_hold_is_not_shown(endpoint: Endpoint) -> None:
     assert endpoint.got == []
 
 
-def test_without_its_key_an_endpoint_is_not_asked_and_one_of_ones_own_gets_none(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_key_an_endpoint_is_not_asked_and_one_of_ones_own_gets_none(endpoint, monkeypatch):
     assert look(endpoint.url, key="") is None
     assert endpoint.got == []
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
@@ -99,7 +93,7 @@ def test_without_its_key_an_endpoint_is_not_asked_and_one_of_ones_own_gets_none(
     assert endpoint.keys == {"Bearer none"}
 
 
-def test_a_cap_needs_prices() -> None:
+def test_a_cap_needs_prices():
     rates = {"usd_per_million_input": 1, "usd_per_million_output": 2}
     priced = make_model("priced", engine="openai", source="s", rates=rates)
     free = make_model("free", engine="openai", source="s", rates={"usd_per_million_input": 1})

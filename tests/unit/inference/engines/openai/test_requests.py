@@ -1,7 +1,5 @@
 """What is sent to an OpenAI-compatible endpoint, what its failures mean, and what its replies hold."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -32,7 +30,7 @@ def body(**changes: Any) -> dict[str, Any]:
     return Endpoint(make_spec(**{**SPEC, **changes}), endpoint_tuning(), None).body(CHAT)
 
 
-def test_requests() -> None:
+def test_requests():
     assert body() == {"model": "gpt-x", "messages": CHAT, "max_tokens": 100, "temperature": 0}
     assert body(temperature=1) == {**body(), "temperature": 1, "seed": 5}
     reasoning = body(reasoning={"effort": "none", "extra_tokens": 50}, temperature=None)
@@ -41,7 +39,7 @@ def test_requests() -> None:
     assert "reasoning_effort" not in body(reasoning={"extra_tokens": 50})
 
 
-def test_an_endpoint_hides_its_key_and_counts_at_most_a_token_per_byte() -> None:
+def test_an_endpoint_hides_its_key_and_counts_at_most_a_token_per_byte():
     endpoint = Endpoint(make_spec(**SPEC), endpoint_tuning(), "sk-secret")
     assert "sk-secret" not in repr(endpoint)
     assert endpoint.most_input(CHAT) >= len("Is it? ä".encode()) + 4
@@ -72,13 +70,13 @@ def test_an_endpoint_hides_its_key_and_counts_at_most_a_token_per_byte() -> None
         (529, {}, "again", "down"),
     ],
 )
-def test_what_a_status_means(status: int, error: dict[str, Any], kind: str, advice: str) -> None:
+def test_what_a_status_means(status, error, kind, advice):
     for shape in (error, {"error": error}):
         found = judge_status(status, shape, {})
         assert (found.kind, found.advice) == (kind, advice)
 
 
-def test_an_error_that_is_no_object_is_still_judged_and_so_is_a_retry_after() -> None:
+def test_an_error_that_is_no_object_is_still_judged_and_so_is_a_retry_after():
     assert judge_status(502, "<html>", {}, "Bad gateway").reason == "502 : Bad gateway"
     assert judge_status(429, {}, {"retry-after": "3"}).retry_after == 3
     busy = judge_status(503, {}, {"retry-after": "3"})
@@ -104,7 +102,7 @@ def answer(raw: bytes, secrets: Sequence[str] = ()) -> dict[str, Any]:
     return found
 
 
-def test_a_reply() -> None:
+def test_a_reply():
     assert read_reply(reply()) == {
         "text": "neutral",
         "finish_reason": "stop",
@@ -140,7 +138,7 @@ def test_a_reply() -> None:
         ({}, "stop", "", "stop"),
     ],
 )
-def test_unusual_replies(message: dict[str, Any], finish: str | None, text: str, read: str) -> None:
+def test_unusual_replies(message, finish, text, read):
     found = answer(reply(choices=[{"message": message, "finish_reason": finish}]))
     assert (found["text"], found["finish_reason"]) == (text, read)
     assert (found["error"] is None) == (read != "error")
@@ -171,7 +169,7 @@ NO_ANSWER = [
 
 
 @pytest.mark.parametrize("content", NO_ANSWER, ids=lambda content: str(content[:50]))
-def test_no_answer_counts_as_paid_and_shows_its_digest(content: bytes) -> None:
+def test_no_answer_counts_as_paid_and_shows_its_digest(content):
     found = read_reply(content)
     assert isinstance(found, Failure)
     assert (found.kind, found.paid, found.unreadable) == ("again", True, True)
@@ -181,7 +179,7 @@ def test_no_answer_counts_as_paid_and_shows_its_digest(content: bytes) -> None:
 @pytest.mark.parametrize(
     "usage", [None, [], [80, 2], 82, "82", True, {}, {"prompt_tokens": "80"}, {"prompt_tokens": -1}]
 )
-def test_an_odd_usage_costs_no_answer(usage: object) -> None:
+def test_an_odd_usage_costs_no_answer(usage):
     found = answer(reply(usage=usage, created=None))
     assert (found["text"], found["n_prompt_tokens"], found["created"]) == ("neutral", None, None)
 
@@ -195,7 +193,7 @@ JSON = st.recursive(
 
 
 @given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
-def test_no_field_beside_the_answer_costs_it(field: str, value: Any) -> None:
+def test_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
     part(found)
@@ -205,7 +203,7 @@ def test_no_field_beside_the_answer_costs_it(field: str, value: Any) -> None:
     st.dictionaries(st.sampled_from(["message", "finish_reason"]), JSON)
     | st.builds(lambda value: {"message": {"content": value, "refusal": value}}, JSON)
 )
-def test_whatever_an_answer_holds_can_be_stored(choice: dict[str, Any]) -> None:
+def test_whatever_an_answer_holds_can_be_stored(choice):
     found = read_reply(reply(choices=[choice]))
     part(refusal(found, []) if isinstance(found, Failure) else found)
 
@@ -213,7 +211,7 @@ def test_whatever_an_answer_holds_can_be_stored(choice: dict[str, Any]) -> None:
 @given(
     status=st.integers(300, 599), error=st.dictionaries(st.sampled_from(["code", "message", "param"]), JSON)
 )
-def test_whatever_an_error_holds_can_be_stored(status: int, error: dict[str, Any]) -> None:
+def test_whatever_an_error_holds_can_be_stored(status, error):
     part(refusal(judge_status(status, {"error": error}, {}), []))
 
 
@@ -225,7 +223,7 @@ def part(row: dict[str, Any]) -> None:
         str(value).encode()
 
 
-def test_the_key_is_taken_out_of_every_field() -> None:
+def test_the_key_is_taken_out_of_every_field():
     key = "sk-planted-77777777"
     parts = [{"type": "text", "text": f"{key[:9]}"}, {"type": "text", "text": f"{key[9:]} neutral"}]
     choice = {"message": {"content": parts}, "finish_reason": key}
@@ -241,20 +239,20 @@ def test_the_key_is_taken_out_of_every_field() -> None:
 
 
 @pytest.mark.parametrize("code", [True, 3, 200, -1, 10**9, "429", None, 429])
-def test_an_error_inside_a_200_is_judged_like_its_status_or_is_the_endpoints(code: object) -> None:
+def test_an_error_inside_a_200_is_judged_like_its_status_or_is_the_endpoints(code):
     found = read_reply(json.dumps({"error": {"code": code, "message": "no"}}).encode())
     assert isinstance(found, Failure)
     assert found.kind == ("wait" if code == 429 else "again")
     answer(reply(error={}))  # an empty error is none
 
 
-def test_a_refusal_keeps_its_reason_without_the_key() -> None:
+def test_a_refusal_keeps_its_reason_without_the_key():
     row = refusal(Failure("refused", "400: no, sk-1"), ["sk-1"])
     assert row == {"text": None, "finish_reason": "error", "error": "400: no, [key]", "usd": 0.0}
 
 
 @given(st.binary(max_size=60))
-def test_whatever_comes_back_is_a_reply_or_a_failure(content: bytes) -> None:
+def test_whatever_comes_back_is_a_reply_or_a_failure(content):
     assert isinstance(read_reply(content), dict | Failure)
 
 
@@ -262,7 +260,7 @@ def test_whatever_comes_back_is_a_reply_or_a_failure(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("nothing", [0, None])
-def test_what_a_reply_does_not_say_costs_the_most(nothing: int | None, tmp_path: Path) -> None:
+def test_what_a_reply_does_not_say_costs_the_most(nothing, tmp_path):
     endpoint = Endpoint(make_spec(**SPEC), endpoint_tuning(), None)
     money = Spending(tmp_path, "a", None, RATES, "m")
     most = money.price(endpoint.most_input(CHAT), endpoint.most_output)
@@ -279,7 +277,7 @@ def spending(folder: Path, job: str = "a", cap: float | None = 1.0) -> Spending:
     return Spending(folder, job, cap, RATES, "m")
 
 
-def test_prices(tmp_path: Path) -> None:
+def test_prices(tmp_path):
     assert spending(tmp_path).price(1_000_000, 100_000) == pytest.approx(2.0)
     assert Spending(tmp_path, "a", None, RATES, "m", discount=0.5).price(1_000_000, 0) == pytest.approx(0.5)
     assert not Spending(tmp_path, "a", None, {}, "m").priced
@@ -289,9 +287,7 @@ def test_prices(tmp_path: Path) -> None:
     requests=st.lists(st.tuples(st.floats(0, 0.2), st.floats(0, 1)), max_size=40), n_jobs=st.integers(1, 3)
 )
 @settings(max_examples=30, deadline=None)
-def test_jobs_together_never_pass_the_cap(
-    requests: list[tuple[float, float]], n_jobs: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_jobs_together_never_pass_the_cap(requests, n_jobs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("money")
     jobs = [spending(folder, str(n)) for n in range(n_jobs)]
     spent = 0.0
@@ -307,7 +303,7 @@ def test_jobs_together_never_pass_the_cap(
     assert (spent_in(folder) or 0.0) == pytest.approx(spent)
 
 
-def test_a_killed_job_counts_what_it_had_taken(tmp_path: Path) -> None:
+def test_a_killed_job_counts_what_it_had_taken(tmp_path):
     killed = spending(tmp_path)
     killed.reserve(0.4)
     again = spending(tmp_path)
@@ -320,7 +316,7 @@ def test_a_killed_job_counts_what_it_had_taken(tmp_path: Path) -> None:
     assert other.left() == pytest.approx(0.1, abs=0.03)
 
 
-def test_a_cap_without_prices_and_prices_of_nothing(tmp_path: Path) -> None:
+def test_a_cap_without_prices_and_prices_of_nothing(tmp_path):
     with pytest.raises(ConfigError, match=r"rates.usd_per_million_input"):
         Spending(tmp_path, "a", 1.0, {"usd_per_million_output": 1}, "m")
     free = Spending(tmp_path, "a", 1.0, {"usd_per_million_input": 0, "usd_per_million_output": 0}, "m")
@@ -335,7 +331,7 @@ NO_AMOUNTS = ["NaN", "-1", "Infinity", "-Infinity", "1e999", "1" * 400, "true", 
     "content", [None, "", "{", "[]", "1", "null", "{}", *(f'{{"usd": {odd}}}' for odd in NO_AMOUNTS)]
 )
 @pytest.mark.parametrize("name", ["a", "b"])
-def test_a_damaged_file_never_raises_the_cap(name: str, content: str | None, tmp_path: Path) -> None:
+def test_a_damaged_file_never_raises_the_cap(name, content, tmp_path):
     """The job's own or another's; before the job begins or while it asks. None stands for a folder."""
     path = tmp_path / f"{name}.json"
     if name == "b":
@@ -363,9 +359,7 @@ def test_a_damaged_file_never_raises_the_cap(name: str, content: str | None, tmp
             spending(tmp_path).reserve(0.6)
 
 
-def test_a_desktops_file_is_no_amount_and_a_folder_that_is_a_file_is_one_message(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_desktops_file_is_no_amount_and_a_folder_that_is_a_file_is_one_message(tmp_path, capsys):
     (tmp_path / "._b.json").write_bytes(b"\0\xff")
     money = spending(tmp_path)
     money.reserve(0.5)
@@ -377,9 +371,7 @@ def test_a_desktops_file_is_no_amount_and_a_folder_that_is_a_file_is_one_message
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"usd": NaN}', '{"usd": -1}', '{"ids": 1}', None])
-def test_a_damaged_note_of_a_batch_stops_the_job_and_a_foreign_one_does_not(
-    damage: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_note_of_a_batch_stops_the_job_and_a_foreign_one_does_not(damage, tmp_path, capsys):
     """Without its note a batch would be paid again."""
     notes = BatchNotes(tmp_path)
     batch = notes.new(["a"], 1.0, 0.5, "")

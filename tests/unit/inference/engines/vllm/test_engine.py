@@ -1,16 +1,12 @@
 """What jobs ask a cluster for."""
 
-from __future__ import annotations
-
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.root import Root
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
@@ -26,13 +22,13 @@ def entry(**changes: Any) -> VllmSettings:
     return VllmSettings.model_validate(stated)
 
 
-def test_a_larger_model_asks_for_more() -> None:
+def test_a_larger_model_asks_for_more():
     assert memory_mb(entry(capacity=13), 1) > memory_mb(entry(), 1) > 16_000
     assert minutes(entry(capacity=13), 1) > minutes(entry(), 1)
     assert minutes(entry(capacity=70, gpus=4), 1) < minutes(entry(capacity=70), 1)
 
 
-def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> None:
+def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes():
     plain, invariant = (
         make_model("m", engine="vllm", source="org/m", **stated) for stated in ({}, {"batch_invariant": True})
     )
@@ -46,7 +42,7 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes() -> 
     assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
 
 
-def test_an_adapter_is_another_respondent_of_the_same_start() -> None:
+def test_an_adapter_is_another_respondent_of_the_same_start():
     base, adapted, alone = (
         make_model("m", engine="vllm", source="org/m", **stated)
         for stated in ({"lora_rank": 8}, {"lora_rank": 8, "lora": "adapters/a"}, {})
@@ -63,7 +59,7 @@ def test_an_adapter_is_another_respondent_of_the_same_start() -> None:
         make_model("m", engine="vllm", source="org/m", lora="adapters/a")
 
 
-def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its_own() -> None:
+def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its_own():
     stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384, "performance_mode": "throughput"}
     plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))
     assert plain.identity == tuned.identity
@@ -78,9 +74,7 @@ def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its
 
 
 @pytest.mark.parametrize(("stated", "sampler"), [({"batch_invariant": True}, "0"), ({}, "outside")])
-def test_batch_invariant_mode_goes_without_flashinfers_sampler(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stated: dict[str, bool], sampler: str
-) -> None:
+def test_batch_invariant_mode_goes_without_flashinfers_sampler(monkeypatch, tmp_path, stated, sampler):
     monkeypatch.setenv(offline.BATCH_INVARIANT, "outside")
     monkeypatch.setenv(offline.FLASHINFER_SAMPLER, "outside")
     for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "TOKENIZERS_PARALLELISM"):
@@ -98,23 +92,23 @@ def test_batch_invariant_mode_goes_without_flashinfers_sampler(
     assert os.environ[offline.FLASHINFER_SAMPLER] == sampler
 
 
-def test_a_gpu_that_cannot_be_batch_invariant_gets_advice() -> None:
+def test_a_gpu_that_cannot_be_batch_invariant_gets_advice():
     error = explain(RuntimeError("VLLM batch_invariant mode requires compute capability 8.0"), "m")
     assert "set `batch_invariant: false` in its entry in config/models.yaml" in str(error)
 
 
-def test_a_retry_asks_for_more() -> None:
+def test_a_retry_asks_for_more():
     assert memory_mb(entry(), 3) == 3 * memory_mb(entry(), 1)
     assert minutes(entry(), 2) == 2 * minutes(entry(), 1)
 
 
 @pytest.mark.parametrize("capacity", [None, 0.0005])
-def test_a_model_of_unknown_or_no_size_gets_what_any_job_needs(capacity: float | None) -> None:
+def test_a_model_of_unknown_or_no_size_gets_what_any_job_needs(capacity):
     assert memory_mb(entry(capacity=capacity), 1) >= 1000 * BASE_GB
     assert minutes(entry(capacity=capacity, gpus=0), 1) == BASE_MINUTES
 
 
-def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root: Root) -> None:
+def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root):
     prompt_tokens = 228_096 * 91  # the longest prompts of the paper's study (docs/method/inference/asking.md)
     for name, model in load_registry(root).items():
         rate = model.settings.rates.tokens_per_second
@@ -122,7 +116,7 @@ def test_every_model_of_the_registry_is_done_in_the_time_it_asks_for(root: Root)
             assert minutes(model.settings, 1) > 30 + prompt_tokens / rate / 60, name
 
 
-def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path) -> None:
+def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder):
     texts = {path: path.read_text(encoding="utf-8") for path in sorted((folder / "workflow").rglob("*.smk"))}
     bodies = {
         name: body
@@ -135,7 +129,7 @@ def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder: Path
     assert submitted == {"train_control", "generate_paraphrases", "ask", "ask_coder"}
 
 
-def test_the_containers_have_the_vllm_that_conda_has(folder: Path) -> None:
+def test_the_containers_have_the_vllm_that_conda_has(folder):
     pinned = re.findall(r"- (\S+==\S+)", (folder / "envs/vllm.yaml").read_text(encoding="utf-8"))
     assert pinned
     for recipe in ("Dockerfile", "cinorms.def"):

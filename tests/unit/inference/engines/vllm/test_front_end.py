@@ -1,7 +1,5 @@
 """What this project's own code asks of vLLM for each prompt, counted with an engine that answers at once."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,14 +29,12 @@ def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     conversations.option_sampling.cache_clear()
 
 
-def test_a_text_takes_one_request(front_end: ModuleType) -> None:
+def test_a_text_takes_one_request(front_end):
     engine, answers, _ = front_end.ask("text", PROMPTS)
     assert (engine.n_requests, len(answers)) == (PROMPTS, PROMPTS)
 
 
-def test_options_take_few_requests_and_lose_less_than_is_stated(
-    front_end: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_take_few_requests_and_lose_less_than_is_stated(front_end, monkeypatch):
     engine, cut, _ = front_end.ask("options", PROMPTS)
     monkeypatch.setattr(conversations, "MOST_CUT", 0.0)
     unpruned, whole, _ = front_end.ask("options", PROMPTS)
@@ -49,9 +45,7 @@ def test_options_take_few_requests_and_lose_less_than_is_stated(
     assert all((whole[at] >= cut[at]).all() for at in whole)
 
 
-def test_what_is_cut_does_not_depend_on_which_request_comes_back_first(
-    front_end: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_cut_does_not_depend_on_which_request_comes_back_first(front_end, monkeypatch):
     _, forwards, _ = front_end.ask("options", PROMPTS)
     step = front_end.AtOnce.step
     monkeypatch.setattr(front_end.AtOnce, "step", lambda self: reversed(list(step(self))))
@@ -60,7 +54,7 @@ def test_what_is_cut_does_not_depend_on_which_request_comes_back_first(
 
 
 @pytest.mark.parametrize("readout", ["text", "options"])
-def test_no_request_asks_for_stated_tokens_beside_the_likeliest(front_end: ModuleType, readout: str) -> None:
+def test_no_request_asks_for_stated_tokens_beside_the_likeliest(front_end, readout):
     """In vLLM a request with stated tokens turns the log-probabilities of the likeliest, asked by others, into -inf."""
     engine, _, _ = front_end.ask(readout, 40)
     for sampling in engine.kinds.values():
@@ -68,7 +62,7 @@ def test_no_request_asks_for_stated_tokens_beside_the_likeliest(front_end: Modul
         assert hasattr(sampling, "logprob_token_ids") == (readout == "options")
 
 
-def test_work_is_done_ahead_in_order_and_not_too_far() -> None:
+def test_work_is_done_ahead_in_order_and_not_too_far():
     done: list[int] = []
     third = threading.Event()
 
@@ -86,7 +80,7 @@ def test_work_is_done_ahead_in_order_and_not_too_far() -> None:
     assert list(results) == [10, 20, 30, 40, 50, 60, 70]
 
 
-def test_a_failure_ahead_is_raised_in_its_place_and_the_rest_given_up() -> None:
+def test_a_failure_ahead_is_raised_in_its_place_and_the_rest_given_up():
     begun, held, done = threading.Event(), threading.Event(), []
 
     def work(item: int) -> Any:

