@@ -24,7 +24,8 @@ _STRONG = lazy(rf"\b{_NOUN}[\"'*_)\]]{{0,4}}{_SPAN}{_LINK}")
 _FINAL = lazy(
     rf"\b(?:(?:final|ultimate|overall|revised|corrected|updated"
     rf"|amended)[\s_]+{_NOUN}[\"'*_)]{{0,4}}{_SPAN}{_LINK}|(?:boxed|verdict)[\W_]*(?:is)?[\W_]*$|(?:overall"
-    rf"|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$)"
+    rf"|in total|bottom line|in sum(?:mary)?|all in all|to sum up)[*_]*:[\W_]*$"
+    r"|conclusion[*_]*:[^.:;\n]{0,40}\b(?:is|are)(?: (?:therefore|thus|hence))?[\W_]*$)"
 )
 _VERB = lazy(
     r"\bi,?(?: (?:however|personally|therefore|myself|for one|for my part|hereby|gladly|still|do|then|thus"

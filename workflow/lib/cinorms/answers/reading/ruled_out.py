@@ -43,7 +43,8 @@ NEGATION_NEAR = lazy(
     any_of(
         r"n't\b(?!\s*:)|\b(?:not|never|nor|neither|than|without|almost|nearly|borderline|bordering on"
         r"|close(?:r)? to|near|beyond|(?:must|needs? to|has to|have to) be|above|below|from|at (?:least|most|best"
-        r"|worst)|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))"
+        r"|worst)|that includes|(?:good|bad|right|wrong|far|other|better|worse) side of"
+        r"|non|un|in(?! (?:an?|the)\b)|anti|less|more|no(?!\s*[,:.;]))"
     )
     + r"[^\w.!?\n]*(?:being |quite |even |a |an |the |really |exactly )?[^\w.!?\n]*$"
 )
@@ -71,6 +72,7 @@ _RULED_AFTER = lazy(
     )
     + r"\b|cannot\b|\w+n't\b|(?:it|this|that) (?:isn't|is not|ain't)\b)"
     r"|\s+my (?:foot|arse|ass|eye)\b|,? or (?:better|worse|higher|lower|more|less|above|below|stronger|weaker)\b"
+    r"|\s?(?:\.\.+|\u2026|[\u2013\u2014-])\s?no\b(?=\W*[.!,;]|$)"
     r"|[\W_]{0,9}(?:not|no|false|wrong|incorrect|never|nope)(?: way| at all)?[\W_]{0,9}(?:$|\n)|\s*\?"
     r"|[\s\"'*)\]]*[=:>\-]+\s*(?:no|false)\b(?![ \t]+\w)"
 )

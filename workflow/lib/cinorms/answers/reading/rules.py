@@ -205,6 +205,7 @@ def second_reader(asked: AskedText) -> Verdict | None:
     named = [m for m in asked.mentions if m.option == option and (m.counts or not m.one_word)]
     admitted = [m for m in named if not (m.cut or m.set_aside or m.topic)]
     outdone = any(m.firm for m in asked.mentions) and not any(m.firm for m in admitted)
+    outdone |= len({m.option for m in asked.candidates if m.cue == "final"}) > 1
     return asked.verdict(option) if admitted and not outdone else None
 
 
