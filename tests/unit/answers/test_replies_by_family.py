@@ -87,6 +87,18 @@ def test_what_was_learnt_from_two_fresh_writers_is_kept():
     assert missed["misleading"] <= 10
 
 
+def test_texts_of_four_writers_that_nothing_has_learnt_are_read_as_first_read():
+    """The page has these counts. Learn nothing from these texts before others have been written and read once."""
+    wrong, missed, stated = Counter(), Counter(), Counter()
+    for row in coded(DATA / "replies_not_learnt.csv"):
+        wrong[row["by"]] += row["read"] in ACCEPT.options and row["read"] != row["expected"]
+        stated[row["by"]] += row["expected"] in ACCEPT.options
+        missed[row["by"]] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
+    assert stated == {"writer p": 150, "writer q": 114, "writer r": 75, "writer s": 112}
+    assert wrong == {"writer p": 1, "writer q": 1, "writer r": 1, "writer s": 2}
+    assert missed == {"writer p": 4, "writer q": 61, "writer r": 9, "writer s": 30}
+
+
 #: Change it where a change of readings is meant, and state "Results change: yes" in CHANGELOG.md.
 READINGS = "1950890fb0ea28f4"
 
