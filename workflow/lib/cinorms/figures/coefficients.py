@@ -21,8 +21,11 @@ from cinorms.vignettes.factors import nameable_factors
 
 #: Kinds of analyses whose table has terms.
 TABLES = (
-    *("ordinal_regression", "response_regression", "calibration_coefficients"),
-    *("linear_regression", "people_differences"),
+    "ordinal_regression",
+    "response_regression",
+    "calibration_coefficients",
+    "linear_regression",
+    "people_differences",
 )
 #: What an estimate is in a table with this column, which is not of a cumulative link model. Such a table can have a
 #: status as its outcome.
