@@ -74,9 +74,15 @@ if CODER_KIND:
 
 rule judge_coder:
     input:
-        unread=collect(f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales),
-        prompts=collect(f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales),
-        readings=collect(f"{VALUES.coding}/{{scale}}/readings.parquet", scale=VALUES.coded_scales),
+        unread=collect(
+            f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales
+        ),
+        prompts=collect(
+            f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
+        ),
+        readings=collect(
+            f"{VALUES.coding}/{{scale}}/readings.parquet", scale=VALUES.coded_scales
+        ),
         replies=VALUES.coder_replies(),
         coded=CODED,
     output:

@@ -68,7 +68,9 @@ def get_python_in(virtual_environment):
         if INSIDE.uses_conda:
             # Snakemake takes PYTHONPATH from jobs in conda.
             return f"PYTHONPATH={shlex.quote(str(LIBRARY))} python"
-        return shlex.quote(str(next((python for python in own if python.exists()), sys.executable)))
+        return shlex.quote(
+            str(next((python for python in own if python.exists()), sys.executable))
+        )
 
     return unrecorded(get_python)
 
@@ -112,7 +114,9 @@ def get_command(wildcards, output):
     running the job again."""
     default = PROJECT / "config" / "config.yaml"
     files = [
-        os.path.relpath(file) for file in INSIDE.given_files if Path(file).resolve() != default.resolve()
+        os.path.relpath(file)
+        for file in INSIDE.given_files
+        if Path(file).resolve() != default.resolve()
     ]
     snakefile = os.path.relpath(INSIDE.snakefile)
     # `make` installs Snakemake into a folder of the project, which is on nobody's PATH.

@@ -34,7 +34,9 @@ rule train_control:
 rule compare_control:
     input:
         vignettes=f"{RESULTS}/vignettes/iot.parquet",
-        norms=[f"{RESULTS}/norms/{arm}/control.parquet" for arm in VALUES.control_arms()],
+        norms=[
+            f"{RESULTS}/norms/{arm}/control.parquet" for arm in VALUES.control_arms()
+        ],
         responses=[path for paths in VALUES.control_arms().values() for path in paths],
         training=rules.train_control.output.facts,
     output:

@@ -58,7 +58,11 @@ def start_run():
             INSIDE.uses_conda,
             STUDY.settings.max_cost_usd,
         ),
-        ({j.rule.name: j.resources.get("slurm_partition") for j in jobs} if INSIDE.is_on_slurm else {}),
+        (
+            {j.rule.name: j.resources.get("slurm_partition") for j in jobs}
+            if INSIDE.is_on_slurm
+            else {}
+        ),
     )
     wrong = [line for line in make_checks(case) if line.severity != "ok"]
     for line in wrong:
@@ -88,11 +92,15 @@ def start_forks(jobs):
     The scripts are then forks of one process (docs/decisions/0010-scripts-are-forks.md). A workflow that uses this one
     has scripts of its own too.
     """
-    files = [SCRIPTS / Path(j.rule.script).name if j.rule.script else None for j in jobs]
+    files = [
+        SCRIPTS / Path(j.rule.script).name if j.rule.script else None for j in jobs
+    ]
     jobs = [(j, file) for j, file in zip(jobs, files) if file and file.is_file()]
     if len(jobs) < LEAST_SCRIPTS or not is_main_program():
         return
-    entries = [j.wildcards for j, _ in jobs if any(hasattr(j.wildcards, w) for w in SECTIONS)]
+    entries = [
+        j.wildcards for j, _ in jobs if any(hasattr(j.wildcards, w) for w in SECTIONS)
+    ]
     kinds = {of(VALUES.entry)(wildcards).declared.module for wildcards in entries}
     named = modules_of(*{file for _, file in jobs}, *kinds)
     needed = [name for name in named if name.split(".")[0] in LIBRARIES]

@@ -19,7 +19,10 @@ rule import_published:
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         # One job for all models of an arm: they are in one file, which takes longer to read than to convert.
-        answers=[f"results/{{study}}/answers/{{arm}}/{model}.parquet" for model in STUDY.published_models()],
+        answers=[
+            f"results/{{study}}/answers/{{arm}}/{model}.parquet"
+            for model in STUDY.published_models()
+        ],
     log:
         "logs/{study}/import_published/{arm}.log",
     benchmark:

@@ -45,9 +45,13 @@ def get_unpacked(repository, rules):
     folder = cache / commit / ("" if inside == "." else inside)
     if not (cache / commit).is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache, prefix=f"{commit}.", ignore_cleanup_errors=True) as fresh:
+        with tempfile.TemporaryDirectory(
+            dir=cache, prefix=f"{commit}.", ignore_cleanup_errors=True
+        ) as fresh:
             packed = io.BytesIO(
-                repository.git.archive(commit, stdout_as_string=False, strip_newline_in_stdout=False)
+                repository.git.archive(
+                    commit, stdout_as_string=False, strip_newline_in_stdout=False
+                )
             )
             with tarfile.open(fileobj=packed) as files:
                 files.extraction_filter = getattr(tarfile, "data_filter", None)

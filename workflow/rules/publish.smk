@@ -31,7 +31,10 @@ rule publish_study:
         responses=VALUES.placed_published("responses"),
         answers=VALUES.placed_published("answers"),
         repeats=VALUES.placed_published("repeats"),
-        prompts={arm: INSIDE.placed(f"{RESULTS}/prompts/{arm}.parquet") for arm in STUDY.arms},
+        prompts={
+            arm: INSIDE.placed(f"{RESULTS}/prompts/{arm}.parquet")
+            for arm in STUDY.arms
+        },
         key_variables=unrecorded(VALUES.key_variables),
         code=code_of("publish_study"),
     script:

@@ -16,7 +16,11 @@ rule compare_numbers:
     input:
         tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
         release=str(ROOT.names("published")[RELEASE.name]) if RELEASE else [],
-        numbers=([str(RELEASE.path.parent / name) for name in RELEASE.numbers] if RELEASE else []),
+        numbers=(
+            [str(RELEASE.path.parent / name) for name in RELEASE.numbers]
+            if RELEASE
+            else []
+        ),
         templates=get_page_templates("replication", "replication.*"),
     output:
         comparison="results/{study}/comparison.csv",

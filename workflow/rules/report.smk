@@ -127,7 +127,9 @@ rule describe_tables:
 
 rule plan:
     input:
-        vignettes=collect(f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()),
+        vignettes=collect(
+            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
+        ),
         variants=list(map(VALUES.planned_prompts, STUDY.worded_arms())),
         pilot=[path for _, paths in VALUES.pilot() or [] for path in paths],
     output:
@@ -140,8 +142,14 @@ rule plan:
     params:
         asked=STUDY.asked(),
         judge=STUDY.judge(),
-        vignettes={d: INSIDE.placed(f"{RESULTS}/vignettes/{d}.parquet") for d in STUDY.datasets()},
-        variants={arm: INSIDE.placed(VALUES.planned_prompts(arm)) for arm in STUDY.worded_arms()},
+        vignettes={
+            d: INSIDE.placed(f"{RESULTS}/vignettes/{d}.parquet")
+            for d in STUDY.datasets()
+        },
+        variants={
+            arm: INSIDE.placed(VALUES.planned_prompts(arm))
+            for arm in STUDY.worded_arms()
+        },
         pilot=VALUES.placed_pilot(),
         target_se=STUDY.settings.plan.target_se,
         norms=VALUES.norm_warnings(),

@@ -39,9 +39,7 @@ def get_module_config():
         )
     for key in config:
         if key not in StudySettings.model_fields:
-            hint = (
-                '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
-            )
+            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
             known = StudySettings.model_fields
             raise unknown(get_module_place(), key, key, known, "key", hint)
     return dict(config)
