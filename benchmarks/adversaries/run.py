@@ -171,12 +171,10 @@ def summary(found: list[Cell]) -> str:
         for lines, cells in ((excluded, broken), (wider, wide)):
             if cells:
                 lines.append(f"- **{cell.promise}**: {named(cells)}.")
-    head = (
-        "| promise | of | promised | cells that keep it | wider | excluded | worst cell | studies |\n"
-        + "|---" * 8
-    )
-    parts = ["\n".join([head + "|", *rows]), "## Excluded by name", "\n".join(excluded)]
-    return "\n\n".join([*parts, "## Wider than promised", "\n".join(wider)]) + "\n"
+    head = "| promise | of | promised | cells that keep it | wider | excluded | worst cell | studies |"
+    table = "\n".join([head, "|---" * 8 + "|", *rows])
+    parts = [table, "## Excluded by name", "\n".join(excluded), "## Wider than promised", "\n".join(wider)]
+    return "\n\n".join(parts) + "\n"
 
 
 def with_cells(text: str, found: list[Cell]) -> str:

@@ -41,6 +41,12 @@ def labelled():
     return found
 
 
+@pytest.mark.parametrize("first", ["Verdict: {}.", "Final answer: {}."])
+def test_two_last_words_that_differ_are_no_level(first):
+    texts = [f"{first.format(option)} Overall: neutral." for option in ACCEPT.options if option != "neutral"]
+    assert {read_text(text, ACCEPT).status for text in texts} == {"ambiguous"}
+
+
 def test_the_labelled_table_is_read_without_a_single_wrong_level(capsys):
     rows = labelled()
     assert len(rows) >= 300

@@ -2,8 +2,10 @@
 
 import inspect
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -11,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from cinorms import reference
+from cinorms.core.declared import declared
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.core.errors import ConfigError
 from cinorms.entries.kind import PAGE_SECTIONS, Also
@@ -92,3 +95,10 @@ def test_every_kind_is_in_a_study_that_is_shipped(section):
     studies = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in STUDIES]
     shown = {entry["kind"] for study in studies for entry in (study.get(section) or {}).values()}
     assert set(kinds(section)) == shown
+
+
+@pytest.mark.parametrize("made", [object(), SimpleNamespace(name="other"), SimpleNamespace(name="mine")])
+def test_a_module_that_declares_something_else_is_refused(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "a_package.mine", SimpleNamespace(KIND=made))
+    with pytest.raises(TypeError, match=r"a_package\.mine: KIND must be of str with the name 'mine'"):
+        declared(str, "mine", {"mine": "a_package.mine"}, "KIND")

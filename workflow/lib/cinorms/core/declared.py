@@ -18,6 +18,6 @@ def modules_in(package: str, of_folder: str = "") -> dict[str, str]:
 def declared(kind: type[T], name: str, modules: dict[str, str], variable: str) -> T:
     """Return what the module ``name`` declares in ``variable``; raise ``KeyError`` where there is no such module."""
     found = getattr(import_module(modules[name]), variable)
-    if found.name != name or not isinstance(found, kind):
+    if getattr(found, "name", None) != name or not isinstance(found, kind):
         raise TypeError(f"{modules[name]}: {variable} must be of {kind.__name__} with the name {name!r}")
     return found

@@ -274,9 +274,7 @@ def _of_people(row: pd.Series) -> str:
 
 
 def _shown(row: pd.Series) -> str:
-    """Return a share with its interval, in per cent."""
-    share, low, high = (100 * float(row[name]) for name in ("share", "conf_low", "conf_high"))
-    return f"{share:.0f}% [{low:.0f}, {high:.0f}]"
+    return _percent(row, "share")
 
 
 def _unusual(row: pd.Series) -> str:
@@ -343,7 +341,8 @@ def _alike(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"same": _percent(same), "next": _percent(near), "n": f"{int(same['n']):,}"}
 
 
-def _percent(row: Mapping[str, Any]) -> str:
+def _percent(row: Mapping[str, Any] | pd.Series, of: str = "estimate") -> str:
+    """Return a share with its interval, if it has one, in per cent."""
     low, high = row["conf_low"], row["conf_high"]
     limits = "" if pd.isna(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
-    return f"{100 * row['estimate']:.0f}%{limits}"
+    return f"{100 * row[of]:.0f}%{limits}"

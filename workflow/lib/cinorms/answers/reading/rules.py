@@ -205,8 +205,8 @@ def second_reader(asked: AskedText) -> Verdict | None:
     named = [m for m in asked.mentions if m.option == option and (m.counts or not m.one_word)]
     admitted = [m for m in named if not (m.cut or m.set_aside or m.topic)]
     outdone = any(m.firm for m in asked.mentions) and not any(m.firm for m in admitted)
-    outdone |= len({m.option for m in asked.candidates if m.cue == "final"}) > 1
-    return asked.verdict(option) if admitted and not outdone else None
+    finals = {m.option for m in asked.candidates if m.cue == "final"}
+    return asked.verdict(option) if admitted and not outdone and len(finals) < 2 else None
 
 
 def _contradicted(asked: AskedText, answer: Mention, rivals: list[Mention]) -> bool:
