@@ -39,7 +39,8 @@ def run(
 def copy_project(folder: Path, *more: str) -> Path:
     """Copy what a run needs, and ``more`` folders of the project, into ``folder``; return that."""
     for name in ("workflow", "config", "resources", "envs", "profiles", *more):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        # What is compiled comes along, unless another process is just writing it.
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*", "*.tmp"))
     shutil.copy(ROOT / "Snakefile", folder)
     return folder
 

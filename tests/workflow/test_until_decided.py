@@ -11,8 +11,7 @@ import pytest
 
 from .conftest import Project
 
-#: In one process: they share two studies.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("until decided")]
+pytestmark = pytest.mark.slow
 
 MODELS = ["planted-llama-3.1-8b", "planted-tulu-2-7b", "planted-tulu-2-13b"]
 SENDERS = ["a fitness tracker", "a personal assistant (e.g., Siri, Amazon echo)"]

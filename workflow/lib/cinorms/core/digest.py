@@ -1,12 +1,20 @@
 """Digests of code: Snakemake does not notice an edited module of the library, but it does notice a new parameter."""
 
 import ast
+import atexit
 import hashlib
+import json
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from cinorms.core.files import replacing
+
 PACKAGE = Path(__file__).parents[1]
+#: More texts than an edited library has in months; then its imports are found anew.
+_MOST_KEPT = 2000
 
 
 @cache
@@ -71,17 +79,46 @@ def _module_file(module: str) -> Path | None:
 @cache
 def _names_in(file: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in _statements(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                inside = f"{node.module}.{alias.name}"
-                ours = node.module.split(".")[0] == PACKAGE.name
-                names |= (
-                    {inside} if _module_file(inside) else {node.module} if ours else {node.module, inside}
-                )
+    for module, name in _imports_in(file.read_bytes()):
+        inside = f"{module}.{name}" if name else module
+        ours = module.split(".")[0] == PACKAGE.name
+        names |= {inside} if _module_file(inside) or not name else {module} if ours else {module, inside}
     return frozenset(names)
+
+
+def _imports_in(source: bytes) -> list[list[str]]:
+    """Return a module and a name, or a module and nothing, for each import: from the cache where the text is known."""
+    known, text = _known_imports(PACKAGE), hashlib.sha256(source).hexdigest()
+    if text not in known:
+        known[text] = []
+        for node in _statements(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                known[text] += [[alias.name, ""] for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                known[text] += [[node.module, alias.name] for alias in node.names]
+    return known[text]
+
+
+@cache
+def _known_imports(package: Path) -> dict[str, list[list[str]]]:
+    """Return what earlier processes found, by digests of texts; what is new is kept when this one ends.
+
+    To parse the library takes a fifth of a dry run. The file lies where Python keeps what it compiled.
+    """
+    file, known = package / "__pycache__/imports.json", dict[str, list[list[str]]]()
+    with suppress(OSError, ValueError):
+        known |= json.loads(file.read_text(encoding="utf-8"))
+    before = len(known)
+    if before > _MOST_KEPT:
+        known.clear()
+
+    def keep() -> None:
+        if len(known) != before and not sys.dont_write_bytecode:
+            with suppress(OSError), replacing(file) as part:
+                part.write_text(json.dumps(known), encoding="utf-8")
+
+    atexit.register(keep)
+    return known
 
 
 #: Where a statement has statements of its own. Expressions have none, so the many nodes below them are left out.
