@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from cinorms.core.errors import DataError
 from cinorms.core.root import Root
@@ -28,6 +29,9 @@ from .studies import Build, default_layer
 
 ROOT = Path(__file__).parents[1]
 
+# A busy machine is no mistake.
+settings.register_profile("any time", deadline=None)
+settings.load_profile("any time")
 
 #: What pytest's closing line calls the tests that could not run, after their number.
 LEFT_OUT = "left out for want of the published data (CINORMS_MIRROR=FOLDER make test runs them)"

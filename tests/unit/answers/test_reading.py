@@ -171,7 +171,7 @@ def test_very_long_texts_take_a_bounded_time(name):
     assert time.process_time() - start < 60
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(text=st.text(), finish=st.sampled_from(["stop", "length", "error", "other"]))
 def test_no_text_raises(text, finish):
     reading = read_text(text, ACCEPT, finish)
@@ -183,7 +183,7 @@ FRAGMENTS = [*ACCEPT.options, "acceptable", "un", "not", "but", "answer:", ".", 
 FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", "if", "I would rate this as"]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), finish=st.sampled_from(["stop", "length"]))
 def test_a_level_is_always_one_that_the_text_names(parts, finish):
     text = " ".join(parts)
@@ -199,7 +199,7 @@ MARKS = st.sampled_from(["", '"', "'", "**", "(", "[", " ", "\n", "- ", "`", "‚Ä
 ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", "‚Äù", "...", ".)"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(scale=st.sampled_from((ACCEPT, AGREE)), i=st.integers(0, 4), case=CASES, a=MARKS, b=MARKS, c=ENDS)
 def test_decoration_keeps_the_level(scale, i, case, a, b, c):
     reading = read_text(a + b + case(scale.options[i]) + c, scale)

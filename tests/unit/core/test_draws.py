@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,7 +17,6 @@ whole_numbers = st.integers(min_value=-(2**80), max_value=2**80)
 
 
 @given(purpose=st.text(max_size=8), seed=whole_numbers, at=st.lists(whole_numbers, max_size=4))
-@settings(deadline=None)
 def test_any_whole_numbers_name_a_draw(purpose, seed, at):
     first = draw_bits(purpose, seed, *at)
     assert first.dtype == np.uint64

@@ -92,7 +92,7 @@ TAGS = [
 
 
 @given(text=st.lists(st.sampled_from([*"ab1:-[]{},?&*!|>'\"%@#\n\t ~<=", *TAGS]), max_size=40).map("".join))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_text(text, encoding="utf-8")
@@ -127,7 +127,7 @@ def test_a_key_that_ends_a_line_is_shown_in_one():
 
 @pytest.mark.parametrize("cls", [StudySettings, *RESOURCES.values(), ServedSettings])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_value_under_any_key_gets_a_message_or_passes(cls, data):
     document = {data.draw(st.sampled_from(sorted(cls.model_fields))): data.draw(VALUES)}
     message = "any.yaml: "

@@ -96,7 +96,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @given(chunks=st.lists(st.integers(0, 5), min_size=1, max_size=6), size=st.integers(1, 20))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_file_is_the_same_however_often_the_job_was_stopped(chunks, size, whole, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stopped")
     asked = []

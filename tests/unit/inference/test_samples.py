@@ -135,7 +135,7 @@ def test_samples_are_counted_within_a_flow_as_among_all_prompts(again, shard):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_every_repeat_has_a_key_of_its_own(values, chance):
     made = np.array([value.to_bytes(KEY_BYTES, "little") for value in values], dtype=f"V{KEY_BYTES}")
     first = list(range(len(values)))

@@ -173,7 +173,7 @@ def test_the_table_meets_its_contract_and_survives_a_round_trip(tmp_path, consen
 
 
 @given(flows=FLOWS, consensus=st.sampled_from(["strict", "papers"]), data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_row_order_never_matters(flows, consensus, data):
     answers = answers_of(flows)
     shuffled = answers.iloc[data.draw(st.permutations(range(len(answers))))].reset_index(drop=True)
@@ -185,7 +185,7 @@ def test_row_order_never_matters(flows, consensus, data):
 
 
 @given(flows=FLOWS, consensus=st.sampled_from(["strict", "papers"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_higher_thresholds_never_keep_more(flows, consensus):
     table = assessment.assess(answers_of(flows), consensus, ACCEPTABILITY)
     is_kept = np.array(
@@ -199,7 +199,7 @@ def test_higher_thresholds_never_keep_more(flows, consensus):
 
 
 @given(flows=FLOWS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_counts_and_shares_are_consistent(flows):
     table = assessment.assess(answers_of(flows), "strict", ACCEPTABILITY)
     counts = table[tables.count_columns(LEVELS)]

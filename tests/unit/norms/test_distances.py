@@ -266,7 +266,7 @@ def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
     rows=st.lists(st.tuples(st.sampled_from("abc"), NUMBER, NUMBER), min_size=1, max_size=25),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
     groups, values, expected = zip(*rows, strict=True)
     table = bias_table(bias_of(values, g=list(groups)), LEVELS, LEVELS, expected_of(expected))
@@ -290,7 +290,7 @@ def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
 
 
 @given(pairs=st.lists(st.tuples(LEVEL, LEVEL), min_size=1, max_size=15))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_relations_between_the_metrics(pairs):
     values, expected = map(list, zip(*pairs, strict=True))
     found = metrics_of(values, expected)["value"]

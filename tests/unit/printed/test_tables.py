@@ -323,7 +323,7 @@ def test_nothing_in_a_table_is_a_command_or_a_tag():
     assert set(HOSTILE) <= {undo_defusing(cell) for cell in shown}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.text(), min_size=1, max_size=3))
 def test_any_text_leaves_the_table_whole(texts):
     table = hostile(texts)

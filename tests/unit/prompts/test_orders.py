@@ -30,7 +30,7 @@ def most_uneven(codes: np.ndarray) -> int:
 
 
 @given(seed=seeds, flow=flows)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(seed, flow):
     # Prefixes of the largest grid are the smaller grids (tested below), so one pass checks all 276 sizes.
     assert most_uneven(grid("balanced", seed, flow, MANY_TEMPLATES, MANY_ORDERS)) <= 1
@@ -43,7 +43,7 @@ def test_random_is_not_balanced_so_that_the_check_above_can_fail():
 
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=seeds, flow=flows, data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(method, seed, flow, data):
     whole = grid(method, seed, flow, MANY_TEMPLATES, MANY_ORDERS)
     n_templates = data.draw(st.integers(1, MANY_TEMPLATES))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cinorms.stats.arrays import group_rows
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**40)), min_size=1, max_size=30))
 def test_groups_are_the_distinct_rows(rows):
     columns = [np.array(c, dtype=np.int64) for c in zip(*rows, strict=True)]

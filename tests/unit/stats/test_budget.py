@@ -121,7 +121,7 @@ def test_the_standard_error_is_the_one_that_fresh_wordings_show():
 
 
 @given(st.floats(0.02, 2), st.floats(1.01, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_stricter_target_never_needs_fewer(target, factor):
     levels = pilot(flows=20, templates=6)
     strict, loose = budget.needed(*levels, target, [1, 3]), budget.needed(*levels, target * factor, [1, 3])

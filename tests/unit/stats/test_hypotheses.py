@@ -96,7 +96,7 @@ def test_the_normality_check_is_rs():
 # --- against SciPy, on anything
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(MATRICES, st.sampled_from(["wilcox", "pratt", "zsplit"]))
 def test_wilcoxon_from_counts_is_scipys(rows, zero_method):
     paired = frame(rows)
@@ -116,7 +116,7 @@ def test_wilcoxon_from_counts_is_scipys(rows, zero_method):
         assert row.p == pytest.approx(expected.pvalue, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(MATRICES)
 def test_friedman_from_counts_is_scipys(rows):
     paired = frame(rows)
@@ -133,7 +133,7 @@ def test_friedman_from_counts_is_scipys(rows):
 
 
 @given(MATRICES)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_order_of_flows_and_models_does_not_matter(rows):
     paired = frame(rows)
     turned = paired.iloc[::-1, ::-1]

@@ -67,7 +67,7 @@ def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
     assert found["status"].tolist() == ["ok"] * 4
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([-2, -1, 0, 1, 2, None]), min_size=24, max_size=24))
 def test_an_effect_compares_only_within_the_same_context(values):
     frame = design(A=["x", "y"], B=["p", "q", "r"], C=["s", "t", "u", "v"]).assign(value=values)

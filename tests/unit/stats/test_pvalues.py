@@ -30,7 +30,7 @@ def test_text(log10_p, text):
     assert pvalues.show(log10_p) == text
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=20))
 def test_corrections_are_those_of_statsmodels(p):
     names = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}

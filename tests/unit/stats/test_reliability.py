@@ -162,7 +162,7 @@ def test_a_respondent_who_takes_the_last_option_is_found_out():
 
 
 @given(st.lists(st.permutations("01234").map("".join), min_size=1, max_size=6), st.integers(-2, 2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_respondent_who_reads_only_the_scale_has_no_excess(orders, level):
     answers = answers_of([[level] * len(orders)], [orders])
     found = reliability.position_effects(answers, ACCEPTABILITY)

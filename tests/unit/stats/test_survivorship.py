@@ -251,7 +251,7 @@ def test_mean_bounds_over_all_and_by_group():
 
 
 @given(st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=8), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_bounds_hold_the_mean_that_missing_answers_hide(truth, data):
     hidden = data.draw(st.lists(st.tuples(*[st.booleans()] * 3), min_size=len(truth), max_size=len(truth)))
     seen = [

@@ -56,7 +56,7 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_expansion_is_the_full_product(sizes):
     factors = {f"f{i}": [f"v{i}{j}" for j in range(size)] for i, size in enumerate(sizes)}
@@ -66,7 +66,7 @@ def test_expansion_is_the_full_product(sizes):
     assert frame["vignette"].tolist() == [" ".join(levels) for levels in expected]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.permutations(["a", "b", "c", "d"]))
 def test_linked_factors_vary_together_and_the_group_stands_where_its_first_factor_stands(n, n_c, n_d, order):
     sizes = {"a": n, "b": n, "c": n_c, "d": n_d}

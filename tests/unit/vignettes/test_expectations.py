@@ -128,7 +128,7 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_as_a_plain_search_through_the_rows(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("expected") / "expected.csv"
     path.write_text("sender,recipient,expected\n" + "".join(f"{s},{r},{v}\n" for s, r, v in rows))

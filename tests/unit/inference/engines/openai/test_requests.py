@@ -286,7 +286,7 @@ def test_prices(tmp_path):
 @given(
     requests=st.lists(st.tuples(st.floats(0, 0.2), st.floats(0, 1)), max_size=40), n_jobs=st.integers(1, 3)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_jobs_together_never_pass_the_cap(requests, n_jobs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("money")
     jobs = [spending(folder, str(n)) for n in range(n_jobs)]
