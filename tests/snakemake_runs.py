@@ -1,11 +1,14 @@
 """Real Snakemake in a test: on a copy of the project, with what it printed and the exit code that is expected."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import yaml
 
@@ -13,11 +16,49 @@ ROOT = Path(__file__).parents[1]
 COMMAND = (sys.executable, "-m", "snakemake", "--cores", "2")
 
 
+#: Loads Snakemake, which takes half of a dry run, and runs `python -m snakemake` in a fork for each line that it reads.
+FORKING = """
+import gc, json, os, runpy, sys
+import snakemake.cli
+gc.freeze()
+for line in sys.stdin:
+    arguments, folder, environment, printed = json.loads(line)
+    if (child := os.fork()) == 0:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        for number, file in enumerate((os.devnull, printed, printed)):
+            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), number)
+        sys.argv, sys.path[0] = ["snakemake", *arguments], folder
+        runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@cache
+def forking() -> "subprocess.Popen[str]":
+    """Return the process that forks; it ends with this one."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", FORKING], stdin=pipe, stdout=pipe, text=True)
+
+
 def snakemake(
     folder: Path, *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
 ) -> str:
     """Run Snakemake in ``folder`` and return what it printed; ``environment`` is this process's unless it is given."""
-    return run([*COMMAND, *arguments], folder, code, environment)
+    known = dict(os.environ if environment is None else environment)
+    if known.get("PYTHONPATH") != os.environ.get("PYTHONPATH"):  # it may be another Snakemake
+        return run([*COMMAND, *arguments], folder, code, known)
+    process = forking()
+    assert process.stdin
+    assert process.stdout
+    with NamedTemporaryFile(mode="r", encoding="utf-8") as printed:
+        told = [[*COMMAND[3:], *arguments], str(folder), known, printed.name]
+        print(json.dumps(told), file=process.stdin, flush=True)
+        ended, text = int(process.stdout.readline()), printed.read()
+    assert ended == code, text
+    return text
 
 
 def run(

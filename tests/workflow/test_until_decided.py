@@ -14,10 +14,9 @@ from .conftest import Project
 pytestmark = pytest.mark.slow
 
 MODELS = ["planted-llama-3.1-8b", "planted-tulu-2-7b", "planted-tulu-2-13b"]
-SENDERS = ["a fitness tracker", "a personal assistant (e.g., Siri, Amazon echo)"]
-ARM = {"dataset": "iot", "prompts": "chatgpt", "select": {"sender": SENDERS}}
+ARM = {"dataset": "iot", "prompts": "chatgpt", "select": {"sender": ["a fitness tracker"]}}
 RISK, PILOT = 0.05, 300
-N_FLOWS, N_VARIANTS = 1728, 33
+N_FLOWS, N_VARIANTS = 864, 33
 
 
 @pytest.fixture(scope="module")
