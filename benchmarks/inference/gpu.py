@@ -203,6 +203,8 @@ def summary(table: dict[str, Any]) -> dict[str, Any]:
         "times_published_8_tokens": _short(rate / short if rate and short else None),
         "roofline_prompts_per_second": _short(roofline),
         "share_of_roofline": _short(rate / roofline if rate and roofline else None),
+        "prompts_per_second_options": _short(_of(steps, "cold", "options", "prompts_per_second")),
+        "requests_per_prompt_options": _of(steps, "cold", "options", "requests_per_prompt"),
         "startup_seconds_nothing_compiled": _of(steps, "cold", "startup_seconds"),
         "startup_seconds_compiled": _of(steps, "warm", "startup_seconds"),
         "flipped": _of(steps, "cold", "repeat", "share_flipped"),
@@ -276,6 +278,10 @@ def paragraph(table: dict[str, Any]) -> str:
                 "repeatability in batch-invariant mode",
             ),
             say("prompts_per_second_batch_invariant", "which answers {} prompts/s", "its rate"),
+        ],
+        [
+            say("prompts_per_second_options", "{} prompts/s with the probability of every option", "options"),
+            say("requests_per_prompt_options", "{} requests a prompt", "their number of requests"),
         ],
         [say("prompts_per_second_awq", "AWQ: {} prompts/s", "the rate with AWQ")],
     ]

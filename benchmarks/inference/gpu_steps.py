@@ -12,11 +12,18 @@ from typing import Any
 
 import numpy as np
 from run import PUBLISHED, PUBLISHED_TOKENS, measure_peak
-from workload import Model, flop_per_token, flows_and_variants, random_model, sample_of
+from workload import Model, flop_per_token, flows_and_variants, questions_of, random_model, sample_of
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.vllm.conversations import IN_FLIGHT, TextTalk, talk
+from cinorms.inference.engines.vllm.conversations import (
+    IN_FLIGHT,
+    OptionTalk,
+    OptionTrie,
+    TextTalk,
+    spellings,
+    talk,
+)
 from cinorms.inference.engines.vllm.offline import (
     VllmEngine,
     device_name,
@@ -24,7 +31,7 @@ from cinorms.inference.engines.vllm.offline import (
     llm_settings,
     read_config,
 )
-from cinorms.inference.engines.vllm.tokenise import Ids
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 
@@ -40,16 +47,25 @@ PATH = {
 }
 
 
+class Unpruned(OptionTalk):
+    """Follows every branch: random weights give no option more than a trace, so that all would be left out."""
+
+    def __init__(self, at: int, ids: Ids, trie: OptionTrie) -> None:
+        super().__init__(at, ids, trie)
+        self._may_cut = {(): 0.0}
+
+
 class Counting:
-    """vLLM, with the prompt tokens counted that it took from its prefix cache."""
+    """vLLM, with its requests counted, and the prompt tokens that it took from its prefix cache."""
 
     def __init__(self, llm: Any) -> None:
         self.llm_engine = self
         self._engine = llm.llm_engine
-        self.reused = 0
+        self.reused = self.requests = 0
 
     def add_request(self, *given: Any, **named: Any) -> None:
         """Hand a request on."""
+        self.requests += 1
         self._engine.add_request(*given, **named)
 
     def step(self) -> list[Any]:
@@ -82,6 +98,8 @@ def main() -> None:
     emit(rate=continuously(llm, model, prompts, job["seconds"] * share))
     if job["step"] in ("cold", "invariant"):
         emit(repeat=repeatability(llm, model.spec, prompts[:REPEATED]))
+    if job["step"] == "cold":
+        emit(options=options(llm, model, prompts[: len(prompts) // 4], job["seconds"] * 0.4))
 
 
 def emit(**found: Any) -> None:
@@ -181,6 +199,34 @@ def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float)
         counting.reused,
         sum(each.n_output_tokens for each in done),
     )
+
+
+def options(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> dict[str, Any]:
+    """Ask for the probability of every option, new prompts for about ``seconds``; no branch is left out."""
+    tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
+    text = tokeniser.texts([questions_of(model.spec).chat(0)])[0]
+    shown = model.spec.answer_scale.options
+    written = {option: [tokeniser.continuation(text, how) for how in spellings(option)] for option in shown}
+    trie = OptionTrie.of(written, model.spec.model)
+    llm.reset_prefix_cache()
+    started = time.perf_counter()
+
+    def talks() -> Iterator[OptionTalk]:
+        for at, ids in enumerate(prompts):
+            if time.perf_counter() - started > seconds:
+                return
+            yield Unpruned(at, ids, trie)
+
+    counting = Counting(llm)
+    n = sum(1 for _ in talk(counting, talks(), IN_FLIGHT, lambda n_read: None))
+    took = time.perf_counter() - started
+    return {
+        "prompts": n,
+        "seconds": round(took, 2),
+        "prompts_per_second": round(n / took, 1),
+        "requests_per_prompt": round(counting.requests / n, 1),
+        "requests_per_second": round(counting.requests / took, 1),
+    }
 
 
 def by_calls(
