@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from run import PUBLISHED, PUBLISHED_TOKENS, measure_peak
 from workload import Model, flop_per_token, flows_and_variants, questions_of, random_model, sample_of
 
@@ -37,8 +36,8 @@ from cinorms.inference.spec import Spec
 
 #: Prompts per call of the published code: one template in one answer order.
 CALL = 6_912
-#: Prompts that are asked again in other batches, how often, and those asked before anything is timed.
-REPEATED, TIMES, WARM_UP = 4_096, 2, 64
+#: Prompts that are asked before anything is timed.
+WARM_UP = 64
 #: The flows of the run through the whole path: 12 of them, in every variant.
 PATH = {
     "sender": ["a door lock"],
@@ -96,8 +95,6 @@ def main() -> None:
         emit(path=through_the_path(llm, model, folder / "path"))
     share = 1.0 if job["step"] == "cold" else 0.4
     emit(rate=continuously(llm, model, prompts, job["seconds"] * share))
-    if job["step"] in ("cold", "invariant"):
-        emit(repeat=repeatability(llm, model.spec, prompts[:REPEATED]))
     if job["step"] == "cold":
         emit(options=options(llm, model, prompts[: len(prompts) // 4], job["seconds"] * 0.4))
 
@@ -144,17 +141,9 @@ def load(model: Model, changed: dict[str, Any]) -> Any:
 
 def warm_up(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> None:
     """Ask some prompts untimed: the first calls fill allocators."""
-    answers(llm, spec, prompts[:WARM_UP])
-
-
-def answers(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> list[tuple[int, ...]]:
-    """Return the tokens of every answer, asked as the engine asks, with nothing in the prefix cache."""
-    llm.reset_prefix_cache()
-    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts))
-    found: list[tuple[int, ...]] = [()] * len(prompts)
-    for each in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
-        found[each.at] = tuple(each.token_ids)
-    return found
+    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts[:WARM_UP]))
+    for _ in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
+        pass
 
 
 def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
@@ -268,25 +257,6 @@ def rate(
         "share_reused": round(reused / prompt_tokens, 4),
         "output_tokens_per_prompt": round(output_tokens / n, 2),
         "flop_per_prompt": (computed * per_token + output_tokens * per_sampled) / n,
-    }
-
-
-def repeatability(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> dict[str, Any]:
-    """Ask the same prompts again in other batches: the share whose answer is not the first one's."""
-    first = answers(llm, spec, prompts)
-    flipped = np.zeros(len(prompts), dtype=bool)
-    at_first = flipped.copy()
-    for seed in range(TIMES):
-        order = np.random.default_rng(seed).permutation(len(prompts))
-        again = answers(llm, spec, [prompts[at] for at in order])
-        for at, answer in zip(order.tolist(), again, strict=True):
-            flipped[at] |= answer != first[at]
-            at_first[at] |= answer[:1] != first[at][:1]
-    return {
-        "prompts": len(prompts),
-        "times": 1 + TIMES,
-        "share_flipped": round(float(flipped.mean()), 5),
-        "share_flipped_first_token": round(float(at_first.mean()), 5),
     }
 
 
