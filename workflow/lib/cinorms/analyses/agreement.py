@@ -23,9 +23,8 @@ Members = Annotated[Names, Field(description="Models of this set.")]
 class AgreementSetsOptions(OfNorms):
     """Options of kind ``agreement_sets``."""
 
-    sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = Field(
-        None, description="Sets of models, by name; default: one set of all models of the arm."
-    )
+    sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = None
+    """Sets of models, by name; default: one set of all models of the arm."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the models of every set."""

@@ -31,9 +31,8 @@ class StructureOptions(OfFlows):
     """Options of how people differ."""
 
     by: str = Field(description="The factor of the dataset whose levels people weigh, such as the principle.")
-    most_classes: int = Field(
-        6, ge=1, le=20, description="Classes of people to try, from one up to this number."
-    )
+    most_classes: int = Field(6, ge=1, le=20)
+    """Classes of people to try, from one up to this number."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factor, and the arms of people."""
@@ -50,9 +49,8 @@ class StructureOptions(OfFlows):
 class AmongOptions(StructureOptions):
     """Options of where models stand among people."""
 
-    people: str = Field(
-        description="The arm of people (source: human) among whom the models of the others stand."
-    )
+    people: str
+    """The arm of people (source: human) among whom the models of the others stand."""
 
     def check_people(self, place: EntryPlace) -> None:
         """Look up the arm of people, and check that the others ask about the same flows."""

@@ -34,25 +34,15 @@ NONE = 1e-9
 class CasesOptions(OfFlows):
     """Options of the four cases."""
 
-    near: Number = Field(
-        0.5,
-        ge=0,
-        le=1_000,
-        description="A mean answer at most this many levels from the expected value is near it. This project's choice: "
-        "the paper states no limit.",
-    )
-    little: Number = Field(
-        0.75,
-        gt=0,
-        le=1_000,
-        description="Answers whose standard deviation is at most this many levels are consistent. This project's "
-        "choice: the paper states no limit.",
-    )
+    near: Number = Field(0.5, ge=0, le=1_000)
+    """A mean answer at most this many levels from the expected value is near it. This project's choice: the paper
+    states no limit."""
+    little: Number = Field(0.75, gt=0, le=1_000)
+    """Answers whose standard deviation is at most this many levels are consistent. This project's choice: the paper
+    states no limit."""
     t_val: TVal = Field(2, description="Valid answers that a flow needs; at least two.")
-    expected: LeftOut[str] = Field(
-        None,
-        description="A CSV file of expected values, as for kind delta. Default: the dataset's own values.",
-    )
+    expected: LeftOut[str] = None
+    """A CSV file of expected values, as for kind delta. Default: the dataset's own values."""
 
     def check(self, place: EntryPlace) -> None:
         """Check that the file of expected values exists."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Factors
@@ -108,9 +107,8 @@ _MEASURES = ("n_minority", "share", "variance", "deviation", "max_deviation")
 class LostOptions(OfArms):
     """Options of what is lost from one majority threshold to another: only the valid threshold is fixed."""
 
-    t_val: LeftOut[TVal] = Field(
-        None, description="Valid answers that a flow needs, instead of the study's t_val; 0: no threshold."
-    )
+    t_val: LeftOut[TVal] = None
+    """Valid answers that a flow needs, instead of the study's t_val; 0: no threshold."""
 
 
 class FactorsOfNorms(Factors, OfNorms):

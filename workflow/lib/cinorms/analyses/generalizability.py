@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.comparing import Repeats, answers_again
@@ -34,16 +33,12 @@ _NUMBERS = ("g", "g_low", "g_high", "phi", "phi_low", "phi_high")
 class GeneralizabilityOptions(OfNorms):
     """Options of kind ``generalizability``."""
 
-    templates: Counts = Field(
-        (1, 3, 5, 11, 30), description="Numbers of templates to try, besides that of the study."
-    )
-    orders: Counts = Field(
-        (1,), description="Numbers of orders per template to try, besides that of the study."
-    )
-    repeats: Counts = Field(
-        (1,),
-        description="How often to ask each prompt; more than 1 needs an arm that was asked again (repeat).",
-    )
+    templates: Counts = (1, 3, 5, 11, 30)
+    """Numbers of templates to try, besides that of the study."""
+    orders: Counts = (1,)
+    """Numbers of orders per template to try, besides that of the study."""
+    repeats: Counts = (1,)
+    """How often to ask each prompt; more than 1 needs an arm that was asked again (repeat)."""
 
 
 def generalizability(

@@ -24,16 +24,13 @@ from cinorms.stats.wordings import look_up, template_numbers
 class GroupsOptions(OfFlows):
     """Options of how far groups of people differ."""
 
-    people: Annotated[Distinct[str], Field(min_length=2)] = Field(
-        description="The arms of people (source: human) among the entry's arms, two or more; all are compared. "
-        "Flows are matched by their number. Of the models of other arms, answers in two wordings are compared."
-    )
-    same_people: bool = Field(
-        False,
-        description="Whether people of these arms with the same running number are the same person, which numbered_as "
-        "in a survey's file gives. true: groups are compared without those in both too, and each of these with himself "
-        "or herself. false: nobody is known to be in both.",
-    )
+    people: Annotated[Distinct[str], Field(min_length=2)]
+    """The arms of people (source: human) among the entry's arms, two or more; all are compared. Flows are matched by
+    their number. Of the models of other arms, answers in two wordings are compared."""
+    same_people: bool = False
+    """Whether people of these arms with the same running number are the same person, which numbered_as in a survey's
+    file gives. true: groups are compared without those in both too, and each of these with himself or herself. false:
+    nobody is known to be in both."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the arms of people, and refuse same_people where numbers are not those of the same people."""

@@ -32,17 +32,11 @@ class DependenceOptions(OfNorms):
 class TraceOptions(OfArms):
     """Options of position bias against the length of the trace."""
 
-    unit: Literal["both", "flow", "template"] = Field(
-        "both",
-        description="What an interval generalises to: answers to one flow, and in one template, depend on each other. "
-        "flow: to other flows, in these templates; template: to other templates, of these flows.",
-    )
-    parts: int = Field(
-        3,
-        ge=2,
-        le=20,
-        description="Parts of about the same size that the answers are in by length of the trace.",
-    )
+    unit: Literal["both", "flow", "template"] = "both"
+    """What an interval generalises to: answers to one flow, and in one template, depend on each other. flow: to other
+    flows, in these templates; template: to other templates, of these flows."""
+    parts: int = Field(3, ge=2, le=20)
+    """Parts of about the same size that the answers are in by length of the trace."""
 
 
 @for_each_model

@@ -35,13 +35,10 @@ class DeltaFigureOptions(FigureOptions, Expects):
     """Options of the boxes or violins."""
 
     arms: Names = Field(description="Arms to compare; each has one box.")
-    shape: Literal["box", "violin"] = Field(
-        "box", description="box: quartiles; violin: quartiles and density."
-    )
-    by: LeftOut[str] = Field(
-        None,
-        description="A factor of the dataset: adds a panel for each of its levels next to that for all flows.",
-    )
+    shape: Literal["box", "violin"] = "box"
+    """box: quartiles; violin: quartiles and density."""
+    by: LeftOut[str] = None
+    """A factor of the dataset: adds a panel for each of its levels next to that for all flows."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factor in the dataset of every arm."""

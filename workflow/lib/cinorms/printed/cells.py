@@ -28,9 +28,8 @@ class PrintedOptions(Options):
     """Options of every printed table."""
 
     title: str = Field("", description="Title above the table.")
-    models: LeftOut[Names] = Field(
-        None, description="Models, in this order; default: those of the analyses, in their order."
-    )
+    models: LeftOut[Names] = None
+    """Models, in this order; default: those of the analyses, in their order."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the models."""

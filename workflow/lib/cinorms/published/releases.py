@@ -33,26 +33,20 @@ class FrameFile(SourceFile):
 class Frame(Value):
     """One published frame: its file, and which of its rows: the prompt set, and the value of other columns."""
 
-    file: str = Field(
-        description="One of the files above; {model} is replaced by the model's name in the frames, where each has one."
-    )
-    format: Literal["scores", "letters", "verdicts"] = Field(
-        "scores",
-        description="scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a "
-        "judge's verdict on each item of an action.",
-    )
+    file: str
+    """One of the files above; {model} is replaced by the model's name in the frames, where each has one."""
+    format: Literal["scores", "letters", "verdicts"] = "scores"
+    """scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a judge's verdict
+    on each item of an action."""
     column: LeftOut[SomeText] = Field(None, description="For letters: the column with the answers.")
-    options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = Field(
-        {}, description="For letters: the option that each letter stands for."
-    )
-    prompt_set: LeftOut[SomeText] = Field(
-        None, description="The prompt set's name in the frame, where it holds several."
-    )
+    options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = {}
+    """For letters: the option that each letter stands for."""
+    prompt_set: LeftOut[SomeText] = None
+    """The prompt set's name in the frame, where it holds several."""
     where: Mapping[str, Annotated[SomeText, Field(description="The value, as text.")]] = Field(
-        {},
-        min_length=1,
-        description="Column of the frame -> the value that its rows must have, where it holds several runs.",
+        {}, min_length=1
     )
+    """Column of the frame -> the value that its rows must have, where it holds several runs."""
 
 
 class Reach(Value):
@@ -60,11 +54,9 @@ class Reach(Value):
 
     item: SomeText = Field(description="Its item in the files of numbers.")
     cell: SomeText = Field(description="Its cell there.")
-    by: Number = Field(
-        gt=0,
-        description="How far the computed number moves from machine to machine, in its own unit (of a p-value kept as "
-        "a logarithm, in powers of ten).",
-    )
+    by: Number = Field(gt=0)
+    """How far the computed number moves from machine to machine, in its own unit (of a p-value kept as a logarithm, in
+    powers of ten)."""
 
 
 class Remark(Value):
@@ -84,20 +76,15 @@ class Sentence(Value):
 
     section: SomeText = Field(description="Section of the paper.")
     says: SomeText = Field(description="The sentence, shortened.")
-    flows: Choices = Field(
-        {}, description="Factor -> levels: the flows that the sentence is about; all where it is left out."
-    )
+    flows: Choices = Field({})
+    """Factor -> levels: the flows that the sentence is about; all where it is left out."""
     others: Choices = Field({}, description="Factor -> levels that the sentence makes an exception of.")
-    levels: Choices = Field(
-        {}, description="Model -> the answer options one of which it holds for each of these flows."
-    )
-    opposite: tuple[SomeText, SomeText] | None = Field(
-        None, description="Two models whose norms are on different sides of the scale."
-    )
-    share: bool = Field(
-        False,
-        description="Whether the sentence is about most of its flows; their share is shown, not counted.",
-    )
+    levels: Choices = Field({})
+    """Model -> the answer options one of which it holds for each of these flows."""
+    opposite: tuple[SomeText, SomeText] | None = None
+    """Two models whose norms are on different sides of the scale."""
+    share: bool = False
+    """Whether the sentence is about most of its flows; their share is shown, not counted."""
     but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
 
 
@@ -114,40 +101,24 @@ class ReleaseFile(Value):
     title: SomeText = Field(description="Name for people.")
     paper: SomeText = Field(description="What tables call the paper.")
     origin: Origin = Field(description="Where the answers come from.")
-    files: Mapping[str, FrameFile] = Field(
-        {},
-        min_length=1,
-        description="The files with answers, by a short name; each by the full id of a commit.",
-    )
-    frames: Mapping[str, Frame] = Field(
-        {},
-        min_length=1,
-        description="Names that an arm can use as its frame, after the release's name and '/'.",
-    )
+    files: Mapping[str, FrameFile] = Field({}, min_length=1)
+    """The files with answers, by a short name; each by the full id of a commit."""
+    frames: Mapping[str, Frame] = Field({}, min_length=1)
+    """Names that an arm can use as its frame, after the release's name and '/'."""
     models: Mapping[str, Annotated[SomeText, Field(description="Name in the frames.")]] = Field(
         {}, min_length=1, description="The name in the frames of each model of config/models.yaml."
     )
-    numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = Field(
-        (),
-        description="CSV files in this folder with the paper's printed numbers (their format is in "
-        "docs/replication.md).",
-    )
-    reach: tuple[Reach, ...] = Field(
-        (),
-        description="Numbers of an optimiser so near to a tie that their rounding depends on the machine "
-        "(docs/replication.md describes the measurement).",
-    )
-    remarks: tuple[Remark, ...] = Field(
-        (),
-        description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
-        "settle.",
-    )
-    not_compared: tuple[SomeText, ...] = Field(
-        (), description="What of the paper nothing here is compared with."
-    )
-    sentences: LeftOut[Sentences] = Field(
-        None, description="Sentences of the paper about flows, compared with the norms of the study."
-    )
+    numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = ()
+    """CSV files in this folder with the paper's printed numbers (their format is in docs/replication.md)."""
+    reach: tuple[Reach, ...] = ()
+    """Numbers of an optimiser so near to a tie that their rounding depends on the machine (docs/replication.md
+    describes the measurement)."""
+    remarks: tuple[Remark, ...] = ()
+    """Where the paper's text and its numbers disagree, or where the text leaves open what the numbers settle."""
+    not_compared: tuple[SomeText, ...] = ()
+    """What of the paper nothing here is compared with."""
+    sentences: LeftOut[Sentences] = None
+    """Sentences of the paper about flows, compared with the norms of the study."""
 
 
 class Release(ReleaseFile):
