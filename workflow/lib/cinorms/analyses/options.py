@@ -7,8 +7,7 @@ from pydantic import Field
 
 from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut, Number
-from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
-from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 #: Factors that a regression can have besides those of the dataset; a regression of responses has all four.

@@ -26,8 +26,7 @@ from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
 from cinorms.stats.assisted import MAY_HAVE_SEEN, estimate_flows, slices
-from cinorms.stats.ceilings import distances, flow_differences
-from cinorms.stats.correlation import correlation
+from cinorms.stats.ceilings import correlation, distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 

@@ -31,9 +31,8 @@ from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfFlows, OfNorms
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
-from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import other_flows
 
 #: Random intercepts, or clusters, that ``errors`` asks for.

@@ -66,3 +66,22 @@ class OfNorms(OfFlows):
     """Valid answers that a flow needs; default: the study's t_val, 0 for none."""
     t_maj: LeftOut[TMaj] = None
     """Share of the valid answers that must agree, or plurality; default: the study's t_maj."""
+
+
+#: Attributes of a model's registry entry that an analysis can name.
+MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
+#: Attributes of an arm: the conditions in which its models were asked.
+ARM_ATTRIBUTES = (
+    "dataset",
+    "scale",
+    "paraphraser",
+    "temperature",
+    "order",
+    "readout",
+    "wrapper",
+    "layout",
+    "system",
+    "reasoning",
+)
+#: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")

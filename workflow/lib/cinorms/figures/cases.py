@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.cases import CasesOptions, cases_of_flows
 from cinorms.analyses.columns import WHO
+from cinorms.analyses.deltas import CasesOptions, cases_of_flows
 from cinorms.analyses.shared import Frames
 from cinorms.core.scales import spoken_of
 from cinorms.entries.entry import Entry, Selected

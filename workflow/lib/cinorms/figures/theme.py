@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
-    from cinorms.study.entry_place import EntryPlace as EntryPlace
+    from cinorms.study.entries import EntryPlace as EntryPlace
 
     p9 = plotnine
 else:

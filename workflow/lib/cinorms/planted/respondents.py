@@ -19,8 +19,7 @@ import pandas as pd
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, MOST_OPTIONS, PAPERS, Scale
 from cinorms.planted.agents import Acts, controlled, judge
-from cinorms.prompts.acts import asks_for_action
-from cinorms.prompts.orders import orders_of
+from cinorms.prompts.orders import asks_for_action, orders_of
 
 PLAIN = (
     *["{option}"] * 4,

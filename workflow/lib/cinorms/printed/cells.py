@@ -14,7 +14,7 @@ from cinorms.entries.options import Names, Options, TMaj
 from cinorms.stats.pvalues import stars
 
 if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace as EntryPlace
+    from cinorms.study.entries import EntryPlace as EntryPlace
 else:  # no import at run time: an edited check would make every table again
     EntryPlace = Any
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
-from cinorms.prompts.acts import SEEN, asks_for_action
+from cinorms.prompts.orders import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.

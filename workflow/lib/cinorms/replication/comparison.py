@@ -19,8 +19,7 @@ from cinorms.core.csv_tables import COMPARISON, SENTENCES
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.filling import render_page
 from cinorms.core.rounding import rounded, rounded_once, scientific
-from cinorms.core.software import software
-from cinorms.core.version import __version__
+from cinorms.core.version import __version__, software
 from cinorms.published.releases import Release, Sentence
 from cinorms.stats import pvalues
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
-from cinorms.analyses.stability import FEWEST_STABLE
+from cinorms.analyses.quality import FEWEST_STABLE
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, EngineError, listing
