@@ -52,11 +52,7 @@ class Distance(NamedTuple):
 
 
 def distances(model: Sample, people: Sample) -> pd.DataFrame:
-    """Return a row for each of `METRICS`, over the flows with a mean on both sides.
-
-    Columns: metric, those of `Distance`, verdict (``farther``, ``undecided``, ``nearer``, ``no_verdict``), n_flows,
-    n_raters, n_templates, status (``ok``, ``no_flows``, ``one_template``, ``one_rater``, ``one_flow``).
-    """
+    """Return a row for each of `METRICS`, over the flows with a mean on both sides."""
     both = ~np.isnan(model.means + people.means)
     model, people = model.of_flows(both), people.of_flows(both)
     status = "ok"
@@ -99,10 +95,8 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
 def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
     """Return, per flow (row of both samples), the model's mean less people's, with Welch's t.
 
-    Both variances are moderated (`samples.moderated`), or a few raters who agree by chance would make any difference
-    significant. Columns: people, model, difference, std_err, conf_low, conf_high, statistic, log10_p, n_raters,
-    n_templates, status (``ok``, ``no_people``, ``no_model``, ``no_spread``: the values of all flows agree, or no flow
-    has two).
+    Both variances are moderated (`samples.moderated`), or a few raters who agree by chance would make any
+    difference significant.
     """
     d = model.means - people.means
     (of_model, model_freedom), (of_people, people_freedom) = model.moderated_noise, people.moderated_noise
