@@ -30,8 +30,7 @@ from cinorms.entries.options import OfFlows
 from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats import standing
 from cinorms.stats.ceilings import compare_groups, compare_pairs
-from cinorms.stats.classes import CrowdClasses
-from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
+from cinorms.stats.persons import Crowd, CrowdAnswers, CrowdClasses, fit_people
 from cinorms.stats.wordings import look_up, template_numbers
 
 

@@ -31,7 +31,7 @@ from cinorms.inference.spec import repeat_of
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, responses_folder, summary
-from cinorms.run.queue import ask_slurm
+from cinorms.run.progress import ask_slurm
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
