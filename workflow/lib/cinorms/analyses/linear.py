@@ -40,7 +40,7 @@ class LinearOptions(Baselines, Factors, OfFlows):
     errors: Literal["both", "raters"] = "both"
     """both: allows answers in the same template (of people: of the same rater) and answers to the same flow to be
     correlated; raters: the same for templates or raters only."""
-    outcome: Literal["level", *ANSWER_STATUSES[1:]] = "level"
+    outcome: Literal["level", *ANSWER_STATUSES[1:]] = "level"  # type: ignore[valid-type]
     """level: the level of every valid answer. A status: 1 for an answer with it, 0 for any other; so coefficients are
     differences of shares."""
 
