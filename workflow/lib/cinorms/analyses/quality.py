@@ -124,6 +124,8 @@ def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFra
     return reliability.trace_bias(frame, ways, entry.scales[one.arm], options.parts)
 
 
+# --- How many wordings are enough: the stability of norms, and the templates needed
+
 #: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
 
@@ -180,6 +182,8 @@ def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFr
     targets, orders = entry.options.target_se, entry.options.orders
     return stack([budget.needed(levels, templates, se, orders).assign(target_se=se) for se in targets])
 
+
+# --- Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would
 
 _BLANK = Found(Coefficient(), Coefficient(), "few_templates")
 _NUMBERS = ("g", "g_low", "g_high", "phi", "phi_low", "phi_high")

@@ -25,6 +25,8 @@ from cinorms.study.facts import StudyFacts
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
+# --- Answers as one byte each, flows by variants: small enough for a page, quick enough to count in
+
 #: Code of an answer: 0, 1, ... for the levels, lowest first, then one for each status without a level, in this order.
 INVALID = tuple(status for status in tables.ANSWER_STATUSES if status != "ok")
 #: Code of what was not asked, and of an order that is not known.
@@ -116,6 +118,8 @@ def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints]:
     accepted, answered = (weights @ counted.astype(np.float64) for counted in (accepts, valid))
     return np.rint(accepted).astype(np.int64), np.rint(answered).astype(np.int64)
 
+
+# --- The results of a study
 
 Pair = tuple[str, str]
 #: By what they hold: the files of each arm and model, name, or name and ending.
