@@ -6,8 +6,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
-from cinorms.planted.agents import Acts
-from cinorms.planted.respondents import Respondent, Traces
+from cinorms.planted.respondents import Acts, Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
 
