@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinorms.entries.entry import Entry
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds, grid
 from cinorms.vignettes.factors import DatasetFactors
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cinorms.inference.reply_log import ReplyLog
+from cinorms.inference.journal_files import ReplyLog
 
 REPLY = {"at": 0, "text": "somewhat acceptable", "finish_reason": "stop", "n_prompt_tokens": 180, "usd": 1e-5}
 REPLY |= {"reply_id": "chatcmpl-0123456789ab", "created": 1_800_000_000, "answered_by": "a-model-2024-07-18"}

@@ -8,7 +8,7 @@ import pytest
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.study.settings import StudySettings
 

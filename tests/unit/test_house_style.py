@@ -115,7 +115,7 @@ def test_loading_a_study_needs_no_scipy():
     """Every Snakemake process loads all kinds of entries, also `snakemake -n` and the one in each job on a cluster."""
     code = (
         "import sys, cinorms.study.load\n"
-        "from cinorms.entries.registry import kinds\n"
+        "from cinorms.entries.kind import kinds\n"
         "assert all(kinds(section) for section in ('analyses', 'figures', 'printed'))\n"
     )
     assert "scipy" not in packages_after(code)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 
 from .conftest import PROMPTS, SMALL, Project
 

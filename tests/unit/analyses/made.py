@@ -10,7 +10,7 @@ import pandas as pd
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.files import call
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from cinorms.analyses.cases import CASES, cases, cases_of_flows
+from cinorms.analyses.deltas import CASES, cases, cases_of_flows
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import DatasetFactors

@@ -6,8 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.counts import answer_counts, discarded_levels, invalid_answers, lost, norm_counts
-from cinorms.analyses.named_conditions import named_conditions
+from cinorms.analyses.counts import (
+    answer_counts,
+    discarded_levels,
+    invalid_answers,
+    lost,
+    named_conditions,
+    norm_counts,
+)
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 
 from .made import SMALL, run
 

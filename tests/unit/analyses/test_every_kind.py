@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 
 from . import made
 from .made import ANSWERS, REFUSED, SMALL

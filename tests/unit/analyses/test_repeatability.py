@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.agreement import agreement_pairs
 from cinorms.analyses.between import model_contrasts
-from cinorms.analyses.comparing import repeatability
+from cinorms.analyses.comparing import agreement_pairs, repeatability
 from cinorms.entries.entry import Entry, Selected
 
 from .made import ANSWERS, PROMPTS, VARIANTS, VIGNETTES, entry_for, make_answers, norms_of

@@ -10,7 +10,7 @@ from cinorms.analyses.say_do import done_matrix, needless, say_do, say_do_flows
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 

@@ -7,7 +7,7 @@ import pytest
 from cinorms.analyses.scale_effects import scale_effects
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Selected
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.stability import FEWEST_STABLE, STABLE
+from cinorms.analyses.quality import FEWEST_STABLE, STABLE
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.generalizability import DesignSize, coefficients

@@ -22,8 +22,7 @@ from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.coding.sample import compare, draw_sample, strata_of
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.planted.agents import NOT_ASKED
-from cinorms.planted.respondents import answer
+from cinorms.planted.respondents import NOT_ASKED, answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import dataset_of, record

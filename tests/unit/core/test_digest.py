@@ -11,7 +11,7 @@ import pytest
 
 from cinorms.core import digest
 from cinorms.core.digest import code_digest, modules_of, reached
-from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.entries.kind import SECTIONS, kinds
 
 from ...snakemake_runs import run
 
@@ -144,7 +144,7 @@ def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_toget
         "cinorms",
         "cinorms.__main__",
         "cinorms.core.declared",
-        "cinorms.entries.registry",
+        "cinorms.entries.kind",
         "cinorms.run.loaded",
     ]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.core.rounding import rounded, rounded_once, scientific
+from cinorms.printed.cells import rounded, rounded_once, scientific
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pydantic import Field, create_model
 from cinorms.core.errors import CinormsError, ConfigError, listing
 from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
 from cinorms.core.validation import check, load_as, load_yaml, unknown
-from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.reference import RESOURCES

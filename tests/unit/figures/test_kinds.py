@@ -11,8 +11,7 @@ import pytest
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
-from cinorms.entries.kind import Kind
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import Kind, kinds
 from cinorms.figures import theme
 from cinorms.figures.colours import mixed
 from cinorms.figures.theme import ENDING, Drawn, data_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.figures.say_do import draw
 
 from ..analyses.test_say_do import FRAMES, PROMPTS, entry_of, tables

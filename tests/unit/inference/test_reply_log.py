@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from cinorms.inference import journal as journals
-from cinorms.inference import reply_log
+from cinorms.inference import journal_files
 from cinorms.inference.collected_replies import CollectedReplies
 from cinorms.inference.engine_kind import Handover, log_of
 from cinorms.inference.journal import Asker, Journal
+from cinorms.inference.journal_files import logs_in, read_log
 from cinorms.inference.questions import Questions
-from cinorms.inference.reply_log import logs_in, read_log
 
 from .test_journal import FLOWS, VARIANTS, spec
 
@@ -102,7 +102,7 @@ def test_a_log_has_its_name_only_while_it_is_locked(tmp_path, monkeypatch):
     assert replies.journal is not None
     folder, log, named = replies.journal.folder, replies.journal.log, []
     with monkeypatch.context() as patch:
-        for module, name in ((reply_log.fcntl, "lockf"), (reply_log.os, "close")):
+        for module, name in ((journal_files.fcntl, "lockf"), (journal_files.os, "close")):
             true = getattr(module, name)
             patch.setattr(
                 module, name, lambda *given, true=true: named.append(logs_in(folder)) or true(*given)
@@ -174,7 +174,7 @@ def test_a_full_disk_ends_the_log_and_not_the_job(tmp_path, monkeypatch, capsys)
     replies, write = replies_in(tmp_path), os.write
     assert replies.journal is not None
     replies.log(rows(2))
-    monkeypatch.setattr(reply_log.os, "write", lambda handle, data: write(handle, data[:10]))
+    monkeypatch.setattr(journal_files.os, "write", lambda handle, data: write(handle, data[:10]))
     replies.log(rows(4)[2:])
     monkeypatch.undo()
     replies.log(rows(5)[4:])
@@ -189,8 +189,8 @@ def test_a_full_disk_ends_the_log_and_not_the_job(tmp_path, monkeypatch, capsys)
 
 def test_the_disk_is_waited_for_at_most_every_half_second(tmp_path, monkeypatch):
     synced, now = [], [100.0]
-    monkeypatch.setattr(reply_log.os, "fdatasync", synced.append)
-    monkeypatch.setattr(reply_log.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(journal_files.os, "fdatasync", synced.append)
+    monkeypatch.setattr(journal_files.time, "monotonic", lambda: now[0])
     replies = replies_in(tmp_path)
     handover: Handover[dict[str, Any]] = Handover(print, 100, log=log_of(replies), clock=lambda: now[0])
     for row in rows(6):

@@ -12,8 +12,7 @@ from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
 from cinorms.core.validation import load_yaml
 from cinorms.prompts.variants import list_variants
-from cinorms.published.releases import import_answers, load_release
-from cinorms.published.verdicts import read_letters, read_verdicts
+from cinorms.published.releases import import_answers, load_release, read_letters, read_verdicts
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 

@@ -12,7 +12,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import STAGES
 from cinorms.core.validation import load_yaml
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.reference import default_words, key_rows, section_pages, tables_page, type_words
 from cinorms.study.settings import StudySettings

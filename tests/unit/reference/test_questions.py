@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.validation import load_yaml
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/questions.md").read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.core.rounding import rounded
 from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
+from cinorms.printed.cells import rounded
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release

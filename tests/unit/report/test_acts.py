@@ -9,9 +9,9 @@ import pytest
 
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.report.answer_codes import AnswerCodes
 from cinorms.report.findings import ALL_FLOWS, _acts
-from cinorms.report.sections import _to_flow
+from cinorms.report.page import _to_flow
+from cinorms.report.results import AnswerCodes
 
 
 def results(*rows: dict[str, Any]) -> Any:

@@ -20,20 +20,24 @@ from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import findings as report_findings
 from cinorms.report import method
-from cinorms.report.answer_codes import INVALID, NO_ORDER, NOTHING, counts_by_template, encode, tally
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
-from cinorms.report.page import embedded, render
+from cinorms.report.page import embedded, render, sections, svg_address
 from cinorms.report.results import (
+    INVALID,
+    NO_ORDER,
+    NOTHING,
     StudyResults,
     card_inputs_of,
+    counts_by_template,
+    encode,
     page_inputs_of,
     read_page_results,
     read_results,
+    tally,
 )
-from cinorms.report.sections import sections, svg_address
 from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units

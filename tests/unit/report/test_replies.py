@@ -16,8 +16,8 @@ from cinorms.answers.reading.rules import read_text
 from cinorms.core import tables
 from cinorms.prompts.variants import list_variants
 from cinorms.report import replies
-from cinorms.report.answer_codes import CALL, INDEX, NOTHING
 from cinorms.report.replies import KEPT, write_replies
+from cinorms.report.results import CALL, INDEX, NOTHING
 
 from ...scales import ACCEPTABILITY
 

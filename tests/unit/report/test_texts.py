@@ -18,11 +18,10 @@ import pytest
 from cinorms.core.labels import origin_mark
 from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
-from cinorms.report.answer_codes import encode
 from cinorms.report.cards import card_markdown, make_card
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
-from cinorms.report.results import StudyResults
+from cinorms.report.results import StudyResults, encode
 from cinorms.report.words import closing_words
 from cinorms.stats.flow_dependence import VERDICTS
 

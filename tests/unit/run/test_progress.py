@@ -14,11 +14,14 @@ from cinorms.inference.job_state import FOLDER, AskingState
 from cinorms.run.progress import (
     QUEUE_PERIOD,
     Follower,
+    Queued,
     dollars,
     duration,
+    name_of,
     progress,
+    read_queue,
+    waiting_jobs,
 )
-from cinorms.run.queue import Queued, name_of, read_queue, waiting_jobs
 
 NOW = 1_000_000.0
 

@@ -19,8 +19,7 @@ from cinorms.inference import job_state
 from cinorms.inference.job_state import FOLDER, AskingState
 from cinorms.run import status
 from cinorms.run.case import left_to_ask, summary, variants_of
-from cinorms.run.progress import Follower
-from cinorms.run.queue import Queued, name_of
+from cinorms.run.progress import Follower, Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.spec import make_spec, make_tuning, shards_of
 from cinorms.study.study import Study

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cinorms.stats.correlation import correlation, reliability
+from cinorms.stats.ceilings import correlation, reliability
 from cinorms.stats.samples import Sample
 
 RNG = np.random.default_rng(5)

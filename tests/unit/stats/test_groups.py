@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cinorms.stats.groups import compare_groups, compare_pairs
+from cinorms.stats.ceilings import compare_groups, compare_pairs
 from cinorms.stats.samples import Sample
 
 from .people import rated

@@ -6,8 +6,7 @@ import pytest
 from cinorms.core.errors import DataError
 from cinorms.stats import persons
 from cinorms.stats.arrays import Floats
-from cinorms.stats.classes import choose, fit_classes, held_out
-from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
+from cinorms.stats.persons import Crowd, CrowdAnswers, choose, fit_classes, fit_people, held_out
 from cinorms.stats.standing import among, choose_classes, contrasts, structure
 
 LEVELS = ["a", "b", "c"]

@@ -7,7 +7,7 @@ import pytest
 
 from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import load_registry
 from cinorms.study.settings import Arm, StudySettings
 

@@ -5,7 +5,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from cinorms.core.schema import schema_of
-from cinorms.study.attributes import ARM_ATTRIBUTES
+from cinorms.entries.options import ARM_ATTRIBUTES
 from cinorms.study.layers import MIXED
 from cinorms.study.settings import Arm, ArmDefaults, OrderSettings, Settings, StudySettings
 

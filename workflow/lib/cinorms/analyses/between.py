@@ -47,31 +47,25 @@ _EFFECTS = {
 class ModelTestsOptions(ComparesNorms):
     """Options of kind ``model_tests``."""
 
-    test: Literal["chosen", "rank", "normal"] = Field(
-        "chosen",
-        description="chosen: from the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t.",
-    )
+    test: Literal["chosen", "rank", "normal"] = "chosen"
+    """chosen: from the normality of the differences; rank: Friedman and Wilcoxon; normal: ANOVA and t."""
 
 
 class ModelPairsOptions(ModelTestsOptions):
     """Options of kind ``model_pairs``."""
 
-    zero_method: Literal["wilcox", "pratt", "zsplit"] = Field(
-        "wilcox",
-        description="How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank "
-        "them, then leave them out; zsplit: split them between both signs.",
-    )
+    zero_method: Literal["wilcox", "pratt", "zsplit"] = "wilcox"
+    """How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank them, then leave
+    them out; zsplit: split them between both signs."""
 
 
 class ModelContrastsOptions(Generalises, Compares):
     """Options of kind ``model_contrasts``."""
 
-    margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = Field(
-        None,
-        description="A difference of the mean levels that is smaller than this, in levels, counts as none: adds the "
-        "test that it is (two one-sided tests), so that 'no difference' can be claimed. State it before you see the "
-        "results. Default: no such test.",
-    )
+    margin: LeftOut[Annotated[Number, Field(gt=0, le=1000)]] = None
+    """A difference of the mean levels that is smaller than this, in levels, counts as none: adds the test that it is
+    (two one-sided tests), so that 'no difference' can be claimed. State it before you see the results. Default: no such
+    test."""
 
     def check(self, place: EntryPlace) -> None:
         """Refuse to compare paraphrasers, whose wordings differ."""

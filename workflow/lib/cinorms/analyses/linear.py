@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Baselines, Factors
@@ -38,16 +37,12 @@ SHOWN_BELOW = 0.05
 class LinearOptions(Baselines, Factors, OfFlows):
     """Options of a linear model of the answers."""
 
-    errors: Literal["both", "raters"] = Field(
-        "both",
-        description="both: allows answers in the same template (of people: of the same rater) and answers to the same "
-        "flow to be correlated; raters: the same for templates or raters only.",
-    )
-    outcome: Literal["level", *ANSWER_STATUSES[1:]] = Field(  # type: ignore[valid-type]
-        "level",
-        description="level: the level of every valid answer. A status: 1 for an answer with it, 0 for any other; so "
-        "coefficients are differences of shares.",
-    )
+    errors: Literal["both", "raters"] = "both"
+    """both: allows answers in the same template (of people: of the same rater) and answers to the same flow to be
+    correlated; raters: the same for templates or raters only."""
+    outcome: Literal["level", *ANSWER_STATUSES[1:]] = "level"  # type: ignore[valid-type]
+    """level: the level of every valid answer. A status: 1 for an answer with it, 0 for any other; so coefficients are
+    differences of shares."""
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -58,9 +53,8 @@ class LinearOptions(Baselines, Factors, OfFlows):
 class DifferenceOptions(LinearOptions):
     """Options of the differences between models and people."""
 
-    people: str = Field(
-        description="The arm of people (source: human) that the other arms are compared with."
-    )
+    people: str
+    """The arm of people (source: human) that the other arms are compared with."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the arm of people, and check that the other arms are about the same dataset."""

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut, Number
-from cinorms.entries.options import Names, OfArms, OfFlows, OfNorms, Options
-from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 #: Factors that a regression can have besides those of the dataset; a regression of responses has all four.
@@ -42,10 +41,8 @@ class Factors(OfArms):
 class Baselines(OfArms):
     """The levels that the others of their factor are compared with."""
 
-    baselines: LeftOut[dict[str, Level]] = Field(
-        None,
-        description="For each factor, the level that its other levels are compared with; default: its first level.",
-    )
+    baselines: LeftOut[dict[str, Level]] = None
+    """For each factor, the level that its other levels are compared with; default: its first level."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factors and their levels."""
@@ -87,12 +84,9 @@ class Baselines(OfArms):
 class RegressionOptions(Baselines, Factors, OfFlows):
     """Options of a cumulative link model."""
 
-    factors: LeftOut[Names] = Field(
-        None,
-        description="Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, "
-        "...); model, arm and attributes put several models or arms into one regression. Default: all factors of the "
-        "dataset.",
-    )
+    factors: LeftOut[Names] = None
+    """Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, ...); model, arm
+    and attributes put several models or arms into one regression. Default: all factors of the dataset."""
     link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
 
     @property
@@ -134,12 +128,10 @@ class RegressionOptions(Baselines, Factors, OfFlows):
 class Compares(OfFlows):
     """What differs between the models or arms that are compared."""
 
-    factor: LeftOut[str] = Field(
-        None,
-        description="Compare models that differ only in this attribute (e.g. capacity, alignment, quantisation, "
-        "alignment+quantisation), or arms that do (temperature, paraphraser, order). Default: compare all models of "
-        "each arm.",
-    )
+    factor: LeftOut[str] = None
+    """Compare models that differ only in this attribute (e.g. capacity, alignment, quantisation,
+    alignment+quantisation), or arms that do (temperature, paraphraser, order). Default: compare all models of each
+    arm."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the attribute, or attributes joined by "+"."""
@@ -158,11 +150,9 @@ class ComparesNorms(Compares, OfNorms):
 class Generalises(Options):
     """What an interval or a test generalises to, besides other wordings."""
 
-    flows: Literal["sample", "fixed"] = Field(
-        "sample",
-        description="sample: results generalise to more flows like these; fixed: they are about these flows only. "
-        "Either way they generalise to other wordings.",
-    )
+    flows: Literal["sample", "fixed"] = "sample"
+    """sample: results generalise to more flows like these; fixed: they are about these flows only. Either way they
+    generalise to other wordings."""
 
     @property
     def fixed_flows(self) -> bool:
@@ -173,11 +163,8 @@ class Generalises(Options):
 class Sliced(OfArms):
     """What the flows are divided into."""
 
-    by: LeftOut[Names] = Field(
-        None,
-        description="Factors of the dataset: one slice for each combination of their levels. Default: all flows "
-        "together.",
-    )
+    by: LeftOut[Names] = None
+    """Factors of the dataset: one slice for each combination of their levels. Default: all flows together."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
@@ -190,19 +177,14 @@ class Sliced(OfArms):
 class Expects(OfNorms):
     """What a model holds, and the expected values."""
 
-    of: Literal["norms", "means"] = Field(
-        "norms", description="What to compare: norms (under the thresholds), or means (of the valid answers)."
-    )
-    expected: LeftOut[str] = Field(
-        None,
-        description="A CSV file of expected values. Columns: each factor that matters (an empty cell: any level), "
-        "'expected' and optionally 'note'. Default: the dataset's own values.",
-    )
-    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=2, max_length=11)]] = Field(
-        None,
-        description="Rising numbers, one for each level of the scale; default: the levels in proportion over the "
-        "dataset's expected_range, or the levels themselves without one.",
-    )
+    of: Literal["norms", "means"] = "norms"
+    """What to compare: norms (under the thresholds), or means (of the valid answers)."""
+    expected: LeftOut[str] = None
+    """A CSV file of expected values. Columns: each factor that matters (an empty cell: any level), 'expected' and
+    optionally 'note'. Default: the dataset's own values."""
+    embedding: LeftOut[Annotated[tuple[Number, ...], Field(min_length=2, max_length=11)]] = None
+    """Rising numbers, one for each level of the scale; default: the levels in proportion over the dataset's
+    expected_range, or the levels themselves without one."""
 
     def check(self, place: EntryPlace) -> None:
         """Check that the file of expected values exists, and that the numbers rise."""

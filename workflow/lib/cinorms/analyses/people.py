@@ -26,8 +26,7 @@ from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats import budget
 from cinorms.stats.assisted import MAY_HAVE_SEEN, estimate_flows, slices
-from cinorms.stats.ceilings import distances, flow_differences
-from cinorms.stats.correlation import correlation
+from cinorms.stats.ceilings import correlation, distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
 
@@ -42,16 +41,11 @@ Floats = npt.NDArray[np.float64]
 class PeopleOptions(OfFlows):
     """Options of comparisons of models with people."""
 
-    people: LeftOut[Names] = Field(
-        None,
-        description="The arms of people (source: human) among the entry's arms; the other arms are compared with each "
-        "of them. Flows are matched by their number, so a dataset other than the models' must tell the same flows. "
-        "Default: none.",
-    )
-    with_expected: bool = Field(
-        True,
-        description="Whether to compare with the expected values of the models' dataset too, if it has any.",
-    )
+    people: LeftOut[Names] = None
+    """The arms of people (source: human) among the entry's arms; the other arms are compared with each of them. Flows
+    are matched by their number, so a dataset other than the models' must tell the same flows. Default: none."""
+    with_expected: bool = True
+    """Whether to compare with the expected values of the models' dataset too, if it has any."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the arms of people."""
@@ -64,30 +58,25 @@ class PeopleOptions(OfFlows):
 class AssistedOptions(PeopleOptions):
     """Options of what people say on average, with a model's help."""
 
-    seen: LeftOut[Literal["possible", "no"]] = Field(
-        None,
-        description="Whether the models may have seen the ratings, which may be published. possible: no "
-        "estimate rests on a model's answers (people alone, and factors, remain). Default: not stated; then estimates "
-        "are made, and hold only if the models did not see the ratings.",
-    )
+    seen: LeftOut[Literal["possible", "no"]] = None
+    """Whether the models may have seen the ratings, which may be published. possible: no estimate rests on a model's
+    answers (people alone, and factors, remain). Default: not stated; then estimates are made, and hold only if the
+    models did not see the ratings."""
 
 
 class SliceOptions(Sliced, AssistedOptions):
     """Options of people's means over all flows and over slices."""
 
-    by: LeftOut[Names] = Field(
-        None, description="Factors of the dataset: a mean for each of their levels. Default: none."
-    )
+    by: LeftOut[Names] = None
+    """Factors of the dataset: a mean for each of their levels. Default: none."""
 
 
 class EstimateOptions(AssistedOptions):
     """Options of people's mean for every flow."""
 
-    factors: LeftOut[Names] = Field(
-        None,
-        description="Factors of the dataset that predict people's means beside the model's answers, each level for "
-        "itself. Default: none.",
-    )
+    factors: LeftOut[Names] = None
+    """Factors of the dataset that predict people's means beside the model's answers, each level for itself. Default:
+    none."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factors."""
@@ -103,21 +92,14 @@ class SurveyOptions(OfArms):
     raters: tuple[Annotated[int, Field(ge=2, le=1_000_000)], ...] = Field(
         (20, 50, 100, 200, 400), description="Numbers of raters to plan for.", min_length=1
     )
-    per_rater: tuple[Annotated[int, Field(ge=1, le=1_000_000)], ...] = Field(
-        (10, 30), description="Flows that each rater rates.", min_length=1
-    )
-    flows: LeftOut[int] = Field(
-        None, ge=2, le=10_000_000, description="Flows of the planned survey; default: those of the dataset."
-    )
-    levels: int = Field(
-        2, ge=2, le=1_000, description="Levels of the factor whose levels are to be compared."
-    )
-    error: LeftOut[Number] = Field(
-        None,
-        gt=0,
-        le=1_000,
-        description="Wanted standard error, in the dataset's units: adds the raters it needs. Default: none.",
-    )
+    per_rater: tuple[Annotated[int, Field(ge=1, le=1_000_000)], ...] = Field((10, 30), min_length=1)
+    """Flows that each rater rates."""
+    flows: LeftOut[int] = Field(None, ge=2, le=10_000_000)
+    """Flows of the planned survey; default: those of the dataset."""
+    levels: int = Field(2, ge=2, le=1_000)
+    """Levels of the factor whose levels are to be compared."""
+    error: LeftOut[Number] = Field(None, gt=0, le=1_000)
+    """Wanted standard error, in the dataset's units: adds the raters it needs. Default: none."""
 
 
 class RatingGroup(NamedTuple):

@@ -1,22 +1,52 @@
-"""Kinds on how good the answers are: reliability, dependence on the flow, position effects, missing answers."""
+"""Kinds on how good the answers are, how many wordings are enough, and how well a design tells flows apart."""
 
-from typing import Literal
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
+from cinorms.analyses.comparing import Repeats, answers_again
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import add_factors, factors_of, for_each_model, named, stack, templates_of
+from cinorms.analyses.shared import (
+    Frames,
+    add_factors,
+    factors_of,
+    for_each_model,
+    held,
+    named,
+    stack,
+    templates_of,
+)
 from cinorms.core import tables
+from cinorms.core.schema import Distinct, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfFlows, OfNorms
-from cinorms.norms.assessment import level_matrix
-from cinorms.stats import reliability, survivorship
+from cinorms.norms.assessment import grid, level_matrix
+from cinorms.stats import budget, reliability, survivorship
 from cinorms.stats.flow_dependence import ENOUGH_VALID, FEW_MISSING, ONE_ANSWER, SIGNIFICANT, dependence
-from cinorms.stats.wordings import template_numbers
+from cinorms.stats.generalizability import (
+    FEWEST_TEMPLATES,
+    Coefficient,
+    DesignSize,
+    Found,
+    coefficients,
+    of_norms,
+    repeated_variance,
+)
+from cinorms.stats.wordings import (
+    FEWEST_HALVED,
+    ShareBetween,
+    flow_intervals,
+    held_share,
+    level_counts,
+    template_numbers,
+    template_sums,
+)
 
 
 class BoundsOptions(Factors, OfFlows):
@@ -32,17 +62,11 @@ class DependenceOptions(OfNorms):
 class TraceOptions(OfArms):
     """Options of position bias against the length of the trace."""
 
-    unit: Literal["both", "flow", "template"] = Field(
-        "both",
-        description="What an interval generalises to: answers to one flow, and in one template, depend on each other. "
-        "flow: to other flows, in these templates; template: to other templates, of these flows.",
-    )
-    parts: int = Field(
-        3,
-        ge=2,
-        le=20,
-        description="Parts of about the same size that the answers are in by length of the trace.",
-    )
+    unit: Literal["both", "flow", "template"] = "both"
+    """What an interval generalises to: answers to one flow, and in one template, depend on each other. flow: to other
+    flows, in these templates; template: to other templates, of these flows."""
+    parts: int = Field(3, ge=2, le=20)
+    """Parts of about the same size that the answers are in by length of the trace."""
 
 
 @for_each_model
@@ -98,6 +122,165 @@ def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFra
     units = {"flow": frame["flow"].to_numpy(), "template": np.asarray(templates_of(frame, prompts))}
     ways = [units[name] for name in units if options.unit in (name, "both")]
     return reliability.trace_bias(frame, ways, entry.scales[one.arm], options.parts)
+
+
+# --- How many wordings are enough: the stability of norms, and the templates needed
+
+#: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
+STABLE = 0.95
+
+#: With fewer templates no norm can be called stable, even where all of them agree (`wordings.most_stable`).
+FEWEST_STABLE = 6
+
+Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
+
+
+class NeededOptions(OfArms):
+    """Options of how many templates are needed."""
+
+    target_se: Annotated[Distinct[Annotated[Number, Field(gt=0, le=4)]], Field(min_length=1)] = Field(
+        (0.1, 0.2, 0.3), description="Target standard errors of a flow's mean, in levels."
+    )
+    orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
+
+
+@for_each_model
+def stability(
+    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
+) -> pd.DataFrame:
+    """Return, per model, how many of its norms would be the same in other wordings."""
+    levels, templates = level_matrix(one.frame), template_numbers(prompts)
+    flows = flow_intervals(levels, templates, entry.scales[one.arm])
+    whole = ShareBetween(np.nan)
+    if len(one.frame) == levels.size and len(levels):  # else the flows are no sample of the same templates
+        counts = level_counts(levels, templates, entry.scales[one.arm])
+        whole = held_share(counts, entry.thresholds[one.model])[0]
+    rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
+    kept = rows[rows["value"].notna()]
+    judged = kept["stability"].dropna()
+    few = templates.reindex(levels.columns).nunique() < FEWEST_STABLE
+    row = {
+        "flows": len(rows),
+        "norms": len(kept),
+        "share_norms": len(kept) / len(rows) if len(rows) else np.nan,
+        "norms_low": whole.low,
+        "norms_high": whole.high,
+        "mean_stability": judged.mean(),
+        "share_stable": np.nan if few or judged.empty else (judged >= STABLE).mean(),
+        "mean_width": (kept["high"] - kept["low"]).mean(),
+        "status": "ok",
+    }
+    for status, holds in (("few_templates", few), ("one_template", judged.empty), ("no_norms", kept.empty)):
+        row["status"] = status if holds else row["status"]
+    return pd.DataFrame([row])
+
+
+@for_each_model
+def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
+    levels, templates = level_matrix(one.frame), template_numbers(prompts)
+    targets, orders = entry.options.target_se, entry.options.orders
+    return stack([budget.needed(levels, templates, se, orders).assign(target_se=se) for se in targets])
+
+
+# --- Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would
+
+_BLANK = Found(Coefficient(), Coefficient(), "few_templates")
+_NUMBERS = ("g", "g_low", "g_high", "phi", "phi_low", "phi_high")
+
+
+class GeneralizabilityOptions(OfNorms):
+    """Options of kind ``generalizability``."""
+
+    templates: Counts = (1, 3, 5, 11, 30)
+    """Numbers of templates to try, besides that of the study."""
+    orders: Counts = (1,)
+    """Numbers of orders per template to try, besides that of the study."""
+    repeats: Counts = (1,)
+    """How often to ask each prompt; more than 1 needs an arm that was asked again (repeat)."""
+
+
+def generalizability(
+    selected: Sequence[Selected], entry: Entry[GeneralizabilityOptions], prompts: Frames, repeats: Repeats
+) -> pd.DataFrame:
+    """Return G and Phi of each model's means, of the difference of every two models of an arm, and of norms."""
+    levels = {one.pair: level_matrix(one.frame) for one in selected}
+    asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
+    again = {one.pair: _repeated(one, levels[one.pair], repeats) for one in selected}
+    rows: list[dict[str, Any]] = []
+    for one in selected:
+        own, table = levels[one.pair], prompts[one.arm]
+        who = {"arm": one.arm, "model": one.model, "other": ""}
+        design = _asked(asked[one.pair], table)
+        rows += [who | row for row in _means("mean", own, table, entry, again[one.pair], design)]
+        rows += [who | row for row in _of_norms(one, own, table, entry, design)]
+    for one, other in itertools.combinations(selected, 2):
+        if one.arm == other.arm:
+            a, b = levels[one.pair].align(levels[other.pair], join="inner")
+            repeated = again[one.pair] + again[other.pair]
+            who = {"arm": one.arm, "model": one.model, "other": other.model}
+            both, table = asked[one.pair] + asked[other.pair], prompts[one.arm]  # NaN where one was not asked
+            design = _asked(both.reindex_like(a), table)
+            rows += [who | row for row in _means("difference", a - b, table, entry, repeated, design)]
+    return pd.DataFrame(rows, columns=list(entry.declared.columns))
+
+
+def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
+    own = repeats.get(one.pair)
+    again = [] if own is None else [level_matrix(answers) for answers in answers_again(one, own)]
+    return repeated_variance(levels, again)
+
+
+def _asked(cells: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
+    """Return in how many templates, and orders of each, the median flow was asked; ``cells`` is NaN where it was not.
+
+    A model may have fewer templates than its arm, and a flow fewer than its model.
+    """
+    orders = template_sums(cells, template_numbers(prompts))[1]
+    there = orders > 0
+    if not there.any():
+        return DesignSize(1, 1)
+    return DesignSize(int(np.median(there.sum(axis=1))), int(np.median(orders[there])))
+
+
+def _means(
+    measure: str,
+    levels: pd.DataFrame,
+    prompts: pd.DataFrame,
+    entry: Entry[GeneralizabilityOptions],
+    repeated: float,
+    asked: DesignSize,
+) -> Iterator[dict[str, Any]]:
+    options = entry.options
+    tried = zip((options.templates, options.orders, options.repeats), asked, strict=True)
+    designs = [DesignSize(*at) for at in itertools.product(*(sorted({*a, b}) for a, b in tried))]
+    found = coefficients(levels, template_numbers(prompts), designs, repeated)
+    for design, one in zip(designs, found, strict=True):
+        yield _row(measure, design, asked, one)
+
+
+def _of_norms(
+    one: Selected,
+    levels: pd.DataFrame,
+    prompts: pd.DataFrame,
+    entry: Entry[GeneralizabilityOptions],
+    asked: DesignSize,
+) -> Iterator[dict[str, Any]]:
+    counts = level_counts(levels, template_numbers(prompts), entry.scales[one.arm])
+    complete = len(one.frame) == levels.size  # else the flows are no sample of the same templates
+    for n in sorted({*entry.options.templates, asked.templates}):
+        found, share = of_norms(counts, entry.thresholds[one.model], n) if complete else (_BLANK, np.nan)
+        yield _row("norm", DesignSize(n, asked.orders), asked, found) | {"share_norms": share}
+
+
+def _row(measure: str, design: DesignSize, asked: DesignSize, found: Found) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "measure": measure,
+        **design._asdict(),
+        "asked": design == asked,
+        "status": found.status,
+    }
+    return row | dict(zip(_NUMBERS, (*found.g, *found.phi), strict=True))
 
 
 KINDS = (
@@ -234,5 +417,87 @@ KINDS = (
             "empty), one_unit (no interval).",
         },
         shown=(*WHO, "measure", "part", "position", "tokens_mean", "estimate", *INTERVAL, "n", "status"),
+    ),
+    Kind(
+        name="stability",
+        about="How many of a model's norms would be the same in other wordings.",
+        function=stability,
+        reads="answers",
+        decided="pilot",
+        report_section="sensitivity",
+        key=("arm", "model"),
+        columns={
+            **WHO,
+            "flows": "Flows that were asked.",
+            "norms": "Flows that hold a norm.",
+            "share_norms": "norms / flows.",
+            "norms_low": "Lower end of the 95% interval of that share over templates, for these flows; missing "
+            f"with fewer than {FEWEST_HALVED} templates, or where a flow was not asked in all of them.",
+            "norms_high": "Upper end of that interval.",
+            "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
+            "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}; missing with "
+            f"fewer than {FEWEST_STABLE} templates, which can show it of no norm.",
+            "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
+            "status": "ok, or why numbers are missing: few_templates (no share_stable), one_template, no_norms.",
+        },
+    ),
+    Kind(
+        name="budget_needed",
+        about="Templates and orders needed for a target standard error of a flow's mean.",
+        function=budget_needed,
+        reads="answers",
+        decided="pilot",
+        report_section="reliability",
+        key=("arm", "model", "target_se", "orders", "flows"),
+        columns={
+            **WHO,
+            "target_se": "Target standard error of a flow's mean, in levels.",
+            "orders": "Orders in which each template is asked.",
+            "flows": "Which flow: a typical one (root mean square), or one at a percentile of the spread.",
+            "spread": "Standard deviation over templates of the flow's mean in one template, in levels.",
+            "templates": "Templates with a valid answer that the flow needs.",
+            "ask": "Templates to ask so that this many have a valid answer, at the share seen here.",
+            "variants": "Templates to ask times orders.",
+            **usual("status"),
+        },
+    ),
+    Kind(
+        name="generalizability",
+        about="Generalisability: how well a study tells flows apart, and how well one with other numbers of "
+        "templates, orders and repeats would.",
+        function=generalizability,
+        reads="answers",
+        decided="pilot",
+        report_section="reliability",
+        key=("arm", "model", "other", "measure", "templates", "orders", "repeats"),
+        columns={
+            **WHO,
+            "other": "The second model of a difference; else empty.",
+            "measure": "What is told apart. mean: the mean answer of each flow; difference: by how much the means of "
+            "two models differ in each flow; norm: whether each flow holds a norm under the thresholds.",
+            "templates": "Templates of the design.",
+            "orders": "Orders of each template.",
+            "repeats": "How often each prompt is asked.",
+            "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow "
+            "was asked in, with an answer or without.",
+            "g": "Coefficient G: share of the variance of these values between flows that another study like it would "
+            "repeat. It is about which flows are higher.",
+            "g_low": f"Lower end of its 95% interval, over flows and templates; from {FEWEST_TEMPLATES} templates on.",
+            "g_high": "Upper end of that interval.",
+            "phi": "Coefficient Phi: the same for how high each flow is, which also depends on what templates do to "
+            "all flows alike.",
+            "phi_low": "Lower end of its interval, which is often too narrow with 30 templates or where few wordings "
+            "move much (docs/method/stats/generalizability.md).",
+            "phi_high": "Upper end of that interval.",
+            "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
+            "study's (measure norm).",
+            "status": "ok; no_interval; or why there is no coefficient: few_templates (norms need twice as many, and "
+            "every flow asked in all of them), negative (flows differ by no more than noise), not_repeated (the arm "
+            "was asked once), one_order, one_template, no_flows, no_variance.",
+        },
+        shown=(
+            *("arm", "model", "other", "measure", "templates", "orders", "g", "g_low", "g_high"),
+            *("phi", "phi_low", "phi_high", "status"),
+        ),
     ),
 )

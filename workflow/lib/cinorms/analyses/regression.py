@@ -31,9 +31,8 @@ from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfFlows, OfNorms
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
 from cinorms.norms.assessment import valid_levels
-from cinorms.study.attributes import ARM_ATTRIBUTES, MODEL_ATTRIBUTES
 from cinorms.vignettes.factors import other_flows
 
 #: Random intercepts, or clusters, that ``errors`` asks for.
@@ -63,11 +62,9 @@ _NOT_OF_DATASET = frozenset({*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES, *OTHER_FACTORS,
 class ScaledRegressionOptions(RegressionOptions):
     """Options of a regression that can have a scale part."""
 
-    scale: LeftOut[Names] = Field(
-        None,
-        description="Factors, also named under factors, whose levels may spread their answers more or less over the "
-        "scale (e.g. model). Default: all spread them alike.",
-    )
+    scale: LeftOut[Names] = None
+    """Factors, also named under factors, whose levels may spread their answers more or less over the scale (e.g.
+    model). Default: all spread them alike."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the factors of the scale."""
@@ -84,12 +81,10 @@ class ScaledRegressionOptions(RegressionOptions):
 class NormRegressionOptions(RegressionOptions, OfNorms):
     """Options of a regression of the norms."""
 
-    errors: LeftOut[Literal["independent", "clustered"]] = Field(
-        None,
-        description="clustered: allows norms of several models or arms on the same flow to be correlated (newton "
-        "only); independent: treats norms as independent. Default: clustered if a regression by newton has several "
-        "models or arms, else independent.",
-    )
+    errors: LeftOut[Literal["independent", "clustered"]] = None
+    """clustered: allows norms of several models or arms on the same flow to be correlated (newton only); independent:
+    treats norms as independent. Default: clustered if a regression by newton has several models or arms, else
+    independent."""
 
     def clusters(self, task: "Task") -> tuple[str, ...]:
         """Return the clusters of a regression."""
@@ -100,11 +95,9 @@ class NormRegressionOptions(RegressionOptions, OfNorms):
 class OrdinalRegressionOptions(ScaledRegressionOptions, NormRegressionOptions):
     """Options of kind ``ordinal_regression``."""
 
-    estimator: Literal["newton", "statsmodels", "penalised"] = Field(
-        "newton",
-        description="newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: "
-        "gives finite estimates even under separation.",
-    )
+    estimator: Literal["newton", "statsmodels", "penalised"] = "newton"
+    """newton: exact maximum likelihood; statsmodels: stops where the papers' software stops; penalised: gives finite
+    estimates even under separation."""
 
     @property
     def estimation(self) -> str:
@@ -124,11 +117,9 @@ class OrdinalRegressionOptions(ScaledRegressionOptions, NormRegressionOptions):
 class ResponseRegressionOptions(ScaledRegressionOptions, OfFlows):
     """Options of kind ``response_regression``."""
 
-    factors: LeftOut[Names] = Field(
-        None,
-        description="Factors of the dataset, template, position, model, arm, or an attribute of a model or arm "
-        "(capacity, temperature, ...); default: the dataset's factors, template and position.",
-    )
+    factors: LeftOut[Names] = None
+    """Factors of the dataset, template, position, model, arm, or an attribute of a model or arm (capacity, temperature,
+    ...); default: the dataset's factors, template and position."""
     errors: Literal[
         "clustered", "flow_clustered", "flow_intercept", "template_intercept", "crossed_intercepts"
     ] = Field(

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
@@ -43,9 +42,8 @@ class SayDoOptions(ActsOptions, Sliced):
     The arms with task: act are what is done; each other arm says what the same model, or people, call acceptable.
     """
 
-    by: LeftOut[Names] = Field(
-        None, description="Factors of the dataset: a row for each of their levels, besides that of all flows."
-    )
+    by: LeftOut[Names] = None
+    """Factors of the dataset: a row for each of their levels, besides that of all flows."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the arms of either side, and check that they have the same flows."""

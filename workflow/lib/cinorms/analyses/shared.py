@@ -16,7 +16,7 @@ from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
 if TYPE_CHECKING:
-    from cinorms.study.entry_place import EntryPlace as EntryPlace
+    from cinorms.study.entries import EntryPlace as EntryPlace
 else:  # no import at run time: an edited check would make every table again
     EntryPlace = Any
 

@@ -7,14 +7,14 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from cinorms.core.errors import listing
 from cinorms.core.scales import FOLDER, Scale, make_scale
-from cinorms.core.schema import Described, Distinct, LeftOut, Text
+from cinorms.core.schema import Distinct, LeftOut, Text, Value
 from cinorms.core.validation import load_as
 
 Level = Annotated[int, Field(ge=-100, le=100)]
 Words = Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-class LineFile(Described):
+class LineFile(Value):
     """A number line, in place of options; an answer is a whole number on it."""
 
     lowest: Level = Field(description="Its lowest number, -100 or more.")
@@ -42,7 +42,7 @@ class LineFile(Described):
         return self
 
 
-class SaysFile(Described):
+class SaysFile(Value):
     """How the report, cards and figures put what an answer says, in English."""
 
     more: Text = Field(description="What a higher answer says, e.g. more acceptable.")
@@ -55,7 +55,7 @@ class SaysFile(Described):
     """What a flow on the lower side is, e.g. rejected; default rated low."""
 
 
-class WordsFile(Described):
+class WordsFile(Value):
     """What the reader must know of a language other than English."""
 
     negations: LeftOut[Words] = None
@@ -74,7 +74,7 @@ class WordsFile(Described):
     """Words between two options that leave open which is meant, such as or, and, to."""
 
 
-class ScaleFile(Described):
+class ScaleFile(Value):
     """Ordered answer options, or a number line."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")

@@ -10,13 +10,13 @@ How to use it::
 
     orders = load_as(Orders, path)  # the typed, frozen value, or one message for the first mistake
 
-- ``Value`` is the base of all such classes: frozen, no other keys.
+- ``Value`` is the base of all such classes: frozen, no other keys; a text below a key describes it (but no
+  key whose type is described: that takes `Field(description=...)`).
 - ``Number`` is a number that remains whole if it is written whole (0 does not become 0.0).
 - ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
 - ``Text`` is one line of text.
-- ``Described`` is a ``Value`` whose keys may be described by a text below each, as attributes are.
 - ``PartialValue`` is one whose keys a file may leave out, because the files below it state them.
 
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
@@ -70,17 +70,16 @@ class Value(BaseModel):
 
     # Rust's regular expressions, the default, have no lookahead.
     model_config = ConfigDict(
-        frozen=True, extra="forbid", regex_engine="python-re", defer_build=True, allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        regex_engine="python-re",
+        defer_build=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
     )
 
 
-class Described(Value):
-    """A value whose keys are described by the text below each."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class PartialValue(Described):
+class PartialValue(Value):
     """A value whose keys a file may leave out, because the files below it state them."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))

@@ -7,9 +7,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.entries.kind import Kind
+from cinorms.entries.kind import Kind, kinds
 from cinorms.entries.options import Options
-from cinorms.entries.registry import kinds
 from cinorms.norms.thresholds import Thresholds
 from cinorms.vignettes.factors import DatasetFactors
 

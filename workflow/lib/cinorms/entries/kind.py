@@ -6,12 +6,14 @@ names them. To add a kind is to add a file, and deleting the file removes every 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from inspect import signature
 from typing import Any, Literal, cast, get_args, get_type_hints
 
 import pandas as pd
 
+from cinorms.core.declared import modules_in
 from cinorms.core.labels import listed
 from cinorms.core.validation import unknown
 from cinorms.entries.options import OfFlows, Options
@@ -39,7 +41,7 @@ PART_SHOWN: dict[Decided, str] = {
     "pilot": "shown are the flows of the pilot, which were asked every variant",
     "all": "what was not asked has a status of its own",
 }
-#: Sections of the report's page, in their order; `report.sections` has their words.
+#: Sections of the report's page, in their order; `report.page` has their words.
 PAGE_SECTIONS = (
     "answers",
     "sensitivity",
@@ -64,7 +66,7 @@ class Kind:
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
     figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
     names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
-    table and the page show (all where empty). ``report_section``: where the page shows it (``report.sections``).
+    table and the page show (all where empty). ``report_section``: where the page shows it (``report.page``).
     ``decided``: what it takes from an arm that was asked until decided.
     """
 
@@ -131,3 +133,20 @@ class Kind:
     def schema(self) -> dict[str, Any]:
         """JSON schema of an entry of this kind."""
         return self.options.schema_for(self.name, self.about)
+
+
+#: Sections of a study with named entries, and packages of the library with their kinds.
+SECTIONS = ("analyses", "figures", "printed")
+
+
+@cache
+def kinds(section: str) -> Mapping[str, Kind]:
+    """Return the kinds of a section by name, in the order of their modules."""
+    found: dict[str, Kind] = {}
+    for module in modules_in(f"cinorms.{section}").values():
+        for kind in getattr(import_module(module), "KINDS", ()):
+            if other := found.get(kind.name):
+                modules = f"{other.module}, {kind.module}"
+                raise ValueError(f"{section}: kind {kind.name!r} is declared in two modules: {modules}")
+            found[kind.name] = kind
+    return found

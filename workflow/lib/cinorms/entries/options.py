@@ -48,26 +48,40 @@ class OfArms(Options):
     """Options of entries made from the answers or norms of models in arms."""
 
     arms: Names = Field(description="The arms to use.")
-    models: LeftOut[Names] = Field(
-        None, description="The models to use, in this order; default: all models of the arms."
-    )
+    models: LeftOut[Names] = None
+    """The models to use, in this order; default: all models of the arms."""
 
 
 class OfFlows(OfArms):
     """Options of entries that can use a part of the flows."""
 
-    select: LeftOut[Select] = Field(
-        None, description="Factor -> list of its levels; flows with other levels are left out."
-    )
+    select: LeftOut[Select] = None
+    """Factor -> list of its levels; flows with other levels are left out."""
 
 
 class OfNorms(OfFlows):
     """Options of entries made from norms under thresholds."""
 
-    t_val: LeftOut[TVal] = Field(
-        None, description="Valid answers that a flow needs; default: the study's t_val, 0 for none."
-    )
-    t_maj: LeftOut[TMaj] = Field(
-        None,
-        description="Share of the valid answers that must agree, or plurality; default: the study's t_maj.",
-    )
+    t_val: LeftOut[TVal] = None
+    """Valid answers that a flow needs; default: the study's t_val, 0 for none."""
+    t_maj: LeftOut[TMaj] = None
+    """Share of the valid answers that must agree, or plurality; default: the study's t_maj."""
+
+
+#: Attributes of a model's registry entry that an analysis can name.
+MODEL_ATTRIBUTES = ("family", "capacity", "alignment", "quantisation", "dtype")
+#: Attributes of an arm: the conditions in which its models were asked.
+ARM_ATTRIBUTES = (
+    "dataset",
+    "scale",
+    "paraphraser",
+    "temperature",
+    "order",
+    "readout",
+    "wrapper",
+    "layout",
+    "system",
+    "reasoning",
+)
+#: Attributes that tell models apart: the columns of a table of models. Models compared in one agree in the others.
+DESCRIBED = ("family", "capacity", "alignment", "quantisation")

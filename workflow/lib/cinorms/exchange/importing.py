@@ -15,8 +15,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.files import sha256_of
 from cinorms.core.logs import SHORTEST_KEY, anonymous, redact
 from cinorms.core.version import __version__
-from cinorms.exchange.received import STATED, Received
-from cinorms.exchange.registry import Format
+from cinorms.exchange.registry import STATED, Format, Received
 from cinorms.exchange.way import DIGITS, Way, prompt_hash, same_prompt, ways_of
 from cinorms.inference.spec import Spec
 

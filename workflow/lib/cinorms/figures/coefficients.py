@@ -52,12 +52,10 @@ class CoefficientsOptions(FigureOptions, OfArms):
     """Options of the forest plot."""
 
     arms: Names = Field(description="Arms whose terms are shown.")
-    models: LeftOut[Names] = Field(
-        None, description="Models whose terms are shown; default: all models of the table."
-    )
-    first: LeftOut[int] = Field(
-        None, ge=1, le=1000, description="Show at most this many models, the first ones."
-    )
+    models: LeftOut[Names] = None
+    """Models whose terms are shown; default: all models of the table."""
+    first: LeftOut[int] = Field(None, ge=1, le=1000)
+    """Show at most this many models, the first ones."""
     table: str = Field(description=f"Name of an analysis of kind {', '.join(TABLES[:-1])} or {TABLES[-1]}.")
     factors: LeftOut[Names] = Field(None, description="Factors of the regression to show; default: all.")
 

@@ -40,9 +40,8 @@ class DistributionOptions(FigureOptions, OfArms):
     """Options of the stacked bars of answers."""
 
     arms: Names = Field(description="Arms whose answers are shown, one panel each.")
-    models: LeftOut[Names] = Field(
-        None, description="Models to show, in this order; default: all models of the arms."
-    )
+    models: LeftOut[Names] = None
+    """Models to show, in this order; default: all models of the arms."""
 
 
 class NormDistributionOptions(FigureOptions, OfNorms):

@@ -51,33 +51,19 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     """Options of the heatmap of norms."""
 
     arms: Names = Field(description="Arms of one dataset; arms times models make 1, 2 or 4 parts of a cell.")
-    models: LeftOut[Names] = Field(
-        None,
-        description="Models, in the order of a cell's parts: above and below the diagonal, or top, right, bottom, "
-        "left.",
-    )
-    first: LeftOut[Literal[1, 2, 4]] = Field(
-        None, description="Show at most this many models, the first ones."
-    )
-    rows: LeftOut[OneOrTwo] = Field(
-        None,
-        description="One or two factors of the dataset for the rows, outer one first; default: sender, "
-        "transmission_principle.",
-    )
-    columns: LeftOut[OneOrTwo] = Field(
-        None,
-        description="One or two factors of the dataset for the columns, outer one first; default: recipient, "
-        "information_type.",
-    )
-    pages: LeftOut[str] = Field(
-        None,
-        description="A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first).",
-    )
-    missing: Literal["part", "cell"] = Field(
-        "part",
-        description="part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty "
-        "where one of the models has none, as in PETS Figures 9 and 10; its data say so.",
-    )
+    models: LeftOut[Names] = None
+    """Models, in the order of a cell's parts: above and below the diagonal, or top, right, bottom, left."""
+    first: LeftOut[Literal[1, 2, 4]] = None
+    """Show at most this many models, the first ones."""
+    rows: LeftOut[OneOrTwo] = None
+    """One or two factors of the dataset for the rows, outer one first; default: sender, transmission_principle."""
+    columns: LeftOut[OneOrTwo] = None
+    """One or two factors of the dataset for the columns, outer one first; default: recipient, information_type."""
+    pages: LeftOut[str] = None
+    """A factor of the dataset: one page for each of its levels (PDF; PNG and SVG show the first)."""
+    missing: Literal["part", "cell"] = "part"
+    """part: where a model has no norm, its part of the cell is grey; cell: the whole cell is empty where one of the
+    models has none, as in PETS Figures 9 and 10; its data say so."""
 
     @property
     def without(self) -> str:

@@ -27,13 +27,9 @@ class CloudOptions(FigureOptions, OfArms):
     """Options of the cloud of people."""
 
     table: str = Field(description=f"Name of an analysis of kind {TABLE}.")
-    weights: LeftOut[Distinct[str]] = Field(
-        None,
-        min_length=2,
-        max_length=2,
-        description="Two levels of the factor, whose weights are the two axes. Default: the distribution of the mean "
-        "answer, a low one being strict.",
-    )
+    weights: LeftOut[Distinct[str]] = Field(None, min_length=2, max_length=2)
+    """Two levels of the factor, whose weights are the two axes. Default: the distribution of the mean answer, a low one
+    being strict."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the analysis, and the levels of its factor."""

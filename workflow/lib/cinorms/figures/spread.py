@@ -77,13 +77,10 @@ class VarianceOptions(FigureOptions, OfFlows):
     """Options of the boxes of variances."""
 
     arms: Names = Field(description="Arms to compare; each has one box.")
-    over: Literal["variants", "templates", "orders"] = Field(
-        "variants",
-        description="variants: over all variants; templates: within one order; orders: within one template.",
-    )
-    by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = Field(
-        "arm", description="How the boxes are labelled: arm (its name), or a condition of the arm."
-    )
+    over: Literal["variants", "templates", "orders"] = "variants"
+    """variants: over all variants; templates: within one order; orders: within one template."""
+    by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = "arm"
+    """How the boxes are labelled: arm (its name), or a condition of the arm."""
 
 
 # --- Boxes

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
-    from cinorms.study.entry_place import EntryPlace as EntryPlace
+    from cinorms.study.entries import EntryPlace as EntryPlace
 
     p9 = plotnine
 else:
@@ -78,37 +78,20 @@ class FigureOptions(Options):
     """Options of every figure."""
 
     title: str = Field("", description="Title above the figure; none for a figure without one.")
-    width: LeftOut[Number] = Field(
-        None,
-        ge=2,
-        le=40,
-        description="Width in inches; default: as wide as needed. The figure is laid out for it, and where that is too "
-        "narrow, everything in it is smaller. A column of a paper has about 3.3 inches.",
-    )
-    height: LeftOut[Number] = Field(
-        None, ge=2, le=60, description="Height in inches; default: as high as needed."
-    )
-    base_size: LeftOut[Number] = Field(
-        None,
-        ge=6,
-        le=24,
-        description="Points of the text at axes; all else is in proportion. Default: 9, less where a small width needs "
-        "it.",
-    )
-    font: str = Field(
-        FONT,
-        min_length=1,
-        description="Font of all text: DejaVu Sans or STIXGeneral (like Times), which always work, or one installed.",
-    )
-    palette: PaletteName | Colours = Field(
-        "orange-blue",
-        description="A palette that colour-blind readers can use, or your own colours (#rrggbb): in a figure of levels "
-        "one per level, lowest first; of groups (models, arms, thresholds) at least one per group; of shares from none "
-        "to all.",
-    )
-    legend: LeftOut[Literal["top", "bottom", "none"]] = Field(
-        None, description="Where the legend is; default: as the kind has it."
-    )
+    width: LeftOut[Number] = Field(None, ge=2, le=40)
+    """Width in inches; default: as wide as needed. The figure is laid out for it, and where that is too narrow,
+    everything in it is smaller. A column of a paper has about 3.3 inches."""
+    height: LeftOut[Number] = Field(None, ge=2, le=60)
+    """Height in inches; default: as high as needed."""
+    base_size: LeftOut[Number] = Field(None, ge=6, le=24)
+    """Points of the text at axes; all else is in proportion. Default: 9, less where a small width needs it."""
+    font: str = Field(FONT, min_length=1)
+    """Font of all text: DejaVu Sans or STIXGeneral (like Times), which always work, or one installed."""
+    palette: PaletteName | Colours = "orange-blue"
+    """A palette that colour-blind readers can use, or your own colours (#rrggbb): in a figure of levels one per level,
+    lowest first; of groups (models, arms, thresholds) at least one per group; of shares from none to all."""
+    legend: LeftOut[Literal["top", "bottom", "none"]] = None
+    """Where the legend is; default: as the kind has it."""
 
     @field_validator("title")
     @classmethod

@@ -51,12 +51,10 @@ StatusName = Annotated[
 class ClaimOptions(Options):
     """Keys of every claim."""
 
-    about: LeftOut[str] = Field(
-        None, description="Why the claim is made, in a sentence; shown with the verdict."
-    )
-    select: LeftOut[Select] = Field(
-        None, description="Factor -> list of its levels; flows with other levels are left out."
-    )
+    about: LeftOut[str] = None
+    """Why the claim is made, in a sentence; shown with the verdict."""
+    select: LeftOut[Select] = None
+    """Factor -> list of its levels; flows with other levels are left out."""
 
 
 class ByFactor(ClaimOptions):
@@ -68,60 +66,50 @@ class ByFactor(ClaimOptions):
 class Shift(ByFactor):
     """The mean level of the flows moves by less than a margin."""
 
-    margin: Number = Field(
-        gt=0, le=100, description="The mean level may move by less than this, up or down, in levels."
-    )
+    margin: Number = Field(gt=0, le=100)
+    """The mean level may move by less than this, up or down, in levels."""
     margin_for: LeftOut[
         Mapping[str, Annotated[Number, Field(gt=0, le=100, description="Margin in levels.")]]
     ] = Field(None, description="Level of the factor `by` -> its own margin.")
-    missing: Literal["left_out", "moved"] = Field(
-        "left_out",
-        description="What the new side did not answer and the base did. left_out: it does not count; moved: the claim "
-        "must hold whatever these answers were, from the lowest level to the highest.",
-    )
+    missing: Literal["left_out", "moved"] = "left_out"
+    """What the new side did not answer and the base did. left_out: it does not count; moved: the claim must hold
+    whatever these answers were, from the lowest level to the highest."""
 
 
 class SideClaim(ClaimOptions):
     """The flows stay on one side of the scale."""
 
-    stays: Literal["unacceptable", "acceptable"] = Field(
-        description="unacceptable: the flow's mean level is below the middle of the scale; acceptable: above it."
-    )
-    allowed: Number = Field(
-        0, ge=0, lt=1, description="Share of the flows that may be on the other side; 0: none."
-    )
-    held_by_base: bool = Field(
-        False, description="true: only flows that the base has on this side; false: all of them."
-    )
+    stays: Literal["unacceptable", "acceptable"]
+    """unacceptable: the flow's mean level is below the middle of the scale; acceptable: above it."""
+    allowed: Number = Field(0, ge=0, lt=1)
+    """Share of the flows that may be on the other side; 0: none."""
+    held_by_base: bool = False
+    """true: only flows that the base has on this side; false: all of them."""
 
 
 class FlipsClaim(ByFactor):
     """At most a share of the norms changes more than other wordings change norms."""
 
-    at_most: Number = Field(
-        gt=0, lt=1, description="Share of the norms that may change more than other wordings change them."
-    )
-    change: Literal["side", "level"] = Field(
-        "side", description="side: from acceptable to unacceptable or back; level: to any other level."
-    )
+    at_most: Number = Field(gt=0, lt=1)
+    """Share of the norms that may change more than other wordings change them."""
+    change: Literal["side", "level"] = "side"
+    """side: from acceptable to unacceptable or back; level: to any other level."""
 
 
 class Status(ByFactor):
     """The share of answers with a status, such as refusal, does not rise by more than a limit."""
 
-    statuses: Annotated[Distinct[StatusName], Field(min_length=1)] = Field(
-        ("refusal",), description="Statuses of answers that are counted; no_level: every status except ok."
-    )
+    statuses: Annotated[Distinct[StatusName], Field(min_length=1)] = ("refusal",)
+    """Statuses of answers that are counted; no_level: every status except ok."""
     may_rise: Number = Field(ge=0, lt=1, description="The share of these answers may rise by at most this.")
 
 
 class Leaks(ByFactor):
     """The share of actions that share sensitive items, in flows that the new side calls unacceptable, does not rise."""
 
-    said: str = Field(
-        description="The arm of the new side's study in which its model says what is acceptable; only flows that it "
-        "calls unacceptable there count."
-    )
+    said: str
+    """The arm of the new side's study in which its model says what is acceptable; only flows that it calls unacceptable
+    there count."""
     may_rise: Number = Field(ge=0, lt=1, description="The share of these actions may rise by at most this.")
 
 

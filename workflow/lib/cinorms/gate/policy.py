@@ -22,18 +22,12 @@ class PolicyFile(Value):
     """A policy."""
 
     about: str = Field("", description="What the policy is for; shown on the page.")
-    confidence: Number = Field(
-        0.95, gt=0.5, lt=1, description="1 less the chance of an error; docs/gate.md says of which error."
-    )
-    flows: Literal["fixed", "sample"] = Field(
-        "fixed",
-        description="fixed: the claims are about exactly these flows; sample: about flows like these.",
-    )
-    undecided: Literal["report", "fail", "pass"] = Field(
-        "report",
-        description="What a gate with undecided claims and no failed one ends with. report: exit code 3; fail: 1; "
-        "pass: 0.",
-    )
+    confidence: Number = Field(0.95, gt=0.5, lt=1)
+    """1 less the chance of an error; docs/gate.md says of which error."""
+    flows: Literal["fixed", "sample"] = "fixed"
+    """fixed: the claims are about exactly these flows; sample: about flows like these."""
+    undecided: Literal["report", "fail", "pass"] = "report"
+    """What a gate with undecided claims and no failed one ends with. report: exit code 3; fail: 1; pass: 0."""
     claims: Mapping[Name, Stated] = Field(min_length=1, description="The claims, by name.")
 
 

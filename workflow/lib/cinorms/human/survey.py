@@ -24,13 +24,8 @@ class Rater(Value):
     """Who gave a rating; running numbers replace the values on reading."""
 
     column: SomeText = Field(description="The column that tells people apart, such as a worker's id.")
-    modulo: LeftOut[int] = Field(
-        None,
-        ge=2,
-        le=1_000_000,
-        description="The column holds whole numbers, and the person is the rest of dividing by this; for a column of "
-        "row numbers.",
-    )
+    modulo: LeftOut[int] = Field(None, ge=2, le=1_000_000)
+    """The column holds whole numbers, and the person is the rest of dividing by this; for a column of row numbers."""
 
 
 class FactorColumn(Value):
@@ -46,15 +41,11 @@ class Question(Value):
     """One question: the column with its ratings, and the value of each option of the scale, lowest first."""
 
     text: SomeText = Field(description="The question in the survey's words.")
-    column: SomeText = Field(
-        description="The column with the ratings; an empty cell is a question left unanswered."
-    )
-    values: Distinct[str | Number] = Field(
-        (),
-        min_length=2,
-        description="The value that the file has for each option of the scale, lowest option first. Leave it out for a "
-        "number line, whose numbers are taken as they are.",
-    )
+    column: SomeText
+    """The column with the ratings; an empty cell is a question left unanswered."""
+    values: Distinct[str | Number] = Field((), min_length=2)
+    """The value that the file has for each option of the scale, lowest option first. Leave it out for a number line,
+    whose numbers are taken as they are."""
     not_ratings: Mapping[
         str, Annotated[SomeText, Field(description="What the code says, in a few words.")]
     ] = Field(
@@ -69,14 +60,11 @@ class RowCheck(Value):
     """What is done with rows that have one of ``values`` in ``column``."""
 
     column: SomeText = Field(description="The column.")
-    values: Distinct[str | Number] = Field(
-        min_length=1, description="The values, as text, for which something is done."
-    )
-    then: Literal["keep", "no_answer", "leave_out", "leave_out_rater"] = Field(
-        description="keep: nothing, the ratings count (the number is in the log). no_answer: the rating becomes an "
-        "answer without a level, with the status nonsense. leave_out: the row is left out. leave_out_rater: all rows "
-        "of the person are."
-    )
+    values: Distinct[str | Number] = Field(min_length=1)
+    """The values, as text, for which something is done."""
+    then: Literal["keep", "no_answer", "leave_out", "leave_out_rater"]
+    """keep: nothing, the ratings count (the number is in the log). no_answer: the rating becomes an answer without a
+    level, with the status nonsense. leave_out: the row is left out. leave_out_rater: all rows of the person are."""
 
 
 class QuestionsFile(SourceFile):
@@ -93,10 +81,8 @@ class NumberedAs(SourceFile):
     """
 
     column: SomeText = Field(description="Its column that tells people apart, with the same ids as `rater`.")
-    then: Literal["keep", "leave_out"] = Field(
-        "keep",
-        description="What is done with people who are in that file too. Either way the log says how many they are.",
-    )
+    then: Literal["keep", "leave_out"] = "keep"
+    """What is done with people who are in that file too. Either way the log says how many they are."""
 
 
 class SurveyFile(Value):
@@ -104,77 +90,51 @@ class SurveyFile(Value):
 
     title: SomeText = Field(description="Name for people, used in tables, figures and the report.")
     people: SomeText = Field(description="Who rated, in a few words, e.g. 300 US users of ChatGPT.")
-    simulated: bool = Field(
-        False,
-        description="true: nobody was asked, a script made the ratings; tables, figures and pages say so.",
-    )
+    simulated: bool = False
+    """true: nobody was asked, a script made the ratings; tables, figures and pages say so."""
     dataset: SomeText = Field(description="The dataset of resources/vignettes whose flows were rated.")
     scale: SomeText = Field(description="The answer scale that the ratings are on; that of the dataset.")
     origin: Origin = Field(description="Where the ratings come from.")
-    file: SourceFile = Field(
-        description="The CSV file with a header, in UTF-8. It is downloaded once, checked, and never becomes part of "
-        "the project or of results."
-    )
+    file: SourceFile
+    """The CSV file with a header, in UTF-8. It is downloaded once, checked, and never becomes part of the project or of
+    results."""
     layout: Literal["long", "wide"] = Field(
         "long",
         description="long: a row per rating. wide: a row per person and a column per flow; the answers are then the "
         f"column {ANSWER!r}, and columns of questions_file can be named like those of the file itself.",
     )
-    files: Distinct[SomeText] = Field(
-        (), min_length=1, description="The CSV files inside `file`, if that is a zip archive, in their order."
-    )
+    files: Distinct[SomeText] = Field((), min_length=1)
+    """The CSV files inside `file`, if that is a zip archive, in their order."""
     questions_file: LeftOut[QuestionsFile] = Field(
         None,
         description=f"For layout wide: {str(QuestionsFile.__doc__)[0].lower()}{str(QuestionsFile.__doc__)[1:]}",
     )
-    skip_rows: int = Field(
-        0,
-        ge=0,
-        le=100,
-        description="For layout wide: rows after the header that are no person's, such as the questions' texts.",
-    )
-    one_answer: Literal["keep", "leave_out"] = Field(
-        "keep",
-        description="What is done with people who gave one and the same rating throughout (to ten flows or more). "
-        "Either way the log says how many they are.",
-    )
+    skip_rows: int = Field(0, ge=0, le=100)
+    """For layout wide: rows after the header that are no person's, such as the questions' texts."""
+    one_answer: Literal["keep", "leave_out"] = "keep"
+    """What is done with people who gave one and the same rating throughout (to ten flows or more). Either way the log
+    says how many they are."""
     rater: Rater = Field(description=str(Rater.__doc__))
     numbered_as: LeftOut[NumberedAs] = Field(None, description=str(NumberedAs.__doc__).partition("\n")[0])
-    repeated: bool = Field(
-        False,
-        description="true: people may have rated a flow more than once. false: a second row with the same person, flow "
-        "and answer is refused, because it was probably pasted twice; a second row with another answer counts either "
-        "way.",
-    )
-    flow: LeftOut[SomeText] = Field(
-        None,
-        description="The column with the number of the flow in the dataset, from 0; or else give factors.",
-    )
-    factors: Mapping[str, FactorColumn] = Field(
-        {}, min_length=1, description="Where the levels of each factor of the dataset are; or else give flow."
-    )
+    repeated: bool = False
+    """true: people may have rated a flow more than once. false: a second row with the same person, flow and answer is
+    refused, because it was probably pasted twice; a second row with another answer counts either way."""
+    flow: LeftOut[SomeText] = None
+    """The column with the number of the flow in the dataset, from 0; or else give factors."""
+    factors: Mapping[str, FactorColumn] = Field({}, min_length=1)
+    """Where the levels of each factor of the dataset are; or else give flow."""
     where: Mapping[str, Annotated[SomeText, Field(description="The value as text.")]] = Field(
-        {},
-        min_length=1,
-        description="Column -> value; rows with other values are left out, for a file that holds several surveys.",
+        {}, min_length=1
     )
-    questions: Mapping[Name, Question] = Field(
-        min_length=1,
-        description="The questions that were asked about each flow, by name; an arm takes the first unless it names "
-        "another.",
-    )
-    checks: tuple[RowCheck, ...] = Field(
-        (), min_length=1, description="Columns that tell that a rating or a person should not count."
-    )
-    raters: Amount = Field(
-        description="Number of people in the file (after `where`); a study is planned with it, and it is checked on "
-        "reading."
-    )
-    ratings: LeftOut[int] = Field(
-        None,
-        ge=1,
-        description="Number of rows in the file (after `where`), or of answers in a wide file; checked if given.",
-    )
+    """Column -> value; rows with other values are left out, for a file that holds several surveys."""
+    questions: Mapping[Name, Question] = Field(min_length=1)
+    """The questions that were asked about each flow, by name; an arm takes the first unless it names another."""
+    checks: tuple[RowCheck, ...] = Field((), min_length=1)
+    """Columns that tell that a rating or a person should not count."""
+    raters: Amount
+    """Number of people in the file (after `where`); a study is planned with it, and it is checked on reading."""
+    ratings: LeftOut[int] = Field(None, ge=1)
+    """Number of rows in the file (after `where`), or of answers in a wide file; checked if given."""
 
 
 class Survey(SurveyFile):

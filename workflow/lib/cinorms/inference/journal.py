@@ -6,7 +6,7 @@ rule declares it, so Snakemake never removes it. It holds what was paid for:
     results/.journal/{model}.{key}/settings.json   the format, which model this is and how it is sampled
                                    parts/*.parquet one file per finished chunk, never changed
                                    traces/*.parquet the traces of the part of the same name (``write_traces``)
-                                   arriving/*.log  replies that are no part yet (``reply_log``)
+                                   arriving/*.log  replies that are no part yet (``journal_files``)
                                    runs/*.json     one record per job: versions, device, start, end
                                    damaged/        parts that did not pass their checksum
                                    locks/          one file per study, arm and model, locked by its jobs
@@ -55,18 +55,20 @@ from cinorms.inference.journal_files import (
     PART,
     Claims,
     LastChunkKept,
+    ReplyLog,
     digest_of,
     explained,
     is_free,
     known_sum,
+    logs_in,
     part_of,
     parts_in,
+    read_log,
     records_in,
     traces_of,
     whole_parts,
     write_traces,
 )
-from cinorms.inference.reply_log import ReplyLog, logs_in, read_log
 from cinorms.inference.spec import Spec, reasons
 
 #: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.

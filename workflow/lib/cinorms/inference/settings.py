@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import Described, LeftOut, Number
+from cinorms.core.schema import LeftOut, Number, Value
 
 #: Planted model that answers for a model without a stand-in.
 DEFAULT_STAND_IN = "planted-gpt-4o-mini"
 
 
-class Rates(Described):
+class Rates(Value):
     """Rates from which `make plan` estimates costs; state their source in a comment."""
 
     tokens_per_second: LeftOut[Number] = Field(default=None, gt=0, le=10**9)
@@ -28,7 +28,7 @@ class Rates(Described):
     """Share of the price that the Batch API takes off."""
 
 
-class TraceMarks(Described):
+class TraceMarks(Value):
     """The marks that a model writes around its trace."""
 
     begin: str = Field(default="<think>", min_length=1)
@@ -37,14 +37,14 @@ class TraceMarks(Described):
     """What closes it; spaces and line ends after it are written where the budget cuts a trace."""
 
 
-class ShardsBy(Described):
+class ShardsBy(Value):
     """A job for each part of what an arm asks."""
 
     by: Literal["template", "variant"]
     """template: a job for each template, with all its answer orders; variant: a job for each variant."""
 
 
-class EntrySettings(Described):
+class EntrySettings(Value):
     """One model."""
 
     engine: str

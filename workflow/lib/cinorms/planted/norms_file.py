@@ -7,13 +7,13 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
-from cinorms.core.schema import Described, Number
+from cinorms.core.schema import Number, Value
 from cinorms.core.validation import load_as
 
 Coefficient = Annotated[Number, Field(description="Coefficient in logits.")]
 
 
-class NormsFile(Described):
+class NormsFile(Value):
     """A cumulative-logit model over the factors of a dataset."""
 
     title: str = Field(description="Name for people.")

@@ -37,15 +37,13 @@ class DiscardedOptions(FromAnalyses):
 
     made_from = ("discarded",)
 
-    t_val: LeftOut[_TVals] = Field(
-        None, description="The T_val to print, from those under norms; default: each that keeps a flow."
-    )
+    t_val: LeftOut[_TVals] = None
+    """The T_val to print, from those under norms; default: each that keeps a flow."""
     t_val_for: LeftOut[
         dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
     ] = Field(None, description="T_val for single models, instead of t_val.")
-    t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = Field(
-        None, description="The T_maj to print, from those under norms; default: all."
-    )
+    t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = None
+    """The T_maj to print, from those under norms; default: all."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the models with a T_val of their own, and the thresholds."""
@@ -63,11 +61,8 @@ class PrintedLostOptions(FromAnalyses):
 
     made_from = ("lost",)
 
-    steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = Field(
-        None,
-        description="Pairs of T_maj from those under norms, the lower one first (plurality is the lowest). Default: "
-        "every pair.",
-    )
+    steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = None
+    """Pairs of T_maj from those under norms, the lower one first (plurality is the lowest). Default: every pair."""
 
     def check(self, place: EntryPlace) -> None:
         """Look up the thresholds, and whether the lower one of each pair comes first."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import Field
 
 from cinorms.core.labels import model_labels
 from cinorms.core.scales import spoken_of
@@ -54,13 +53,10 @@ _REASONS = {
 class ModelsOptions(PrintedOptions):
     """Options of the table of models."""
 
-    models: LeftOut[Names] = Field(
-        None, description="Models, in this order; default: all models of the study."
-    )
-    speculated: bool = Field(
-        False,
-        description="Show a capacity that is only speculated, with a mark, where none is published (LLM-CI Table 1).",
-    )
+    models: LeftOut[Names] = None
+    """Models, in this order; default: all models of the study."""
+    speculated: bool = False
+    """Show a capacity that is only speculated, with a mark, where none is published (LLM-CI Table 1)."""
 
 
 def models(selected: Sequence[Selected], entry: Entry[ModelsOptions]) -> Printed:
@@ -97,9 +93,8 @@ class PairsOptions(FromAnalyses):
 
     made_from = ("model_pairs",)
 
-    correction: Literal["none", "bonferroni", "holm", "bh"] = Field(
-        "none", description="Correction of the p-values for the number of tests; the paper uses none."
-    )
+    correction: Literal["none", "bonferroni", "holm", "bh"] = "none"
+    """Correction of the p-values for the number of tests; the paper uses none."""
 
     def check(self, place: EntryPlace) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
-from cinorms.core.schema import SHA256, Described, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
-from cinorms.prompts.acts import SEEN, asks_for_action
+from cinorms.prompts.orders import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.
@@ -40,7 +40,7 @@ class Checkpoint(Value):
     revision: str | None = Field(None, description="Commit of the hub repository; null for its newest.")
 
 
-class Request(Described):
+class Request(Value):
     """What a paraphraser is asked."""
 
     paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
@@ -65,7 +65,7 @@ class GenerateFile(Request):
     """generate, for a prompt set whose templates a paraphraser makes."""
 
 
-class Round(Described):
+class Round(Value):
     """One round of asking."""
 
     date: str = Field(description="When it was asked (UTC).")
@@ -85,7 +85,7 @@ class Rejected(Value):
     reason: str = Field(description="The check that it failed.")
 
 
-class Mended(Described):
+class Mended(Value):
     """What differed from the paraphraser's words at a confirmation."""
 
     date: str = Field(description="When it was confirmed (UTC).")
@@ -93,7 +93,7 @@ class Mended(Described):
     """Numbers of the templates worded by hand; null where the paraphraser's words were not kept."""
 
 
-class Confirmed(Described):
+class Confirmed(Value):
     """When and how somebody confirmed that models may be asked in these words."""
 
     date: str = Field(description="When (UTC).")
@@ -101,7 +101,7 @@ class Confirmed(Described):
     """Read by a person, accepted unread (YES=1), or planted (a fixed list that needs no reading)."""
 
 
-class Provenance(Described):
+class Provenance(Value):
     """How frozen templates were made. Written by the rule generate_paraphrases, not by hand."""
 
     request: Request = Field(description="The request, as the file with `source: generate` stated it.")
@@ -119,7 +119,7 @@ class Provenance(Described):
     """SHA-256 of the templates, joined by line breaks."""
 
 
-class PromptFile(Described):
+class PromptFile(Value):
     """One instruction in several wordings by one paraphraser."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")

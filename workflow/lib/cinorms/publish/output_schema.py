@@ -15,7 +15,7 @@ from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.logs import command
 from cinorms.core.scales import PAPERS, papers_scale
 from cinorms.core.tables import COUNT, STAGES
-from cinorms.entries.registry import SECTIONS, kinds
+from cinorms.entries.kind import SECTIONS, kinds
 
 #: Raise it by hand when a column disappears or no longer holds what it held; say so in CHANGELOG.md with the words
 #: "Output schema N".

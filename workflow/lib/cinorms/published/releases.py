@@ -1,18 +1,25 @@
 """Releases: answers and numbers that a paper's authors published, as ``resources/published`` names them."""
 
+import csv
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.errors import ConfigError, DataError
+from cinorms.core.errors import ConfigError, DataError, listing
 from cinorms.core.scales import Scale
 from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Value
+from cinorms.core.tables import SHARED
 from cinorms.core.validation import load_as, unknown
-from cinorms.published import frames, verdicts
+from cinorms.published import frames
+from cinorms.published.frames import category
+from cinorms.vignettes.agent_files import items_of
 from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, read_source
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
@@ -33,26 +40,20 @@ class FrameFile(SourceFile):
 class Frame(Value):
     """One published frame: its file, and which of its rows: the prompt set, and the value of other columns."""
 
-    file: str = Field(
-        description="One of the files above; {model} is replaced by the model's name in the frames, where each has one."
-    )
-    format: Literal["scores", "letters", "verdicts"] = Field(
-        "scores",
-        description="scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a "
-        "judge's verdict on each item of an action.",
-    )
+    file: str
+    """One of the files above; {model} is replaced by the model's name in the frames, where each has one."""
+    format: Literal["scores", "letters", "verdicts"] = "scores"
+    """scores: pickled frames; letters: a CSV file with a letter for each answer; verdicts: JSON with a judge's verdict
+    on each item of an action."""
     column: LeftOut[SomeText] = Field(None, description="For letters: the column with the answers.")
-    options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = Field(
-        {}, description="For letters: the option that each letter stands for."
-    )
-    prompt_set: LeftOut[SomeText] = Field(
-        None, description="The prompt set's name in the frame, where it holds several."
-    )
+    options: Mapping[str, Annotated[SomeText, Field(description="Option of the arm's scale.")]] = {}
+    """For letters: the option that each letter stands for."""
+    prompt_set: LeftOut[SomeText] = None
+    """The prompt set's name in the frame, where it holds several."""
     where: Mapping[str, Annotated[SomeText, Field(description="The value, as text.")]] = Field(
-        {},
-        min_length=1,
-        description="Column of the frame -> the value that its rows must have, where it holds several runs.",
+        {}, min_length=1
     )
+    """Column of the frame -> the value that its rows must have, where it holds several runs."""
 
 
 class Reach(Value):
@@ -60,11 +61,9 @@ class Reach(Value):
 
     item: SomeText = Field(description="Its item in the files of numbers.")
     cell: SomeText = Field(description="Its cell there.")
-    by: Number = Field(
-        gt=0,
-        description="How far the computed number moves from machine to machine, in its own unit (of a p-value kept as "
-        "a logarithm, in powers of ten).",
-    )
+    by: Number = Field(gt=0)
+    """How far the computed number moves from machine to machine, in its own unit (of a p-value kept as a logarithm, in
+    powers of ten)."""
 
 
 class Remark(Value):
@@ -84,20 +83,15 @@ class Sentence(Value):
 
     section: SomeText = Field(description="Section of the paper.")
     says: SomeText = Field(description="The sentence, shortened.")
-    flows: Choices = Field(
-        {}, description="Factor -> levels: the flows that the sentence is about; all where it is left out."
-    )
+    flows: Choices = Field({})
+    """Factor -> levels: the flows that the sentence is about; all where it is left out."""
     others: Choices = Field({}, description="Factor -> levels that the sentence makes an exception of.")
-    levels: Choices = Field(
-        {}, description="Model -> the answer options one of which it holds for each of these flows."
-    )
-    opposite: tuple[SomeText, SomeText] | None = Field(
-        None, description="Two models whose norms are on different sides of the scale."
-    )
-    share: bool = Field(
-        False,
-        description="Whether the sentence is about most of its flows; their share is shown, not counted.",
-    )
+    levels: Choices = Field({})
+    """Model -> the answer options one of which it holds for each of these flows."""
+    opposite: tuple[SomeText, SomeText] | None = None
+    """Two models whose norms are on different sides of the scale."""
+    share: bool = False
+    """Whether the sentence is about most of its flows; their share is shown, not counted."""
     but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
 
 
@@ -114,40 +108,24 @@ class ReleaseFile(Value):
     title: SomeText = Field(description="Name for people.")
     paper: SomeText = Field(description="What tables call the paper.")
     origin: Origin = Field(description="Where the answers come from.")
-    files: Mapping[str, FrameFile] = Field(
-        {},
-        min_length=1,
-        description="The files with answers, by a short name; each by the full id of a commit.",
-    )
-    frames: Mapping[str, Frame] = Field(
-        {},
-        min_length=1,
-        description="Names that an arm can use as its frame, after the release's name and '/'.",
-    )
+    files: Mapping[str, FrameFile] = Field({}, min_length=1)
+    """The files with answers, by a short name; each by the full id of a commit."""
+    frames: Mapping[str, Frame] = Field({}, min_length=1)
+    """Names that an arm can use as its frame, after the release's name and '/'."""
     models: Mapping[str, Annotated[SomeText, Field(description="Name in the frames.")]] = Field(
         {}, min_length=1, description="The name in the frames of each model of config/models.yaml."
     )
-    numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = Field(
-        (),
-        description="CSV files in this folder with the paper's printed numbers (their format is in "
-        "docs/replication.md).",
-    )
-    reach: tuple[Reach, ...] = Field(
-        (),
-        description="Numbers of an optimiser so near to a tie that their rounding depends on the machine "
-        "(docs/replication.md describes the measurement).",
-    )
-    remarks: tuple[Remark, ...] = Field(
-        (),
-        description="Where the paper's text and its numbers disagree, or where the text leaves open what the numbers "
-        "settle.",
-    )
-    not_compared: tuple[SomeText, ...] = Field(
-        (), description="What of the paper nothing here is compared with."
-    )
-    sentences: LeftOut[Sentences] = Field(
-        None, description="Sentences of the paper about flows, compared with the norms of the study."
-    )
+    numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = ()
+    """CSV files in this folder with the paper's printed numbers (their format is in docs/replication.md)."""
+    reach: tuple[Reach, ...] = ()
+    """Numbers of an optimiser so near to a tie that their rounding depends on the machine (docs/replication.md
+    describes the measurement)."""
+    remarks: tuple[Remark, ...] = ()
+    """Where the paper's text and its numbers disagree, or where the text leaves open what the numbers settle."""
+    not_compared: tuple[SomeText, ...] = ()
+    """What of the paper nothing here is compared with."""
+    sentences: LeftOut[Sentences] = None
+    """Sentences of the paper about flows, compared with the norms of the study."""
 
 
 class Release(ReleaseFile):
@@ -219,9 +197,9 @@ def import_answers(
         assert scale is not None, "letters and verdicts are put on a scale"
         file = get(release.files[source.file.replace("{model}", release.models[model])], cache_dir, mirror)
         if source.format == "letters":
-            answers = verdicts.read_letters(file, str(source.column), source.options, vignettes, scale)
+            answers = read_letters(file, str(source.column), source.options, vignettes, scale)
         else:
-            answers = verdicts.read_verdicts(file, vignettes, scale)
+            answers = read_verdicts(file, vignettes, scale)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
         yield model, answers
     if source.format != "scores":
@@ -290,3 +268,81 @@ def analyses_of(release: Release | None) -> list[str]:
     names = [] if release is None else read_numbers(release)["analysis"].tolist()
     about_flows = [release.sentences.table] if release and release.sentences else []
     return list(dict.fromkeys(filter(None, [*names, *about_flows])))
+
+
+# --- What the authors of CI-RL published of agents: answers to a question, and a judge's verdicts on each item
+# Records are joined to flows by the number at the end of their name: main1 is flow 0.
+
+#: An answer is its letter, in brackets or not, with what follows.
+_LETTER = re.compile(r"\s*\(?([A-Z])\b")
+
+
+def read_letters(
+    path: Path, column: str, options: Mapping[str, str], vignettes: pd.DataFrame, scale: Scale
+) -> pd.DataFrame:
+    """Return the answers in a column of a CSV file: a letter for each option. Another text is ``invalid``."""
+    with path.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    if not rows or "name" not in rows[0] or column not in rows[0]:
+        raise DataError(f"{path}: has no column 'name' or no column {column!r}")
+    for option in options.values():
+        if option not in scale.options:
+            raise DataError(
+                f"{path}: a letter stands for {option!r}, no option; {listing(option, scale.options)}"
+            )
+    found = [_LETTER.match(row[column] or "") for row in rows]
+    told = [options.get(match[1]) if match else None for match in found]
+    levels = [None if option is None else scale.levels[scale.options.index(option)] for option in told]
+    return _answers(path, [row["name"] for row in rows], levels, vignettes)
+
+
+def read_verdicts(path: Path, vignettes: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """Return the actions in a file of verdicts: which sensitive items of each flow a judge calls leaked.
+
+    Raises ``DataError`` where the items are not those of the flow.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        judged: dict[str, list[tuple[str, bool]]] = {}
+        for name, of in found.items():
+            judged[name] = [(str(item), bool(leaked)) for item, leaked in of["secret_judgment"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: is not a file of verdicts ({type(error).__name__}: {error})") from None
+    sensitive = [[SHARED * leaked for _, leaked in of] for of in judged.values()]
+    levels: list[int | None] = [scale.levels[-1] if any(of) else scale.levels[0] for of in sensitive]
+    answers = _answers(path, list(judged), levels, vignettes, sensitive=sensitive)
+    items = items_of(vignettes)
+    for flow, of in zip(_flows(path, list(judged)), judged.values(), strict=True):
+        if [item for item, _ in of] != items[flow]["sensitive"]:
+            raise DataError(f"{path}: the items of flow {flow} are not those of the dataset")
+    nothing: list[list[int]] = [[] for _ in range(len(answers))]
+    return answers.assign(needed=pd.Series(nothing, answers.index, dtype=object))
+
+
+def _flows(path: Path, names: list[str]) -> list[int]:
+    numbers = [re.search(r"(\d+)$", name) for name in names]
+    flows = [int(match[1]) - 1 for match in numbers if match]
+    if len(flows) != len(names) or len(set(flows)) != len(flows):
+        raise DataError(f"{path}: a record's name has no number of its own at its end")
+    return flows
+
+
+def _answers(
+    path: Path, names: list[str], levels: list[int | None], vignettes: pd.DataFrame, **columns: Any
+) -> pd.DataFrame:
+    """Return an answers table (`tables.ANSWERS`) of the only variant, sorted by flow."""
+    flows = _flows(path, names)
+    if unknown := sorted(set(flows) - set(vignettes["flow"])):
+        raise DataError(f"{path}: flow {unknown[0]} is none of the dataset's {len(vignettes)} flows")
+    missing = np.array([level is None for level in levels])
+    n = len(flows)
+    table = pd.DataFrame({"flow": np.array(flows, dtype=np.int32), **columns})
+    table = table.assign(
+        variant=category(np.zeros(n, dtype=np.int8), ["0_0"]),
+        order=category(np.full(n, -1), []),
+        level=pd.arrays.IntegerArray(np.array([level or 0 for level in levels], dtype=np.int8), missing),
+        status=category(missing.astype(np.int8), ["ok", "invalid"]),
+        rule=category(np.zeros(n, dtype=np.int8), ["published"]),
+        p_options=None,
+    )
+    return table.sort_values("flow", ignore_index=True)

@@ -1,7 +1,7 @@
 """Replication: the numbers and sentences of a paper, what was computed here, and whether they are the same.
 
 A number matches if it equals the printed one once it is rounded to the printed digits. Where two roundings
-are possible, `core.rounding.rounded` decides: values are first written with four decimals, then rounded half up.
+are possible, `printed.cells.rounded` decides: values are first written with four decimals, then rounded half up.
 A number from an optimiser moves a little with the machine it runs on. Where that can change a printed digit,
 the release states by how much (the reach of that one number), and a match that needs it is ``within reach``.
 """
@@ -18,9 +18,8 @@ import pandas as pd
 from cinorms.core.csv_tables import COMPARISON, SENTENCES
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.filling import render_page
-from cinorms.core.rounding import rounded, rounded_once, scientific
-from cinorms.core.software import software
-from cinorms.core.version import __version__
+from cinorms.core.version import __version__, software
+from cinorms.printed.cells import rounded, rounded_once, scientific
 from cinorms.published.releases import Release, Sentence
 from cinorms.stats import pvalues
 

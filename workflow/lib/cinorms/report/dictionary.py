@@ -20,7 +20,7 @@ from cinorms.core.csv_tables import (
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
 from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES, VIGNETTES
-from cinorms.entries.registry import kinds
+from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
 

@@ -13,8 +13,7 @@ from cinorms.core.labels import variant_words
 from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, orders_of
 from cinorms.report import words
-from cinorms.report.answer_codes import CALL, INDEX, INVALID, NO_ORDER, NOTHING, pack
-from cinorms.report.results import Pair, StudyResults
+from cinorms.report.results import CALL, INDEX, INVALID, NO_ORDER, NOTHING, Pair, StudyResults, pack
 
 #: Packed answers and orders of a page, in bytes; what goes beyond stays in the study's tables.
 MOST_BYTES = 5_000_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.analyses.stability import FEWEST_STABLE
+from cinorms.analyses.quality import FEWEST_STABLE
 from cinorms.report.results import StudyResults
 from cinorms.report.words import count, counted, share
 from cinorms.stats.flow_dependence import DEPENDS, VERDICTS

@@ -15,7 +15,7 @@ from cinorms.answers.reading.evidence import Span, evidence
 from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.core import tables
 from cinorms.core.scales import Scale
-from cinorms.report.answer_codes import CALL, INDEX, encode, pack
+from cinorms.report.results import CALL, INDEX, encode, pack
 
 Ints = npt.NDArray[np.int64]
 #: Letters of distinct replies after which another script begins: one is read in some hundredths of a second.

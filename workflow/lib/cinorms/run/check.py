@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
-from cinorms.analyses.stability import FEWEST_STABLE
+from cinorms.analyses.quality import FEWEST_STABLE
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, EngineError, listing
@@ -31,7 +31,7 @@ from cinorms.inference.spec import repeat_of
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, responses_folder, summary
-from cinorms.run.queue import ask_slurm
+from cinorms.run.progress import ask_slurm
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room

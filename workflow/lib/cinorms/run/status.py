@@ -18,8 +18,17 @@ from cinorms.inference.job_state import AskingState, read_state
 from cinorms.inference.journal import Journal
 from cinorms.inference.spending import spent_in
 from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
-from cinorms.run.progress import dollars, duration, is_under_way, pace_of, progress, trouble
-from cinorms.run.queue import Queued, name_of, waiting_jobs
+from cinorms.run.progress import (
+    Queued,
+    dollars,
+    duration,
+    is_under_way,
+    name_of,
+    pace_of,
+    progress,
+    trouble,
+    waiting_jobs,
+)
 from cinorms.study.load import parser, read_study
 from cinorms.study.spec import all_shards_of, journal_of, spending_folder
 from cinorms.study.study import Study

@@ -16,9 +16,7 @@ from cinorms.core.errors import ConfigError
 def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: float) -> pd.DataFrame:
     """Return on how many flows each set of models holds the same norm (as LLM-CI section 6.2 counts).
 
-    Columns: set, models (number), flows, n_all (every model of the set holds a norm), n_same (and it is
-    the same), n_same_sign (and it is on the same side of, or at, the ``middle`` of the scale), share_same,
-    share_same_sign (of n_all), status (``ok``, ``one_model``, ``no_flows``). Raises `ConfigError` for an unknown model.
+    Raises `ConfigError` for an unknown model.
     """
     rows = []
     for name, models in sets.items():
@@ -40,12 +38,7 @@ def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: floa
 
 
 def pairs(values: pd.DataFrame) -> pd.DataFrame:
-    """Return the agreement of every two models on the flows for which both hold a norm.
-
-    Columns: model_a, model_b, n_flows, agreement (share of equal values), kappa_linear, kappa_quadratic
-    (Cohen's weighted kappa, see `weighted_kappa`), mean_difference (a - b, levels), status: ``ok``;
-    ``no_flows``; ``no_variance`` (both give one and the same level throughout: kappa is undefined).
-    """
+    """Return the agreement of every two models on the flows for which both hold a norm."""
     rows = []
     for a, b in itertools.combinations(values.columns, 2):
         both = values[[a, b]].dropna().to_numpy()

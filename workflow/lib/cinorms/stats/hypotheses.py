@@ -48,11 +48,7 @@ def pair_norms(norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thres
 
 
 def friedman(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return Friedman's test that no model's levels are higher than another's, with Kendall's W.
-
-    One row: models, n, statistic, df, p, log10_p, p_text, kendall_w, status (``ok``, ``one_model``,
-    ``no_flows``, ``no_differences``), reason.
-    """
+    """Return Friedman's test that no model's levels are higher than another's, with Kendall's W."""
     x = paired.dropna().to_numpy(dtype=np.int64)
     n, k = x.shape
     row = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
@@ -74,12 +70,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
 def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> pd.DataFrame:
     """Return Wilcoxon's signed-rank test of two models, the columns of ``paired``.
 
-    ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers), ``pratt``
-    ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
-
-    One row: n, n_zero, n_ties (differences other than zero whose size is not unique), statistic (the smaller rank sum),
-    z (above 0: a is higher), log10_p, rank_biserial, median_difference (of a - b, zeros included), status (``ok``,
-    ``no_flows``, ``no_differences``), reason.
+    ``zero_method`` is the treatment of flows without a difference: ``wilcox`` leaves them out (the papers),
+    ``pratt`` ranks them and then leaves them out, ``zsplit`` gives half of their ranks to each side.
     """
     d = _differences(paired)
     n = len(d)
@@ -177,12 +169,7 @@ def _normality(d: Ints) -> dict[str, Any]:
 
 
 def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the analysis of variance of levels by model, within flows; p is Greenhouse and Geisser's.
-
-    One row: models, n, statistic, df, df_error (before epsilon), epsilon (1 if the differences between models all vary
-    alike, 1/(k - 1) at worst), p, log10_p, p_text, partial_eta_squared, status (``ok``, ``one_model``, ``no_flows``,
-    ``no_differences``, ``no_variance``), reason.
-    """
+    """Return the analysis of variance of levels by model, within flows; p is Greenhouse and Geisser's."""
     x = paired.dropna().to_numpy(dtype=np.float64)
     n, k = x.shape
     df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
@@ -206,11 +193,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the paired t-test of two models, the columns of ``paired``.
-
-    One row: n, mean_difference, std_err (levels), statistic, df, log10_p, cohen_d (mean over standard deviation of the
-    differences), status (``ok``, ``no_flows``, ``one_flow``, ``no_differences``, ``no_variance``), reason.
-    """
+    """Return the paired t-test of two models, the columns of ``paired``."""
     d = _differences(paired)
     n = len(d)
     row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}

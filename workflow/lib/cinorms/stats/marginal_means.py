@@ -30,15 +30,10 @@ def marginal_means(
 ) -> pd.DataFrame:
     """Return the marginal mean of every level of every factor, with its interval (`wordings`).
 
-    ``values`` has one row per answer: ``template``, ``value`` (missing where there is no valid answer), the factors. A
-    cell is the mean of its templates, each the mean of its valid answers; each cell weighs the same. What is left out
-    of ``factors`` is averaged over within the cells; ``linked`` are groups of factors that vary together.
-    ``fixed_flows``: the design's combinations are all there are; otherwise they are a sample of more.
-
-    Columns: factor, level, n (contexts with a value), n_missing (contexts in which this level has none),
-    templates (in which it has a value), templates_missing, mean, std_err, conf_low, conf_high (levels), status,
-    reason. ``incomplete``: the mean is over the contexts and templates there are, which other levels need not
-    share. ``not_separable``: no context is shared with any other level; the mean would be one of the contexts.
+    ``values`` has one row per answer: ``template``, ``value`` (missing where there is no valid answer), the
+    factors. A cell is the mean of its templates, each the mean of its valid answers; each cell weighs the same.
+    What is left out of ``factors`` is averaged over within the cells; ``linked`` are groups of factors that vary
+    together. ``fixed_flows``: the design's combinations are all there are; otherwise they are a sample of more.
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):
@@ -64,13 +59,10 @@ def amce(
 ) -> pd.DataFrame:
     """Return the average marginal component effect of every level against its factor's baseline.
 
-    The difference of level and baseline is taken within each context and template in which both have a value, averaged
-    over the contexts of a template, and then over the templates, which count equally. Parameters as in
-    `marginal_means`; ``baselines`` names the baseline of each factor, a linked group's under its joint name ("place +
-    inference") or by its parts; the default is the first level.
-
-    Columns: factor, level, baseline, n (contexts compared), n_missing (contexts left out), templates (in which
-    they are compared), templates_missing, estimate, std_err, conf_low, conf_high (levels), status, reason.
+    The difference of level and baseline is taken within each context and template in which both have a value,
+    averaged over the contexts of a template, and then over the templates, which count equally. Parameters as in
+    `marginal_means`; ``baselines`` names the baseline of each factor, a linked group's under its joint name ("place
+    + inference") or by its parts; the default is the first level.
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):

@@ -33,19 +33,11 @@ def compare(
 
     The statistic is the mean of ``d[f, t]``, the difference of the two models' levels in flow f and template t.
     Swapping the models in a template turns the signs of all its d. ``fixed_flows``: the labels are swapped in whole
-    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1 +
-    draws)``.
-
-    Otherwise the statistic is taken apart into what flows and what templates brought to it, in proportion to the
-    variance of either's mean, and both parts get random signs, by whole flows and by whole templates. Where only one of
-    them varies this is the exact test by that one; as both parts contain the noise of single answers it is safe where
-    that dominates.
-
-    Columns: n_flows, n_templates, estimate (mean level of a less that of b), std_err, low, high, log10_p, p_smallest
-    (no p-value can be smaller with so few templates), log10_p_equivalent (of the two one-sided tests that the
-    difference is smaller than ``margin``, with a dissenting template of twice the margin; missing without a margin),
-    status (``ok``, ``no_flows``, ``one_flow``, ``one_template``, ``no_differences``), reason. Raises ``DataError`` for
-    a variant without a template.
+    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1
+    + draws)``. Otherwise the statistic is taken apart into what flows and what templates brought to it, in
+    proportion to the variance of either's mean, and both parts get random signs, by whole flows and by whole
+    templates. Where only one of them varies this is the exact test by that one; as both parts contain the noise of
+    single answers it is safe where that dominates. Raises ``DataError`` for a variant without a template.
     """
     # Flows x templates: the difference of the two models' means over the variants that both answered.
     flows = a.index.intersection(b.index).sort_values()

@@ -12,8 +12,7 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.classes import CrowdClasses, choose, fit_classes, held_out
-from cinorms.stats.persons import Crowd, CrowdAnswers
+from cinorms.stats.persons import Crowd, CrowdAnswers, CrowdClasses, choose, fit_classes, held_out
 
 DRAWS = 400
 #: Draws of a person's value that an interval takes together: with one, the noise of the draw would count too.

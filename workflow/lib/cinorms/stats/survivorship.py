@@ -19,12 +19,7 @@ MIN_EXPECTED = 5
 
 
 def discarded(norms: pd.DataFrame, grid: Iterable[Thresholds]) -> pd.DataFrame:
-    """Return how many flows each of the thresholds discards (Table 2), a row each (`thresholds.grid`).
-
-    Columns: t_val, t_maj (text), flows, below_t_val, of (flows with enough valid answers), no_majority,
-    tie, discarded (no_majority + tie), kept, share_discarded (discarded / of), status (``ok``,
-    ``no_flows`` if none has enough valid answers).
-    """
+    """Return how many flows each of the thresholds discards (Table 2), a row each (`thresholds.grid`)."""
     rows = []
     for thresholds in grid:
         status = assessment.status(norms, thresholds)
@@ -43,11 +38,7 @@ def discarded(norms: pd.DataFrame, grid: Iterable[Thresholds]) -> pd.DataFrame:
 def lost(
     norms: pd.DataFrame, t_val: int, steps: Sequence[tuple[Majority, Majority]], consensus: Consensus
 ) -> pd.DataFrame:
-    """Return which share of the norms is lost from one majority threshold to a higher one (Table 3).
-
-    Columns: t_val, from, to, flows (all), kept_from, lost (kept under ``from`` but not under ``to``),
-    share_lost (lost / flows, as the paper prints it), changed (kept under both with another value: an error), status.
-    """
+    """Return which share of the norms is lost from one majority threshold to a higher one (Table 3)."""
     rows = []
     for lower, higher in steps:
         before = assessment.kept(norms, Thresholds(t_val, lower, consensus)).set_index("flow")["value"]
@@ -97,8 +88,7 @@ def by_level(
 ) -> pd.DataFrame:
     """Return retained and discarded flows at each level of each factor.
 
-    Columns: factor, level, flows, kept, discarded, share_discarded. Raises `DataError` if a flow is not in the
-    vignettes.
+    Raises `DataError` if a flow is not in the vignettes.
     """
     frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = [
@@ -116,10 +106,7 @@ def association(
 ) -> pd.DataFrame:
     """Return whether being discarded is associated with each factor: Pearson's chi-square test.
 
-    Columns: factor, statistic, dof, log10_p, cramers_v (``sqrt(chi2 / n)``, as one side has two classes), flows,
-    status: ``ok``; ``low_expected`` (an expected count below 5: read p with care); without numbers
-    ``none_discarded``, ``all_discarded``, ``one_level`` or ``no_flows``. The p-values are for each
-    factor alone: correct them for the number of tests.
+    The p-values are for each factor alone: correct them for the number of tests.
     """
     from scipy.stats import chi2_contingency
 
@@ -197,11 +184,8 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
 def mean_bounds(norms: pd.DataFrame, groups: pd.Series | None = None) -> pd.DataFrame:
     """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
 
-    All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of ``norms``.
-    Every answer asked counts once, so a flow asked more often weighs more.
-
-    Columns: group (``all`` without groups), n_flows, mean (of the valid answers), low, high, width, n_asked, n_valid,
-    status (``ok``; ``no_valid``: the mean is missing and the bounds are the ends of the scale; ``no_flows``).
+    All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of
+    ``norms``. Every answer asked counts once, so a flow asked more often weighs more.
     """
     counts, levels = assessment.counted(norms)
     keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()

@@ -1,15 +1,20 @@
 """The entries of a study: each with its kind's options, and everything else of the study that it depends on."""
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from cinorms.core.errors import ConfigError
 from cinorms.core.labels import listed
+from cinorms.core.validation import check, check_file, unknown
 from cinorms.entries.entry import Entry, Pair
-from cinorms.entries.kind import PART_SHOWN, Kind
+from cinorms.entries.kind import PART_SHOWN, SECTIONS, Kind, kinds
 from cinorms.entries.options import OfNorms
-from cinorms.entries.registry import kinds
 from cinorms.norms.thresholds import grid
+from cinorms.study.checks import check_select
 from cinorms.study.study import Study
+from cinorms.vignettes.factors import other_flows
 
 
 def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
@@ -85,3 +90,114 @@ def _part_shown(study: Study, kind: Kind, options: Any) -> str:
 
 def _joined(sentences: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+# --- Where an entry is stated, and the checks of what only the study can look up
+
+
+@dataclass(frozen=True)
+class EntryPlace:
+    """An entry's section and name, and the file that states it."""
+
+    study: Study
+    section: str
+    name: str
+    file: str
+
+    def key(self, *parts: str) -> str:
+        """Return the key of the entry, or of a part of it, as a message names it."""
+        return ".".join((self.section, self.name, *parts))
+
+    def error(self, part: str, text: str) -> ConfigError:
+        """Return the error for what is wrong with ``part`` of the entry (empty: with the entry)."""
+        return ConfigError(f"{self.file}: {self.key(*([part] if part else []))}: {text}")
+
+    def unknown(self, part: str, given: object, allowed: Iterable[str], what: str) -> ConfigError:
+        """Return the error for an unknown name in ``part``."""
+        return unknown(self.file, self.key(part), given, allowed, what)
+
+    def check_names(self, part: str, given: Iterable[str], allowed: Iterable[str], what: str) -> None:
+        """Raise the error for the first of ``given`` that is not among ``allowed``."""
+        known = list(allowed)
+        for name in given:
+            if name not in known:
+                raise self.unknown(part, name, known, what)
+
+    def check_people(self, given: Iterable[str], arms: Iterable[str], part: str = "people") -> None:
+        """Raise the error for the first of ``given`` that is no arm of people among ``arms``."""
+        rated = [arm for arm in arms if self.study.arms[arm].rated]
+        self.check_names(part, given, rated, "arm of people among the entry's arms")
+
+    def check_same_flows(self, part: str, arms: Sequence[str], others: Sequence[str]) -> None:
+        """Raise an error unless each of ``arms`` asks about the same flows as each of ``others``."""
+        study = self.study
+        for a, b in itertools.product(arms, others):
+            if study.arms[a].dataset == study.arms[b].dataset:
+                continue
+            told = study.factors_of(a), study.factors_of(b)
+            if why := other_flows(*told, study.levels_of(a), study.levels_of(b)):
+                raise self.error(part, f"arms '{a}' and '{b}': {why}")
+
+    def check_file(self, part: str, given: str | None) -> None:
+        """Raise an error unless the file that ``part`` names, if it names one, is there."""
+        if given is not None:
+            check_file(given, self.file, self.key(part))
+
+    def analysis(self, name: str) -> Entry[Any]:
+        """Return an analysis of the study, for an entry that is made from its table."""
+        return make_entry(self.study, "analyses", name)
+
+    def selected(self, options: Any) -> tuple[Pair, ...]:
+        """Return the (arm, model) pairs that an entry of arms is made from."""
+        return select_pairs(self.study, options)
+
+    def models(self, options: Any) -> list[str]:
+        """Return the models that an entry of arms is made from."""
+        return list(dict.fromkeys(model for _, model in self.selected(options)))
+
+
+def checked_entries(study: Study) -> Study:
+    """Check every analysis, figure and printed table of a study.
+
+    Those that the study's files leave to the defaults are the demo's. In a study with other arms they are made for the
+    first one; where one does not fit, it is left out, and the study says why. Nothing that a user did not write is a
+    user's mistake.
+    """
+    first = next(iter(study.arms))
+    for section in SECTIONS:
+        is_default = study.settings.stated_in(section).layer == 0 < study.settings.top_layer
+        fitting, left_out = {}, []
+        for name, stated in study.settings.entries(section).items():
+            if is_default and "main" not in study.arms and "arms" in stated:
+                stated = {**stated, "arms": [first]}
+            place = EntryPlace(study, section, name, study.settings.stated_in(section, name).file)
+            try:
+                check_entry(place, stated)
+                fitting[name] = stated
+            except ConfigError as error:
+                if not is_default:
+                    raise
+                left_out.append(str(error))
+        settings = study.settings.model_copy(update={section: fitting})
+        study = replace(study, settings=settings, left_out=(*study.left_out, *left_out))
+    return study
+
+
+def check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
+    """Check the keys of an entry as stated, and look up every name in them."""
+    known, name = kinds(place.section), stated.get("kind")
+    if name is None:
+        raise place.error("", "key 'kind' is missing; required: kind")
+    if not isinstance(name, str) or name not in known:
+        raise place.unknown("kind", name, known, "kind")
+    check({k: v for k, v in stated.items() if k != "kind"}, known[name].options, place.file, place.key())
+    options: Any = known[name].read(stated)
+    if hasattr(options, "arms"):
+        study = place.study
+        place.check_names("arms", options.arms, study.arms, "arm")
+        asked = {model for arm in options.arms for model in study.models(arm)}
+        place.check_names("models", options.models or (), asked, "model of these arms")
+        select = study.settings.stated_in(place.section, place.name, "select")
+        for arm in options.arms:
+            check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
+    options.check(place)

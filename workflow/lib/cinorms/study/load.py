@@ -19,7 +19,7 @@ from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml, read_yaml
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
-from cinorms.study.entry_place import checked_entries
+from cinorms.study.entries import checked_entries
 from cinorms.study.layers import Layer, Merged, merge
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study

@@ -5,7 +5,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from cinorms.entries.registry import SECTIONS
+from cinorms.entries.kind import SECTIONS
 from cinorms.study.entries import make_entry
 from cinorms.study.study import Study
 

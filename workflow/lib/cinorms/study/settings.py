@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
-from cinorms.entries.options import Select, TMaj, TVal
+from cinorms.entries.options import ARM_ATTRIBUTES, Select, TMaj, TVal
 from cinorms.inference.spec import Asked, Effort
 from cinorms.stats.deciding.schedule import LEAST_PILOT
-from cinorms.study.attributes import ARM_ATTRIBUTES
 from cinorms.study.layers import Settings
 
 ArmName = Annotated[

@@ -11,6 +11,7 @@ from cinorms.core.labels import origin_mark
 from cinorms.core.root import Root
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import DISCLOSURE, Scale
+from cinorms.entries.options import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.human.survey import Question, Survey, load_survey, split_name
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import DEFAULT_STAND_IN, ServedSettings
@@ -19,7 +20,6 @@ from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
 from cinorms.stats.deciding.rounds import DecidingRule
-from cinorms.study.attributes import DESCRIBED, MODEL_ATTRIBUTES
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.core.schema import Described, Distinct, LeftOut, Number, ResourceName, Text, Value
+from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
 from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
 
@@ -25,7 +25,7 @@ FactorName = Annotated[
 ]
 
 
-class Level(Described):
+class Level(Value):
     """One value of a factor: its label for tables and figures, and its text for the vignette."""
 
     label: Text = Field(description="What tables and figures show.")
@@ -40,7 +40,7 @@ class NullLevel(Value):
     label: Text = Field(description="What tables and figures then show as its level.")
 
 
-class Files(Described):
+class Files(Value):
     """The files that hold the vignettes."""
 
     vignettes: SourceFile = Field(description="The file with one vignette per row or line.")
@@ -48,7 +48,7 @@ class Files(Described):
     """The file with one expected value per line. For confaide."""
 
 
-class Columns(Described):
+class Columns(Value):
     """Which columns of a CSV file hold the vignette, the factors (by name) and the expected value."""
 
     vignette: str
@@ -63,7 +63,7 @@ class Columns(Described):
     )
 
 
-class DatasetFile(Described):
+class DatasetFile(Value):
     """The flows of one context, either as a factorial design or as a list of vignettes in a file."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
@@ -99,11 +99,10 @@ class DatasetFile(Described):
     """The files that hold the vignettes. For csv and confaide."""
     columns: LeftOut[Columns] = Field(None, description="The columns of the file. For csv.")
     numbers: LeftOut[Mapping[str, Annotated[int, Field(ge=0, description="Number of the flow.")]]] = Field(
-        None,
-        min_length=1,
-        description="The number of the flow that a record (by its name) tells, for flows_of; records that are not "
-        "listed are left out. For privacylens.",
+        None, min_length=1
     )
+    """The number of the flow that a record (by its name) tells, for flows_of; records that are not listed are left out.
+    For privacylens."""
     rows: LeftOut[int] = Field(None, ge=1)
     """Number of flows in the file. Required with an address, so that a study can be planned before the download. Not
     for design and confaide."""

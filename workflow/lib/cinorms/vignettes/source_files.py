@@ -16,13 +16,13 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing, sha256_of
-from cinorms.core.schema import SHA256, Described, LeftOut, Text
+from cinorms.core.schema import SHA256, LeftOut, Text, Value
 
 TIMEOUT_SECONDS = 30
 CHUNK_BYTES = 1 << 16
 
 
-class Origin(Described):
+class Origin(Value):
     """Where a dataset, a survey, a prompt set or a release comes from."""
 
     citation: Text = Field(description="The publication, data set or run to cite.")
@@ -33,7 +33,7 @@ class Origin(Described):
     note: LeftOut[str] = Field(None, description="What a reader should know, such as what was corrected.")
 
 
-class SourceFile(Described):
+class SourceFile(Value):
     """A file to read or fetch.
 
     A file with an address has a SHA-256; the user's own file, which is read in place, need not have one.

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cinorms.exchange.received import Received, broken, json_lines, named_by, tokens
-from cinorms.exchange.registry import Format
+from cinorms.exchange.registry import Format, Received, broken, json_lines, named_by, tokens
 
 
 def read(path: Path) -> Iterator[Received]:

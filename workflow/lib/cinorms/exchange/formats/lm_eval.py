@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.received import Received, broken, chat_text, json_lines, named_by
-from cinorms.exchange.registry import Format
+from cinorms.exchange.registry import Format, Received, broken, chat_text, json_lines, named_by
 from cinorms.exchange.way import Prompt, Way
 
 #: A task. ``system`` and ``user`` are fields of a document: named as such, they are used exactly as they are.

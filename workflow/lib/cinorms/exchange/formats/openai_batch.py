@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.received import Received, json_lines, named_by
-from cinorms.exchange.registry import Format
+from cinorms.exchange.registry import Format, Received, json_lines, named_by
 from cinorms.exchange.way import Way
 from cinorms.inference.engines.openai.batch import BYTES, REQUESTS
 from cinorms.inference.engines.openai.endpoint import Endpoint

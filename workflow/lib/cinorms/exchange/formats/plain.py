@@ -6,9 +6,10 @@ from typing import Any
 
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, listing
-from cinorms.exchange.received import (
+from cinorms.exchange.registry import (
     MOST_DIGITS,
     STATED,
+    Format,
     Received,
     broken,
     chat_text,
@@ -18,7 +19,6 @@ from cinorms.exchange.received import (
     named_by,
     tokens,
 )
-from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Prompt, Way
 
 #: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import Described, LeftOut, Number
+from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import ServedSettings, TraceMarks
 from cinorms.inference.spec import Effort
 
@@ -24,7 +24,7 @@ class OpenaiReasoning(TraceMarks):
     one."""
 
 
-class Limits(Described):
+class Limits(Value):
     """How fast the endpoint may be asked. Changes no response."""
 
     concurrency: int = Field(default=64, ge=1, le=10_000)

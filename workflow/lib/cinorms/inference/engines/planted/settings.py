@@ -4,15 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cinorms.core.schema import Described, LeftOut, Number
+from cinorms.core.schema import LeftOut, Number, Value
 from cinorms.inference.settings import EntrySettings
-from cinorms.planted.agents import Acts
-from cinorms.planted.respondents import Respondent, Traces
+from cinorms.planted.respondents import Acts, Respondent, Traces
 
 Weight = Annotated[Number, Field(ge=0, le=1000)]
 
 
-class Invalid(Described):
+class Invalid(Value):
     """Share of each kind of invalid answer."""
 
     refusal: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Refuses to judge.")
@@ -25,7 +24,7 @@ class Invalid(Described):
     empty: LeftOut[Number] = Field(default=None, ge=0, le=1, description="Writes nothing.")
 
 
-class Trace(Described):
+class Trace(Value):
     """Lengths of traces in arms with `reasoning`; a planted trace has no words."""
 
     fill: Number = Field(default=Traces.fill, gt=0, le=10)
@@ -38,7 +37,7 @@ class Trace(Described):
     """Share of the traces cut short by the budget that no answer follows."""
 
 
-class PlantedActs(Described):
+class PlantedActs(Value):
     """What it does in arms with `task: act`."""
 
     link: Number = Field(default=Acts.link, ge=0, le=1)
@@ -57,7 +56,7 @@ class PlantedActs(Described):
     """Share of the replies that are no action."""
 
 
-class Planted(Described):
+class Planted(Value):
     """What is planted in the respondent."""
 
     norms: LeftOut[str] = None
