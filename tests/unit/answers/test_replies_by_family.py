@@ -90,7 +90,7 @@ def test_what_was_learnt_from_two_fresh_writers_is_kept():
 def test_texts_of_four_writers_that_nothing_has_learnt_are_read_as_first_read():
     """The page has these counts. Learn nothing from these texts before others have been written and read once."""
     wrong, missed, stated = Counter(), Counter(), Counter()
-    for row in coded(DATA / "replies_not_learnt.csv"):
+    for row in coded(DATA / "replies_four_writers.csv"):
         wrong[row["by"]] += row["read"] in ACCEPT.options and row["read"] != row["expected"]
         stated[row["by"]] += row["expected"] in ACCEPT.options
         missed[row["by"]] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
