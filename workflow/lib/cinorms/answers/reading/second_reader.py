@@ -23,10 +23,10 @@ from cinorms.answers.reading.words import Mention
 WEIGHTS = Path(__file__).with_suffix(".json")
 #: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
 SHA256 = "ec6f6d82de22a79101dc7cbd82104398d7a506893acba1441573bdd07e2d9644"
-#: What the sum of the best option must exceed, and by how much it must be ahead of the next option.
-AGREES, AHEAD = 0.5, 0.5
-#: The same where the rules find no answer but admit the option; and what is enough for both where it is the only one.
-SURE, FAR_AHEAD, ALONE = 1.0, 1.0, 0.25
+#: What the sum of the best option must exceed, how far it must be ahead, and what is enough where it is the only one.
+AGREES, AHEAD, AGREES_ALONE = 0.5, 0.5, 0.25
+#: The same where the rules find no answer but admit the option.
+SURE, FAR_AHEAD, SURE_ALONE = 1.0, 1.0, 0.45
 #: What the sum of cases must exceed where an option is the verdict on one of them, and that of another option.
 OF_A_CASE, OF_ANOTHER = 0.0, -1.0
 
@@ -180,8 +180,8 @@ def read_again(text: str, mentions: Sequence[Mention]) -> Second:
     named = [number for total, number in cases if total > OF_ANOTHER]
     perhaps_cases = len({mentions[number].option for number in named}) > 1
     alone = not several and any(mention.counts for mention in mentions)
-    agrees = sums[best] > (ALONE if alone else AGREES) and ahead > AHEAD
-    sure = sums[best] > (ALONE if alone else SURE) and ahead > FAR_AHEAD and not perhaps_cases
+    agrees = sums[best] > (AGREES_ALONE if alone else AGREES) and ahead > AHEAD
+    sure = sums[best] > (SURE_ALONE if alone else SURE) and ahead > FAR_AHEAD and not perhaps_cases
     differ = perhaps_cases and max(cases)[0] > OF_A_CASE
     return Second(best if agrees else None, sure, tuple(named) if differ else ())
 
