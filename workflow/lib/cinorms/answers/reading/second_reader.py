@@ -24,7 +24,7 @@ WEIGHTS = Path(__file__).with_suffix(".json")
 #: Snakemake sees a changed module and no changed file of weights: the trained weights change both.
 SHA256 = "ec6f6d82de22a79101dc7cbd82104398d7a506893acba1441573bdd07e2d9644"
 #: What the sum of the best option must exceed, how far it must be ahead, and what is enough where it is the only one.
-AGREES, AHEAD, AGREES_ALONE = 0.5, 0.5, 0.25
+AGREES, AHEAD, AGREES_ALONE = 0.5, 0.5, 0.3
 #: The same where the rules find no answer but admit the option.
 SURE, FAR_AHEAD, SURE_ALONE = 1.0, 1.0, 0.45
 #: What the sum of cases must exceed where an option is the verdict on one of them, and that of another option.
