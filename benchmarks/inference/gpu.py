@@ -1,4 +1,4 @@
-"""One call on a machine with one GPU: does the path run, how fast, how soon, how repeatably? A JSON and a paragraph.
+"""One call on a machine with one GPU: does the path run, how fast, how soon? A JSON and a paragraph.
 
     python benchmarks/inference/gpu.py --out gpu.json                                 # an 8B shape, at most ten minutes
     .venv-vllm/bin/python benchmarks/inference/gpu.py --dry-run --out dry-run.json    # a tiny shape, no GPU needed
@@ -119,6 +119,8 @@ def run(step: Step, limit: float, given: argparse.Namespace, folder: Path, table
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache/inductor"),
         "TRITON_CACHE_DIR": str(folder / "cache/triton"),
         "PYTHONUNBUFFERED": "1",
+        # FlashInfer is not sent, and greedy answers do not need its sampler.
+        "VLLM_USE_FLASHINFER_SAMPLER": "0",
         **step.variables,
     }
     started = time.monotonic()
@@ -203,11 +205,10 @@ def summary(table: dict[str, Any]) -> dict[str, Any]:
         "times_published_8_tokens": _short(rate / short if rate and short else None),
         "roofline_prompts_per_second": _short(roofline),
         "share_of_roofline": _short(rate / roofline if rate and roofline else None),
+        "prompts_per_second_options": _short(_of(steps, "cold", "options", "prompts_per_second")),
+        "requests_per_prompt_options": _of(steps, "cold", "options", "requests_per_prompt"),
         "startup_seconds_nothing_compiled": _of(steps, "cold", "startup_seconds"),
         "startup_seconds_compiled": _of(steps, "warm", "startup_seconds"),
-        "flipped": _of(steps, "cold", "repeat", "share_flipped"),
-        "flipped_first_token": _of(steps, "cold", "repeat", "share_flipped_first_token"),
-        "flipped_batch_invariant": _of(steps, "invariant", "repeat", "share_flipped"),
         "prompts_per_second_batch_invariant": _short(_of(steps, "invariant", "rate", "prompts_per_second")),
         "prompts_per_second_awq": _short(_of(steps, "awq", "rate", "prompts_per_second")),
         # A dry run meets or misses nothing.
@@ -269,13 +270,15 @@ def paragraph(table: dict[str, Any]) -> str:
             say("startup_seconds_compiled", "{} s with the compile cache", "the second start-up"),
         ],
         [
-            say("flipped", "asked again in other batches, {} of the answers differ", "repeatability"),
             say(
-                "flipped_batch_invariant",
-                "{} in batch-invariant mode",
-                "repeatability in batch-invariant mode",
+                "prompts_per_second_batch_invariant",
+                "batch-invariant mode: {} prompts/s",
+                "the rate in batch-invariant mode",
             ),
-            say("prompts_per_second_batch_invariant", "which answers {} prompts/s", "its rate"),
+        ],
+        [
+            say("prompts_per_second_options", "{} prompts/s with the probability of every option", "options"),
+            say("requests_per_prompt_options", "{} requests a prompt", "their number of requests"),
         ],
         [say("prompts_per_second_awq", "AWQ: {} prompts/s", "the rate with AWQ")],
     ]

@@ -10,13 +10,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from run import PUBLISHED, PUBLISHED_TOKENS, measure_peak
-from workload import Model, flop_per_token, flows_and_variants, random_model, sample_of
+from workload import Model, flop_per_token, flows_and_variants, questions_of, random_model, sample_of
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.vllm.conversations import IN_FLIGHT, TextTalk, talk
+from cinorms.inference.engines.vllm.conversations import (
+    IN_FLIGHT,
+    OptionTalk,
+    OptionTrie,
+    TextTalk,
+    spellings,
+    talk,
+)
 from cinorms.inference.engines.vllm.offline import (
     VllmEngine,
     device_name,
@@ -24,14 +30,14 @@ from cinorms.inference.engines.vllm.offline import (
     llm_settings,
     read_config,
 )
-from cinorms.inference.engines.vllm.tokenise import Ids
+from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 
 #: Prompts per call of the published code: one template in one answer order.
 CALL = 6_912
-#: Prompts that are asked again in other batches, how often, and those asked before anything is timed.
-REPEATED, TIMES, WARM_UP = 4_096, 2, 64
+#: Prompts that are asked before anything is timed.
+WARM_UP = 64
 #: The flows of the run through the whole path: 12 of them, in every variant.
 PATH = {
     "sender": ["a door lock"],
@@ -40,16 +46,25 @@ PATH = {
 }
 
 
+class Unpruned(OptionTalk):
+    """Follows every branch: random weights give no option more than a trace, so that all would be left out."""
+
+    def __init__(self, at: int, ids: Ids, trie: OptionTrie) -> None:
+        super().__init__(at, ids, trie)
+        self._may_cut = {(): 0.0}
+
+
 class Counting:
-    """vLLM, with the prompt tokens counted that it took from its prefix cache."""
+    """vLLM, with its requests counted, and the prompt tokens that it took from its prefix cache."""
 
     def __init__(self, llm: Any) -> None:
         self.llm_engine = self
         self._engine = llm.llm_engine
-        self.reused = 0
+        self.reused = self.requests = 0
 
     def add_request(self, *given: Any, **named: Any) -> None:
         """Hand a request on."""
+        self.requests += 1
         self._engine.add_request(*given, **named)
 
     def step(self) -> list[Any]:
@@ -80,8 +95,8 @@ def main() -> None:
         emit(path=through_the_path(llm, model, folder / "path"))
     share = 1.0 if job["step"] == "cold" else 0.4
     emit(rate=continuously(llm, model, prompts, job["seconds"] * share))
-    if job["step"] in ("cold", "invariant"):
-        emit(repeat=repeatability(llm, model.spec, prompts[:REPEATED]))
+    if job["step"] == "cold":
+        emit(options=options(llm, model, prompts[: len(prompts) // 4], job["seconds"] * 0.4))
 
 
 def emit(**found: Any) -> None:
@@ -126,17 +141,9 @@ def load(model: Model, changed: dict[str, Any]) -> Any:
 
 def warm_up(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> None:
     """Ask some prompts untimed: the first calls fill allocators."""
-    answers(llm, spec, prompts[:WARM_UP])
-
-
-def answers(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> list[tuple[int, ...]]:
-    """Return the tokens of every answer, asked as the engine asks, with nothing in the prefix cache."""
-    llm.reset_prefix_cache()
-    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts))
-    found: list[tuple[int, ...]] = [()] * len(prompts)
-    for each in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
-        found[each.at] = tuple(each.token_ids)
-    return found
+    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts[:WARM_UP]))
+    for _ in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
+        pass
 
 
 def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
@@ -183,6 +190,34 @@ def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float)
     )
 
 
+def options(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> dict[str, Any]:
+    """Ask for the probability of every option, new prompts for about ``seconds``; no branch is left out."""
+    tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
+    text = tokeniser.texts([questions_of(model.spec).chat(0)])[0]
+    shown = model.spec.answer_scale.options
+    written = {option: [tokeniser.continuation(text, how) for how in spellings(option)] for option in shown}
+    trie = OptionTrie.of(written, model.spec.model)
+    llm.reset_prefix_cache()
+    started = time.perf_counter()
+
+    def talks() -> Iterator[OptionTalk]:
+        for at, ids in enumerate(prompts):
+            if time.perf_counter() - started > seconds:
+                return
+            yield Unpruned(at, ids, trie)
+
+    counting = Counting(llm)
+    n = sum(1 for _ in talk(counting, talks(), IN_FLIGHT, lambda n_read: None))
+    took = time.perf_counter() - started
+    return {
+        "prompts": n,
+        "seconds": round(took, 2),
+        "prompts_per_second": round(n / took, 1),
+        "requests_per_prompt": round(counting.requests / n, 1),
+        "requests_per_second": round(counting.requests / took, 1),
+    }
+
+
 def by_calls(
     llm: Any, model: Model, prompts: Sequence[Ids], max_tokens: int, seconds: float
 ) -> dict[str, Any]:
@@ -222,25 +257,6 @@ def rate(
         "share_reused": round(reused / prompt_tokens, 4),
         "output_tokens_per_prompt": round(output_tokens / n, 2),
         "flop_per_prompt": (computed * per_token + output_tokens * per_sampled) / n,
-    }
-
-
-def repeatability(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> dict[str, Any]:
-    """Ask the same prompts again in other batches: the share whose answer is not the first one's."""
-    first = answers(llm, spec, prompts)
-    flipped = np.zeros(len(prompts), dtype=bool)
-    at_first = flipped.copy()
-    for seed in range(TIMES):
-        order = np.random.default_rng(seed).permutation(len(prompts))
-        again = answers(llm, spec, [prompts[at] for at in order])
-        for at, answer in zip(order.tolist(), again, strict=True):
-            flipped[at] |= answer != first[at]
-            at_first[at] |= answer[:1] != first[at][:1]
-    return {
-        "prompts": len(prompts),
-        "times": 1 + TIMES,
-        "share_flipped": round(float(flipped.mean()), 5),
-        "share_flipped_first_token": round(float(at_first.mean()), 5),
     }
 
 

@@ -1,6 +1,6 @@
 """Fetch what a GPU machine without internet lacks for gpu.py, as parts that are small enough to be sent one by one.
 
-    python benchmarks/inference/prepare.py build/gpu-kit       # about 370 MB in seven parts, with pip
+    python benchmarks/inference/prepare.py build/gpu-kit       # about 370 MB in eight parts, with pip
     python3 benchmarks/inference/unpack.py FOLDER SITE         # there: joins, checks and installs them
 
 The parts are one archive of wheels, cut. ``manifest.json`` has the SHA-256 of each part and of each wheel.
@@ -21,7 +21,7 @@ PACKAGES = Path(__file__).with_name("gpu-packages.txt")
 #: Wheels for any of these run on that machine.
 PLATFORMS = ["manylinux1", "manylinux2014", *(f"manylinux_2_{n}" for n in (17, 24, 26, 27, 28, 31, 34, 35))]
 #: A part is smaller than what may be sent at once, 64 MiB with the repository itself.
-PART_BYTES = 56 * 2**20
+PART_BYTES = 48 * 2**20
 
 
 def main() -> None:
