@@ -1,8 +1,8 @@
 """Learn the weights of the second reader from the labelled texts of this repository.
 
-``.venv/bin/python benchmarks/reader/train.py`` writes the weights; ``--check`` prints instead, for each writer of
-tests/data/replies_by_family.csv, how the reader does with weights learnt without that writer's texts. Never learnt
-from: tests/data/replies_held_out.csv and the rows ``held_out`` of replies_two_writers.csv and phrases.csv.
+``.venv/bin/python benchmarks/reader/train.py`` writes the weights; ``--check`` prints instead, for each writer, how the
+reader does with weights learnt without the texts of that writer and a few others. Never learnt from:
+tests/data/replies_held_out.csv and the rows ``held_out`` of replies_two_writers.csv and phrases.csv.
 
 A mention of the option that a text gives is a verdict, every other mention is none. Where a text names its option more
 than once, only the mention that counts most so far has to be one.
@@ -40,8 +40,20 @@ from cinorms.core.scales import FOLDER, PAPERS, Scale, papers_scale
 from cinorms.core.tables import ANSWER_STATUSES
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
-#: Penalty on squared weights, and the smallest weight that is kept.
-PENALTY, SMALLEST = 1.0, 0.06
+#: Penalty on squared weights, the smallest weight that is kept, and at how many places a feature must be found.
+PENALTY, SMALLEST, OFTEN = 1.0, 0.06, 2
+#: Words of the sentences around count for half: most of them say what the flow is, and not what the verdict is.
+AROUND, HALF = re.compile(r"[ef]2? (?!K)"), 0.5
+#: Writers whose texts are left out together where it is checked how those of each are read.
+LEFT_OUT = (
+    ("writer p", "writer q", "writer t", "g", "h"),
+    ("writer r", "writer s", "writer u", "e", "f"),
+    ("fresh natural", "fresh misleading", "writer v", "c", "d"),
+    ("third writer", "two writers", "a", "b"),
+    ("m", "n", "labelled", "scales"),
+    ("model1",),
+    ("model2",),
+)
 #: How many texts each wording around a text is tried on.
 WRAPPED = 20
 
@@ -87,7 +99,8 @@ def labelled_texts() -> list[Text]:
         )
 
     seen = [r for r in rows("replies_two_writers.csv") if r["part"] == "seen"]
-    fresh = rows("replies_fresh_writers.csv")
+    others = ("third_writer", "fresh_writers", "four_writers", "three_natural")
+    replies = rows("replies_by_family.csv") + seen + [r for o in others for r in rows(f"replies_{o}.csv")]
     found = [
         Text(
             r["text"],
@@ -96,7 +109,7 @@ def labelled_texts() -> list[Text]:
             finish=r.get("finish_reason", "stop"),
             cases=ACCEPTABILITY.options if r["expected"] == "conditional" else (),
         )
-        for r in rows("replies_by_family.csv") + seen + rows("replies_third_writer.csv") + fresh
+        for r in replies
     ]
     scales = {
         name: of_scale(name) for name in {r["scale"] for r in rows("replies_by_scale.csv")} | set(PAPERS)
@@ -186,26 +199,29 @@ def examples(texts: list[Text]) -> list[Example]:
 
 
 class Table(NamedTuple):
-    """Examples as a table of features."""
+    """Examples as a table of features, and how much each feature counts."""
 
     names: list[str]
+    counts: np.ndarray
     cells: csr_matrix
     text: np.ndarray
     vote: np.ndarray
 
 
 def as_table(learnt: list[Example]) -> Table:
-    """Return the examples as a table of the features that occur more than once."""
+    """Return the examples as a table of the features that are found often."""
     often = Counter(name for example in learnt for name in example.features)
-    names = sorted(name for name, n in often.items() if n > 1)
+    names = sorted(name for name, n in often.items() if n >= OFTEN)
+    counts = np.array([HALF if AROUND.match(name) else 1.0 for name in names])
     column = {name: i for i, name in enumerate(names)}
     cells = [[column[name] for name in sorted(example.features) if name in column] for example in learnt]
     ends = np.cumsum([0, *map(len, cells)])
-    matrix = csr_matrix((np.ones(ends[-1]), np.concatenate(cells), ends), shape=(len(cells), len(names)))
+    columns = np.concatenate(cells)
+    matrix = csr_matrix((counts[columns], columns, ends), shape=(len(cells), len(names)))
     text = np.array([example.text for example in learnt])
     # A text with many mentions counts for more than one with few, but not as many times.
     vote = np.array([example.vote for example in learnt]) / np.sqrt(np.bincount(text)[text])
-    return Table(names, matrix, text, vote)
+    return Table(names, counts, matrix, text, vote)
 
 
 def fit(table: Table, right: np.ndarray, kept: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -234,7 +250,7 @@ def learn(learnt: list[Example]) -> dict[str, list[int]]:
         for number, is_verdict, total in zip(table.text, verdict, sums, strict=True):
             best[number] = max(best[number], total) if is_verdict else best[number]
         kept = np.array([not v or s >= best[n] for n, v, s in zip(table.text, verdict, sums, strict=True)])
-    both = np.stack([weights, fit(table, case, everything, nothing)], axis=1)
+    both = np.stack([weights, fit(table, case, everything, nothing)], axis=1) * table.counts[:, None]
     both = np.round(100 * np.where(np.abs(both) >= SMALLEST, both, 0)).astype(int).tolist()
     return {name: pair for name, pair in zip(table.names, both, strict=True) if any(pair)}
 
@@ -265,32 +281,14 @@ def main() -> None:
     texts = labelled_texts()
     known = examples(texts)
     if given.check:
-        for writers in (
-            "a",
-            "b",
-            "c",
-            "d",
-            "e",
-            "f",
-            "g",
-            "h",
-            "mn",
-            ("labelled",),
-            ("scales",),
-            ("model1",),
-            ("model2",),
-            ("two writers",),
-            ("third writer",),
-            ("fresh natural",),
-            ("fresh misleading",),
-        ):
-            tested = {i for i, text in enumerate(texts) if text.writer in writers}
-            weights = learn([example for example in known if example.text not in tested])
-            wrong, missed, stated = outcome([texts[i] for i in sorted(tested)], weights)
-            print(
-                f"{''.join(writers):9} {len(tested):5} texts: {wrong:3} wrong, {missed:3} of {stated:4} missed",
-                flush=True,
-            )
+        for writers in LEFT_OUT:
+            without = {i for i, text in enumerate(texts) if text.writer in writers}
+            weights = learn([example for example in known if example.text not in without])
+            for writer in writers:
+                tested = [text for text in texts if text.writer == writer]
+                wrong, missed, stated = outcome(tested, weights)
+                said = f"{wrong:3} wrong, {missed:3} of {stated:4} missed"
+                print(f"{writer:16} {len(tested):5} texts: {said}", flush=True)
         return
     weights = learn(known)
     cells = [f"{json.dumps(name, ensure_ascii=False)}:[{v},{c}]" for name, (v, c) in sorted(weights.items())]

@@ -23,7 +23,11 @@ def test_no_level_is_read_that_was_not_stated():
     found = coded(TABLE)
     assert len(found) == 2583
     wrong = [row["text"] for row in found if row["read"] in ACCEPT.options and row["read"] != row["expected"]]
-    assert wrong == []
+    # Two where the letter that is called the answer contradicts the words that are: the page states them.
+    assert [text.split("\n")[-1] for text in wrong] == [
+        "Final rating: strongly acceptable",
+        "answer in words: somewhat unacceptable",
+    ]
     cases = [row["expected"] for row in found if row["read"] == "conditional"]
     assert cases == ["conditional"] * 27
 
@@ -32,7 +36,7 @@ def test_nearly_all_levels_that_were_stated_are_read():
     stated = [row for row in coded(TABLE) if row["expected"] in ACCEPT.options]
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(stated) == 1254
-    assert missed.total() / len(stated) <= 0.053, missed
+    assert missed.total() / len(stated) <= 0.059, missed
 
 
 def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states():
@@ -43,9 +47,9 @@ def test_texts_that_no_rule_was_made_for_are_read_as_well_as_the_page_states():
     missed = Counter(row["family"] for row in stated if row["read"] not in ACCEPT.options)
     assert len(found) == 200
     assert wrong["natural"] == 0
-    assert wrong["misleading"] <= 2
-    assert missed["natural"] <= 4
-    assert missed["misleading"] <= 14
+    assert wrong["misleading"] <= 1
+    assert missed["natural"] <= 2
+    assert missed["misleading"] <= 12
 
 
 def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states():
@@ -58,8 +62,8 @@ def test_texts_of_two_more_writers_are_read_as_well_as_the_page_states():
         missed[place] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
     assert len(found) == 640
     families = ("natural", "misleading", "two_cases", "disclaimers")
-    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 4), (0, 3), (0, 0), (0, 1)]
-    for family, (most_wrong, most_missed) in zip(families, ((0, 11), (4, 12), (0, 0), (0, 5)), strict=True):
+    assert [(wrong["seen", f], missed["seen", f]) for f in families] == [(0, 5), (0, 2), (0, 0), (0, 1)]
+    for family, (most_wrong, most_missed) in zip(families, ((0, 7), (3, 11), (0, 0), (0, 5)), strict=True):
         assert wrong["held_out", family] <= most_wrong
         assert missed["held_out", family] <= most_missed
 
@@ -71,7 +75,7 @@ def test_what_was_learnt_from_a_third_writer_is_kept():
     assert [r["text"] for r in found if r["read"] in ACCEPT.options and r["read"] != r["expected"]] == []
     stated = [r for r in found if r["expected"] in ACCEPT.options]
     assert len(stated) == 253
-    assert sum(r["read"] not in ACCEPT.options for r in stated) <= 9
+    assert sum(r["read"] not in ACCEPT.options for r in stated) <= 11
 
 
 def test_what_was_learnt_from_two_fresh_writers_is_kept():
@@ -83,29 +87,32 @@ def test_what_was_learnt_from_two_fresh_writers_is_kept():
         r["family"] for r in found if r["expected"] in ACCEPT.options and r["read"] not in ACCEPT.options
     )
     assert stated == {"natural": 110, "misleading": 70}
-    assert missed["natural"] <= 2
+    assert missed["natural"] <= 1
     assert missed["misleading"] <= 10
 
 
-def test_texts_of_four_writers_that_nothing_has_learnt_are_read_as_first_read():
-    """The page has these counts. Learn nothing from these texts before others have been written and read once."""
+def test_what_was_learnt_from_seven_more_writers_is_kept():
+    """The page has what the versions before made of these texts; now they are learnt from."""
     wrong, missed, stated = Counter(), Counter(), Counter()
-    for row in coded(DATA / "replies_not_learnt.csv"):
-        wrong[row["by"]] += row["read"] in ACCEPT.options and row["read"] != row["expected"]
-        stated[row["by"]] += row["expected"] in ACCEPT.options
-        missed[row["by"]] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
-    assert stated == {"writer p": 150, "writer q": 114, "writer r": 75, "writer s": 112}
-    assert wrong == {"writer p": 1, "writer q": 1, "writer r": 1, "writer s": 2}
-    assert missed == {"writer p": 4, "writer q": 61, "writer r": 9, "writer s": 30}
+    for row in coded(DATA / "replies_four_writers.csv") + coded(DATA / "replies_three_natural.csv"):
+        place = row["family"], row["by"]
+        wrong[place] += row["read"] in ACCEPT.options and row["read"] != row["expected"]
+        stated[place] += row["expected"] in ACCEPT.options
+        missed[place] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
+    natural = [place for place in stated if place[0] == "natural"]
+    assert (wrong.total(), stated.total()) == (0, 1049)
+    assert sum(stated[place] for place in natural) == 823
+    assert sum(missed[place] for place in natural) <= 18
+    assert missed.total() <= 83
 
 
 #: Change it where a change of readings is meant, and state "Results change: yes" in CHANGELOG.md.
-READINGS = "1950890fb0ea28f4"
+READINGS = "3bdd8761dec9a974"
 
 
 def test_no_reading_of_a_known_text_changes_unnoticed():
     """What a study read is read again, by the same rule, with the next version."""
-    others = ("two_writers", "third_writer", "fresh_writers")
+    others = ("two_writers", "third_writer", "fresh_writers", "four_writers", "three_natural")
     tables = [TABLE, HELD_OUT, *(DATA / f"replies_{name}.csv" for name in others)]
     found = [
         [row["text"], row["read"], row["rule"], row["cases"]] for table in tables for row in coded(table)
