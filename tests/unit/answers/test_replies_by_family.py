@@ -106,6 +106,18 @@ def test_what_was_learnt_from_seven_more_writers_is_kept():
     assert missed.total() <= 83
 
 
+def test_texts_of_three_writers_that_nothing_has_learnt_are_read_as_first_read():
+    """The page has these counts. Learn nothing from these texts before others have been written and read once."""
+    wrong, missed, stated = Counter(), Counter(), Counter()
+    for row in coded(DATA / "replies_not_learnt.csv"):
+        wrong[row["by"]] += row["read"] in ACCEPT.options and row["read"] != row["expected"]
+        stated[row["by"]] += row["expected"] in ACCEPT.options
+        missed[row["by"]] += row["expected"] in ACCEPT.options and row["read"] not in ACCEPT.options
+    assert stated == {"writer w": 112, "writer x": 112, "writer y": 110}
+    assert wrong == {"writer w": 0, "writer x": 0, "writer y": 1}
+    assert missed == {"writer w": 2, "writer x": 6, "writer y": 19}
+
+
 #: Change it where a change of readings is meant, and state "Results change: yes" in CHANGELOG.md.
 READINGS = "3bdd8761dec9a974"
 
