@@ -135,12 +135,3 @@ def options_shown(scale: Scale) -> list[str]:
         return [f"[{scale.line.lowest} = {low}, ..., {scale.line.highest} = {high}]"]
     shown = orders_of(scale.n_shown).shown.tolist()
     return ["[" + ", ".join(scale.options[index] for index in order) + "]" for order in shown]
-
-
-#: The place of what was seen, in a template that asks for an action.
-SEEN = "{seen}"
-
-
-def asks_for_action(template: str) -> bool:
-    """Tell whether a template asks for an action, not for an answer on a scale."""
-    return SEEN in template
