@@ -23,7 +23,7 @@ from cinorms.answers.reading.refusals import ASKS_BACK, MACHINE, SORRY, edges
 from cinorms.answers.reading.rules import Reading
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES, WITHHELD
-from cinorms.prompts.prompt_sets import asks_for_action
+from cinorms.prompts.acts import asks_for_action
 from cinorms.vignettes.agent_files import items_of
 
 #: Share of an item's weighted words from which it counts as generalised, and as shared. On 2,974 published verdicts of

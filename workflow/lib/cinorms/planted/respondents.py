@@ -20,8 +20,8 @@ import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, MOST_OPTIONS, PAPERS, Scale
+from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
-from cinorms.prompts.prompt_sets import asks_for_action
 from cinorms.vignettes.agent_files import SENSITIVE, items_of
 
 Floats = npt.NDArray[np.float64]

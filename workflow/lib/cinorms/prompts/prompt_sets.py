@@ -13,10 +13,8 @@ from pydantic import Field
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import check, load_as, load_yaml, unknown
+from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
-
-#: The place of what was seen, in a template that asks for an action.
-SEEN = "{seen}"
 
 #: Placeholders that a template must have exactly once: the vignette and the answer options.
 PLACEHOLDERS = ("{scenario}", "{options}")
@@ -31,11 +29,6 @@ SOURCES = ("published", "frozen", "generate")
 YES = "CINORMS_YES"
 
 Word = Annotated[str, Field(description="One of them.")]
-
-
-def asks_for_action(template: str) -> bool:
-    """Tell whether a template asks for an action, not for an answer on a scale."""
-    return SEEN in template
 
 
 class Checkpoint(Value):
