@@ -36,11 +36,17 @@ for line in sys.stdin:
 """
 
 
+def of_python(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that Python reads when it starts, so that a fork does not notice them."""
+    return {name: value for name, value in variables.items() if name.startswith("PYTHON")}
+
+
 @cache
-def forking() -> "subprocess.Popen[str]":
-    """Return the process that forks; it ends with this one."""
+def forking() -> "tuple[subprocess.Popen[str], dict[str, str]]":
+    """Return the process that forks, which ends with this one, and the variables of Python that it started with."""
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", FORKING], stdin=pipe, stdout=pipe, text=True)
+    process = subprocess.Popen([sys.executable, "-c", FORKING], stdin=pipe, stdout=pipe, text=True)
+    return process, of_python(os.environ)
 
 
 def snakemake(
@@ -48,15 +54,22 @@ def snakemake(
 ) -> str:
     """Run Snakemake in ``folder`` and return what it printed; ``environment`` is this process's unless it is given."""
     known = dict(os.environ if environment is None else environment)
-    if known.get("PYTHONPATH") != os.environ.get("PYTHONPATH"):  # it may be another Snakemake
+    process, started_with = forking()
+    if of_python(known) != started_with:  # it may also be another Snakemake
         return run([*COMMAND, *arguments], folder, code, known)
-    process = forking()
     assert process.stdin
     assert process.stdout
     with NamedTemporaryFile(mode="r", encoding="utf-8") as printed:
         told = [[*COMMAND[3:], *arguments], str(folder), known, printed.name]
-        print(json.dumps(told), file=process.stdin, flush=True)
-        ended, text = int(process.stdout.readline()), printed.read()
+        try:
+            print(json.dumps(told), file=process.stdin, flush=True)
+            answer = process.stdout.readline()
+        except BaseException:  # its answer would be taken for that to the next call
+            process.kill()
+            forking.cache_clear()
+            raise
+        assert answer, f"the process that forks Snakemake ended with {process.wait()}"
+        ended, text = int(answer), printed.read()
     assert ended == code, text
     return text
 

@@ -136,13 +136,18 @@ def run(step: Step, limit: float, given: argparse.Namespace, folder: Path, table
         )
         timer = threading.Timer(limit, _end, [process])
         timer.start()
+        done = False
         try:
             assert process.stdout is not None
             for line in process.stdout:
                 if line.startswith("RESULT "):
                     found |= json.loads(line.removeprefix("RESULT "))
+                    if done := found.pop(
+                        "done", False
+                    ):  # vLLM may take long to end, and has nothing more to say
+                        break
                     save(table, given.out)
-            code = process.wait()
+            code = 0 if done else process.wait()
         finally:
             timer.cancel()
             _end(process)

@@ -262,3 +262,4 @@ def rate(
 
 if __name__ == "__main__":
     main()
+    emit(done=True)

@@ -2,7 +2,8 @@
 
 ``.venv/bin/python benchmarks/reader/train.py`` writes the weights; ``--check`` prints instead, for each writer, how the
 reader does with weights learnt without the texts of that writer and a few others. Never learnt from:
-tests/data/replies_held_out.csv and the rows ``held_out`` of replies_two_writers.csv and phrases.csv.
+tests/data/replies_not_learnt.csv, replies_held_out.csv, and the rows ``held_out`` of replies_two_writers.csv and
+phrases.csv.
 
 A mention of the option that a text gives is a verdict, every other mention is none. Where a text names its option more
 than once, only the mention that counts most so far has to be one.
@@ -287,8 +288,8 @@ def main() -> None:
             for writer in writers:
                 tested = [text for text in texts if text.writer == writer]
                 wrong, missed, stated = outcome(tested, weights)
-                said = f"{wrong:3} wrong, {missed:3} of {stated:4} missed"
-                print(f"{writer:16} {len(tested):5} texts: {said}", flush=True)
+                counts = f"{wrong:3} wrong, {missed:3} of {stated:4} missed"
+                print(f"{writer:16} {len(tested):5} texts: {counts}", flush=True)
         return
     weights = learn(known)
     cells = [f"{json.dumps(name, ensure_ascii=False)}:[{v},{c}]" for name, (v, c) in sorted(weights.items())]

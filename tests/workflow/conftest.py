@@ -58,7 +58,7 @@ def project(tmp_path: Path) -> Project:
     return fresh
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a copy in which the study ``tiny.yaml`` has been run; tests leave it as it was."""
     done = Project(tmp_path_factory.mktemp("finished") / "project")

@@ -14,8 +14,7 @@ from cinorms.rules.inside import fork_scripts, is_main_program
 from cinorms.run.check import make_checks
 from cinorms.run.case import Case, left_to_ask, summary
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
-from cinorms.run.progress import Follower
-from cinorms.run.progress import waiting_jobs
+from cinorms.run.progress import Follower, waiting_jobs
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.

@@ -1,6 +1,6 @@
 """The reader on families of replies that a generator makes: two cases, disclaimers, marked lists, harmless wordings.
 
-The phrases are the rows ``held_out`` of tests/data/phrases.csv, which neither reader was made on.
+The phrases are the rows ``held_out`` of tests/data/phrases.csv, which neither reader was made on; one set a threshold.
 """
 
 import csv

@@ -64,7 +64,7 @@ def test_the_labelled_table_is_read_without_a_single_wrong_level(capsys):
     assert set(wanted) == {"ok", *OVERRIDE_STATUSES}
     for status in wanted:
         assert right[status] >= 0.97 * wanted[status], status
-        assert right[status] >= 0.965 * got[status], status
+        assert right[status] >= (0.965 if status == "ambiguous" else 0.97) * got[status], status
 
 
 def test_every_rule_decides_something_in_the_table():

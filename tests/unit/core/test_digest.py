@@ -115,8 +115,15 @@ def test_the_next_process_parses_only_what_has_changed(tmp_path):
     assert names() == names(without="digest.ast = None; ") == ["json", "os", "os.path"]
     module.write_text("import re\n", encoding="utf-8")
     assert names() == ["re"]
-    (tmp_path / "cinorms/__pycache__/imports.json").write_text("{", encoding="utf-8")
-    assert names() == ["re"]
+    for broken in ("{", "5"):
+        (tmp_path / "cinorms/__pycache__/imports.json").write_text(broken, encoding="utf-8")
+        assert names() == ["re"]
+    # What was interrupted is not kept: a list that is too short would leave out modules for good.
+    interrupted = "digest._statements = lambda tree: iter([*tree.body, 1 / 0]); "
+    module.write_text("import abc\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        names(without=interrupted)
+    assert names() == ["abc"]
 
 
 def test_every_rule_with_a_script_has_the_code_of_that_script():

@@ -288,10 +288,9 @@ def _statuses(answers: pd.DataFrame) -> pd.DataFrame:
     return grid(answers, code.where(answers["status"] != "error"))
 
 
-Members = Annotated[Names, Field(description="Models of this set.")]
-
-
 # --- How far models, or one model's arms, hold the same norms
+
+Members = Annotated[Names, Field(description="Models of this set.")]
 
 
 class AgreementSetsOptions(OfNorms):

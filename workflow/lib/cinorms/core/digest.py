@@ -13,6 +13,8 @@ from pathlib import Path
 from cinorms.core.files import replacing
 
 PACKAGE = Path(__file__).parents[1]
+#: What finds the imports: another version of this module or of Python may find others in the same text.
+_READER = Path(__file__).read_bytes() + sys.version.encode()
 #: More texts than an edited library has in months; then its imports are found anew.
 _MOST_KEPT = 2000
 
@@ -88,14 +90,15 @@ def _names_in(file: Path) -> frozenset[str]:
 
 def _imports_in(source: bytes) -> list[list[str]]:
     """Return a module and a name, or a module and nothing, for each import: from the cache where the text is known."""
-    known, text = _known_imports(PACKAGE), hashlib.sha256(source).hexdigest()
+    known, text = _known_imports(PACKAGE), hashlib.sha256(_READER + source).hexdigest()
     if text not in known:
-        known[text] = []
+        found: list[list[str]] = []
         for node in _statements(ast.parse(source)):
             if isinstance(node, ast.Import):
-                known[text] += [[alias.name, ""] for alias in node.names]
+                found += [[alias.name, ""] for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module:
-                known[text] += [[node.module, alias.name] for alias in node.names]
+                found += [[node.module, alias.name] for alias in node.names]
+        known[text] = found  # all of it or nothing: it is kept however this process ends
     return known[text]
 
 
@@ -106,7 +109,7 @@ def _known_imports(package: Path) -> dict[str, list[list[str]]]:
     To parse the library takes a fifth of a dry run. The file lies where Python keeps what it compiled.
     """
     file, known = package / "__pycache__/imports.json", dict[str, list[list[str]]]()
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, TypeError):
         known |= json.loads(file.read_text(encoding="utf-8"))
     before = len(known)
     if before > _MOST_KEPT:

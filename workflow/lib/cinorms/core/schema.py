@@ -10,8 +10,8 @@ How to use it::
 
     orders = load_as(Orders, path)  # the typed, frozen value, or one message for the first mistake
 
-- ``Value`` is the base of all such classes: frozen, no other keys; a text below a key describes it (but no
-  key whose type is described: that takes `Field(description=...)`).
+- ``Value`` is the base of all such classes: frozen, no other keys; a text below a key describes it (a key whose
+  type has a description of its own needs `Field(description=...)`).
 - ``Number`` is a number that remains whole if it is written whole (0 does not become 0.0).
 - ``T | None`` allows ``null`` in a file. ``LeftOut[T]`` with the default None is a key that may be left out and
   may not be ``null``.

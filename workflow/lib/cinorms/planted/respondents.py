@@ -6,6 +6,8 @@ the thresholds gives the planted norm. On a scale with another number of levels 
 range (`thresholds_on`). A single answer adds the effect of its template and its own noise
 before the cut; a stated share of answers follows the position of the option instead. Everything is a pure
 function of (model, flow, variant, seed), so shards and restarts change nothing.
+
+Also planted agents: what they do, in a known relation to what they say, and what a planted judge says of that.
 """
 
 import json
@@ -372,6 +374,8 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
         "coefficients": held.to_dict("records"),
     }
 
+
+# --- The words of an answer
 
 PLAIN = (
     *["{option}"] * 4,

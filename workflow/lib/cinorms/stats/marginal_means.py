@@ -34,6 +34,9 @@ def marginal_means(
     factors. A cell is the mean of its templates, each the mean of its valid answers; each cell weighs the same.
     What is left out of ``factors`` is averaged over within the cells; ``linked`` are groups of factors that vary
     together. ``fixed_flows``: the design's combinations are all there are; otherwise they are a sample of more.
+
+    Status ``incomplete``: the mean is over the contexts and templates there are, which other levels need not share;
+    ``not_separable``: no context is shared with any other level; the mean would be one of the contexts.
     """
     rows = []
     for factor, names, tables in _tables(values, factors, linked):

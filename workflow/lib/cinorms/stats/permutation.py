@@ -33,11 +33,16 @@ def compare(
 
     The statistic is the mean of ``d[f, t]``, the difference of the two models' levels in flow f and template t.
     Swapping the models in a template turns the signs of all its d. ``fixed_flows``: the labels are swapped in whole
-    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1
-    + draws)``. Otherwise the statistic is taken apart into what flows and what templates brought to it, in
-    proportion to the variance of either's mean, and both parts get random signs, by whole flows and by whole
-    templates. Where only one of them varies this is the exact test by that one; as both parts contain the noise of
-    single answers it is safe where that dominates. Raises ``DataError`` for a variant without a template.
+    templates. If there are at most ``draws`` swaps all are made, else ``draws`` at random: ``p = (1 + extreme) / (1 +
+    draws)``.
+
+    Without ``fixed_flows`` the statistic is taken apart into what flows and what templates brought to it, in proportion
+    to the variance of either's mean, and both parts get random signs, by whole flows and by whole templates. Where only
+    one of them varies this is the exact test by that one; as both parts contain the noise of single answers it is safe
+    where that dominates.
+
+    ``log10_p_equivalent`` is of the two one-sided tests that the difference is smaller than ``margin``, with a
+    dissenting template of twice the margin. Raises ``DataError`` for a variant without a template.
     """
     # Flows x templates: the difference of the two models' means over the variants that both answered.
     flows = a.index.intersection(b.index).sort_values()
