@@ -142,9 +142,8 @@ def run(step: Step, limit: float, given: argparse.Namespace, folder: Path, table
             for line in process.stdout:
                 if line.startswith("RESULT "):
                     found |= json.loads(line.removeprefix("RESULT "))
-                    if done := found.pop(
-                        "done", False
-                    ):  # vLLM may take long to end, and has nothing more to say
+                    # vLLM may take long to end after its last number.
+                    if done := found.pop("done", False):
                         break
                     save(table, given.out)
             code = 0 if done else process.wait()

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.inference.engines.vllm.conversations import (
     IN_FLIGHT,
+    C,
     OptionTalk,
     OptionTrie,
     TextTalk,
@@ -166,19 +168,20 @@ def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
     }
 
 
+def begun_within(seconds: float, talks: Iterator[C]) -> Iterator[C]:
+    """Return those of ``talks`` that begin within ``seconds`` from now."""
+    end = time.perf_counter() + seconds
+    return takewhile(lambda _: time.perf_counter() <= end, talks)
+
+
 def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> dict[str, Any]:
     """Ask as the engine does, new prompts for about ``seconds``."""
     llm.reset_prefix_cache()
     started = time.perf_counter()
 
-    def talks() -> Iterator[TextTalk]:
-        for at, ids in enumerate(prompts):
-            if time.perf_counter() - started > seconds:
-                return
-            yield TextTalk(at, ids, model.spec, None)
-
+    talks = (TextTalk(at, ids, model.spec, None) for at, ids in enumerate(prompts))
     counting = Counting(llm)
-    done = list(talk(counting, talks(), IN_FLIGHT, lambda n_read: None))
+    done = list(talk(counting, begun_within(seconds, talks), IN_FLIGHT, lambda n_read: None))
     tokens = sum(len(each.ids) for each in done)
     return rate(
         model,
@@ -200,14 +203,9 @@ def options(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> d
     llm.reset_prefix_cache()
     started = time.perf_counter()
 
-    def talks() -> Iterator[OptionTalk]:
-        for at, ids in enumerate(prompts):
-            if time.perf_counter() - started > seconds:
-                return
-            yield Unpruned(at, ids, trie)
-
+    talks = (Unpruned(at, ids, trie) for at, ids in enumerate(prompts))
     counting = Counting(llm)
-    n = sum(1 for _ in talk(counting, talks(), IN_FLIGHT, lambda n_read: None))
+    n = sum(1 for _ in talk(counting, begun_within(seconds, talks), IN_FLIGHT, lambda n_read: None))
     took = time.perf_counter() - started
     return {
         "prompts": n,
