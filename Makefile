@@ -55,7 +55,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts publish test-exchange test-publish lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts test-exchange lint format reference docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -94,9 +94,6 @@ plan: $(VENV)/run.done ## show what CONFIG will ask and cost; asks nothing
 
 export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool (FORMAT=plain, openai_batch, lm_eval or inspect)
 	@$(SNAKEMAKE) $(ARGS) -- export_prompts_$(FORMAT)
-
-publish: $(VENV)/run.done ## make a folder of CONFIG for an archive: results/{study}/published
-	@$(SNAKEMAKE) $(ARGS) -- publish
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
 	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) \
@@ -152,9 +149,6 @@ test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint mad
 test-exchange: $(VENV)/dev.done .venv-inspect/done .venv-lm-eval/done .venv-every-eval-ever/done ## test the exchange with Inspect, lm-evaluation-harness and Every Eval Ever themselves
 	@$(BIN)/pytest tests/exchange
 
-test-publish: $(VENV)/dev.done .venv-publish/done .venv-every-eval-ever/done ## check a published study with the validators of Croissant, RO-Crate and Every Eval Ever
-	@$(BIN)/pytest tests/publish
-
 test-vllm: .venv-vllm/done ## test the engine vllm, with its build for CPUs and a tiny model
 	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
 
@@ -202,7 +196,7 @@ docs: .venv-docs/done ## build the documentation site in build/docs
 
 lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in uv run dev browser paraphrase docs inspect lm-eval publish; do \
+	@for name in uv run dev browser paraphrase docs inspect lm-eval; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -260,7 +254,7 @@ $(VENV)/%.done: requirements/%.lock $(UNFINISHED)
 	$(call set-up,$(VENV),$(PYTHON))
 
 # MkDocs and the tools that prompts go to and responses come from: each shares no packages with a study.
-.venv-docs/done .venv-inspect/done .venv-lm-eval/done .venv-publish/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
+.venv-docs/done .venv-inspect/done .venv-lm-eval/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
 	$(call set-up,.venv-$*,$(PYTHON))
 
 .venv-every-eval-ever/done: requirements/every-eval-ever.lock $(UNFINISHED)

@@ -23,7 +23,7 @@ WORKFLOW = ROOT / "workflow"
 LIBRARY = WORKFLOW / "lib/cinorms"
 #: Studies that have a job of every rule between them, with the targets to ask for.
 STUDIES = (
-    ("docs/tools/data_flow.yaml", ("all", "plan", "export_prompts_plain", "publish", "gate")),
+    ("docs/tools/data_flow.yaml", ("all", "plan", "export_prompts_plain", "gate")),
     ("config/replication.yaml", ("replicate",)),
     ("config/control.yaml", ("control",)),
     ("config/people-planted.yaml", ("people",)),

@@ -170,7 +170,7 @@ rule read_repeats:
 
 rule check_overrides:
     input:
-        responses=[path for *_, path in VALUES.published("responses")],
+        responses=[path for *_, path in VALUES.responses_from(*READ_HERE)],
         overrides=OVERRIDES,
     output:
         settled="results/{study}/answers/overrides.csv",
@@ -182,7 +182,7 @@ rule check_overrides:
     resources:
         mem_mb=2000,
     params:
-        places=[[arm, model] for arm, model, _ in VALUES.published("responses")],
+        places=[[arm, model] for arm, model, _ in VALUES.responses_from(*READ_HERE)],
         levels=VALUES.levels,
         code=code_of("check_overrides"),
     script:

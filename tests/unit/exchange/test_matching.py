@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import DataError
-from cinorms.exchange.importing import import_responses
+from cinorms.exchange.importing import anonymous, import_responses
 from cinorms.exchange.registry import format_named
 from cinorms.exchange.way import prompt_hash
 
@@ -131,6 +131,25 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
         "[key]",
     ]
     assert json.loads(found.facts["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("key sk-proj-abcdefghijklmnop1234 here", "key [key] here"),
+        ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "Authorization: Bearer [key]"),
+        ("hf_abcdefghijklmnopqrstuvwxyz", "[key]"),
+        ("/home/maria/logs/a.eval", "/home/[user]/logs/a.eval"),
+        ("C:\\Users\\Maria Lopez\\x", "C:\\Users\\[user]\\x"),
+        ("/Users/maria", "/Users/[user]"),
+        (
+            "Somewhat acceptable: the home of a user, sk-ip it",
+            "Somewhat acceptable: the home of a user, sk-ip it",
+        ),
+    ],
+)
+def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text, kept):
+    assert anonymous(text) == kept
 
 
 def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path):

@@ -49,7 +49,6 @@ STAGES = {
         "make the report page of a study, and what it shows",
     ),
     "fetch": ("", "fetch", "download the checkpoints of a study and record their commits"),
-    "publish": ("", "publish", "make a folder of a study for an archive"),
 }
 ABOUTS = {name: found[-1] for group in (STAGES, AROUND, READING) for name, found in group.items()}
 

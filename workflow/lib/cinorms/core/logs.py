@@ -5,7 +5,6 @@ Also what a command does where Ctrl+C stops it, or where nobody reads on (``make
 
 import errno
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -29,14 +28,6 @@ _MARK = "-- why this job failed --"
 SHORTEST_KEY = 8
 #: Most characters of a file's name or of an unexpected error in a message.
 MOST_SHOWN = 300
-#: Keys of services whose keys can be told by their form, and whatever follows "Bearer".
-_KEY = re.compile(
-    r"\b(?:sk-[\w-]{16,}|hf_\w{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abpr]-[\w-]{10,})"
-    r"|(?<=[Bb]earer )[\w.~+/-]{16,}"
-)
-_HOME = re.compile(
-    r"(\b[A-Za-z]:\\Users\\)[^\\/:\n]+(?=\\)|((?:/home|/Users|\b[A-Za-z]:\\Users)[/\\])[^/\\\s\"':,;]+"
-)
 #: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
 
@@ -62,11 +53,6 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "[key]")
     return text
-
-
-def anonymous(text: str) -> str:
-    """Return a text from elsewhere with marks in place of what looks like a key, and of the name of a home folder."""
-    return _HOME.sub(r"\1\2[user]", _KEY.sub("[key]", text))
 
 
 def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:

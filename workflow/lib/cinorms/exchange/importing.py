@@ -1,6 +1,7 @@
 """Import the responses of a model in an arm from the files of another tool: matched exactly, or not at all."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import pandas as pd
 from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
 from cinorms.core.files import sha256_of
-from cinorms.core.logs import SHORTEST_KEY, anonymous, redact
+from cinorms.core.logs import SHORTEST_KEY, redact
 from cinorms.core.version import __version__
 from cinorms.exchange.registry import STATED, Format, Received
 from cinorms.exchange.way import DIGITS, Way, prompt_hash, same_prompt, ways_of
@@ -21,6 +22,15 @@ from cinorms.inference.spec import Spec
 
 #: Different values of a setting that are noted.
 MOST_VALUES = 5
+
+#: Keys of services whose keys can be told by their form, and whatever follows "Bearer".
+_KEY = re.compile(
+    r"\b(?:sk-[\w-]{16,}|hf_\w{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abpr]-[\w-]{10,})"
+    r"|(?<=[Bb]earer )[\w.~+/-]{16,}"
+)
+_HOME = re.compile(
+    r"(\b[A-Za-z]:\\Users\\)[^\\/:\n]+(?=\\)|((?:/home|/Users|\b[A-Za-z]:\\Users)[/\\])[^/\\\s\"':,;]+"
+)
 
 #: Why a response is not used, or a prompt has none.
 UNKNOWN_PROMPT, UNKNOWN_NUMBERS, OTHER_PROMPT = "unknown_prompt", "unknown_numbers", "other_prompt"
@@ -114,6 +124,11 @@ def import_responses(
     return Imported(
         responses, unmatched, n_received, reasons, {"cinorms": __version__, "elsewhere": elsewhere}
     )
+
+
+def anonymous(text: str) -> str:
+    """Return a text from elsewhere with marks in place of what looks like a key, and of the name of a home folder."""
+    return _HOME.sub(r"\1\2[user]", _KEY.sub("[key]", text))
 
 
 def _redacted(response: Received, keys: Sequence[str]) -> Received:

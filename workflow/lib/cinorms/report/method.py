@@ -48,11 +48,8 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     others = [f"{t} for {model}" for model, t in study.t_val.items() if t != usual]
     needed = thresholds(usual, study.t_maj) + (f" (valid answers: {', '.join(others)})" if others else "")
     received = [("From another tool", _received(record)) for record in results.provenance.get("received", [])]
-    stated = study.settings.get("publish", {})
-    by = ", ".join(filter(None, [stated.get("creator"), stated.get("url")]))
-    whose = [("Published by", by)] if by else []
     when = ("When", _when(results))
-    return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when, *whose]
+    return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when]
 
 
 def _received(record: Mapping[str, Any]) -> str:

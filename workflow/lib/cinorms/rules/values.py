@@ -21,7 +21,6 @@ from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.planted.norms_file import load_planted
-from cinorms.publish.sources import sources_of
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (
     facts_for_card,
@@ -46,7 +45,7 @@ from cinorms.study.spec import (
     repeated_shards_of,
     shards_of,
 )
-from cinorms.study.study import READ_HERE, Study
+from cinorms.study.study import Study
 
 #: The sections of a study whose entries are made one by one, by the wildcard that names one of them.
 SECTIONS = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
@@ -477,10 +476,6 @@ class StudyValues:
         """Return what the page on people states about the study."""
         return people_page_facts(self.study)
 
-    def sources(self) -> list[dict[str, str]]:
-        """Return what the study is made from, with licences."""
-        return sources_of(self.study)
-
     def card_inputs(self, model: str) -> Inputs:
         """Return what a model's card is made from, by name."""
         return card_inputs_of(facts_for_card(self.study, model), self.results)
@@ -507,17 +502,6 @@ class StudyValues:
             ],
         }
 
-    def published(self, table: str) -> list[tuple[str, str, str]]:
-        """Return arm, model and file of every table of responses, of answers, or of repeats."""
-        if table == "responses":
-            return self.responses_from(*READ_HERE)
-        arms = self.study.repeated_arms() if table == "repeats" else self.study.arms
-        return [
-            (arm, model, f"{self.results}/{table}/{arm}/{model}.parquet")
-            for arm in arms
-            for model in self.study.models(arm)
-        ]
-
     def entry_value(self, analysis: str = "", figure: str = "", printed: str = "") -> dict[str, Any]:
         """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
         return self.entry(analysis, figure, printed).plain()
@@ -532,12 +516,8 @@ class StudyValues:
         pilot = self.pilot()
         return pilot and [(pair, self._placed(paths)) for pair, paths in pilot]
 
-    def placed_published(self, table: str) -> list[tuple[str, str, str]]:
-        """Return `published`, for a parameter."""
-        return [(arm, model, self.placed(path)) for arm, model, path in self.published(table)]
-
     def key_variables(self) -> list[str]:
-        """Return the variables with keys, whose values must appear in nothing that is kept or published."""
+        """Return the variables with keys, whose values must appear in nothing that is kept."""
         models = [*self.study.all_models(), *filter(None, [self.study.coder])]
         entries = map(self.study.registry_entry, models)
         return sorted({name for entry in entries if (name := entry.settings.needed_key_variable)})

@@ -228,16 +228,6 @@ class ReportSettings(Settings):
     inside the page as far as 5 MB reach, so that one file can be sent; none: nowhere."""
 
 
-class PublishSettings(Settings):
-    """What `make publish` states about the folder that it makes."""
-
-    creator: str | None
-    """Who publishes the results, a person or an organisation; null for 'the authors of the study'."""
-    licence: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$")
-    """Licence of the results, by its SPDX name, such as CC-BY-4.0."""
-    url: str | None = Field(description="Where the results will be found; null where that is not known.")
-
-
 class GateSettings(Settings):
     """A gate: whether a model's norms changed against a base."""
 
@@ -285,7 +275,6 @@ class StudySettings(Settings):
     """The experimental conditions, by name; a study file's arms replace those of config/config.yaml."""
     norms: NormSettings
     report: ReportSettings
-    publish: PublishSettings
     analyses: Mapping[Name, Entry]
     """Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's analyses replace
     the defaults; one that states none gets those that fit its first arm."""

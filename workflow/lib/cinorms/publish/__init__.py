@@ -1,1 +1,0 @@
-"""Evidence that travels: the results of a study as a folder that other projects' tools can read and check."""
