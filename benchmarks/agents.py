@@ -20,7 +20,7 @@ import pandas as pd
 from tests.entries import make_entry
 from tests.specs import make_spec
 
-from cinorms.analyses.say_do import needless, say_do, say_do_flows
+from cinorms.analyses.say_do import needless, say_do
 from cinorms.answers.acting import read_replies
 from cinorms.coding.codes import find_unread, merge_items
 from cinorms.coding.prompt import prompts_of, questions_of
@@ -99,7 +99,7 @@ def main() -> None:
     answer(judge.as_plain(), questions, prompts_of(scales["act"]), grid)
     clock = timed("planted judge", clock)
     factors = DatasetFactors("privacylens", ("norm_source",))
-    for function in (say_do, say_do_flows, needless):
+    for function in (say_do, needless):
         options = {"arms": ["act"] if function is needless else list(ARMS)}
         entry = make_entry(
             "analyses", function.__name__, options, scales=scales, factors_of=dict.fromkeys(ARMS, factors)

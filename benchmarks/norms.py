@@ -75,10 +75,7 @@ def main() -> None:
         ),
         "reliability panel": lambda: reliability.panel(answers, table, prompts, ACCEPTABILITY, seed=1),
         "position effects": lambda: reliability.position_effects(answers, ACCEPTABILITY),
-        "missing shares and bounds": lambda: (
-            survivorship.by_variant(answers, prompts),
-            survivorship.mean_bounds(table),
-        ),
+        "missing shares": lambda: survivorship.by_variant(answers, prompts),
         "interval and stability per flow": lambda: wordings.flow_intervals(levels, templates, ACCEPTABILITY),
         "budget": lambda: budget.predicted(levels, templates, [1, 3, 5, 9], of=11),
     }

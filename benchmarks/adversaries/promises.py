@@ -1,4 +1,4 @@
-"""What is promised beyond intervals over wordings: claims of gates, tests, slopes of traces, and estimates of people.
+"""What is promised beyond intervals over wordings: claims of gates, tests, and estimates of people.
 
 Each function yields its cells: where the promise is tried, and how often it is kept (an interval, a norm called
 stable) or broken (a test, a claim). The truth of an interval is what was planted, or the mean of its estimates.
@@ -144,58 +144,6 @@ def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float
         for i in range(runs)
     ]
     return float((np.array(p) < ALPHA).mean())
-
-
-@cache
-def _slopes(runs: int, templates: int, flows: int) -> Floats:
-    """Return studies x units (flows and templates, flows) x (slope, its interval)."""
-    rng, found = np.random.default_rng([templates, flows]), []
-    for _ in range(runs):
-        answers = _traced(rng, flows, templates)
-        ways = [answers[name].to_numpy() for name in ("flow", "template")]
-        tables = [reliability.trace_bias(answers, units, ACCEPTABILITY, 3) for units in (ways, ways[:1])]
-        of_slope = [table[table["measure"] == "slope"].iloc[0] for table in tables]
-        found.append([row[["estimate", "conf_low", "conf_high"]].to_numpy(float) for row in of_slope])
-    return np.array(found)
-
-
-def traces(units: int):
-    """Return what yields the coverage of slopes where the length of a trace depends on flow and template."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        for templates, flows in itertools.product((5, 11, 20), (60, 200)):
-            found = _slopes(runs, templates, flows)[:, units]
-            yield Tried(f"{templates} templates, {flows} flows", held(found))
-
-    return cells
-
-
-def _traced(rng: np.random.Generator, flows: int, templates: int) -> pd.DataFrame:
-    """Return answers of which more follow the first place in some flows and templates, and where traces are long."""
-    shape = (flows, templates, 3)
-    of_flow, of_template = rng.normal(0, 0.4, flows), rng.normal(0, 0.4, templates)
-    long = np.exp(of_flow[:, None, None] + of_template[None, :, None] + rng.normal(0, 0.4, shape))
-    share = np.clip(
-        0.2 + 0.1 * long + 0.15 * rng.normal(0, 1, (1, templates, 1)) + 0.1 * rng.normal(0, 1, (flows, 1, 1)),
-        0,
-        1,
-    )
-    own = rng.integers(0, 5, (flows, 1, 1))
-    level = np.clip(own + rng.choice([-1, 0, 1], shape), 0, 4)
-    start = (2 * np.arange(3) + rng.integers(0, 5, (flows, templates, 1))) % 5
-    level = np.where(rng.random(shape) < share, start, level)
-    flow, template, _ = np.indices(shape)
-    rotations = np.array(["".join(str((s + i) % 5) for i in range(5)) for s in range(5)])
-    return pd.DataFrame(
-        {
-            "flow": flow.ravel(),
-            "template": template.ravel(),
-            "order": rotations[start.ravel()],
-            "level": pd.array(level.ravel() - 2, dtype="Int8"),
-            "status": "ok",
-            "n_trace_tokens": pd.array((500 * long).astype(int).ravel(), dtype="Int32"),
-        }
-    )
 
 
 def stable(orders: int):
@@ -480,8 +428,6 @@ def moved(runs: int) -> Iterator[Tried]:
 
 
 INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
-    "trace slopes": traces(0),
-    "trace slopes over flows": traces(1),
     "icc_1": ratings_alike(0),
     "icc_k": ratings_alike(1),
     "stable norms": stable(3),
@@ -529,8 +475,6 @@ ABOUT = {
     "alpha": "interval of Krippendorff's alpha",
     "split_half": "interval of the correlation of halves",
     "spearman_brown": "interval of the reliability of the whole",
-    "trace slopes": "interval of `trace_bias`, `unit: both`",
-    "trace slopes over flows": "the same, `unit: flow`, where templates matter too",
     "icc_1": "interval of the intraclass correlation of one rating",
     "icc_k": "interval of that of a flow's mean",
     "stable norms": "norms called stable that are the same in fresh wordings, three orders",

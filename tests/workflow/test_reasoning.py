@@ -23,7 +23,6 @@ STUDY = {
     "arms": {"plain": ARM, **{name: {**ARM, "reasoning": stated} for name, stated in ARMS.items()}},
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["plain", *ARMS]},
-        "traces": {"kind": "trace_bias", "arms": ["plain", *ARMS], "unit": "template"},
         "thinking": {"kind": "model_pairs", "arms": ["off", "long"], "factor": "reasoning"},
     },
     "figures": {"distribution": {"kind": "distribution", "arms": [*ARMS]}},
@@ -62,17 +61,6 @@ def test_a_cut_trace_without_an_answer_is_counted_where_it_occurs(thought):
     cut = table[table["status"] == "trace_cut"].set_index("arm")["count"]
     assert set(cut.index) == {"short", "long"}
     assert (cut > 0).all()
-
-
-def test_bias_is_larger_after_long_traces(thought):
-    found = open_results(thought.folder / "results/thinking").tables["traces"]
-    first = found[found["position"] == 1].set_index(["arm", "measure", "part"])
-    assert first.loc[("plain", "slope", 0), "status"] == "no_trace_lengths"
-    assert first.loc[("off", "slope", 0), "status"] == "one_length"
-    assert first.loc[("long", "slope", 0), "status"] == "ok"
-    assert first.loc[("long", "excess", 3), "estimate"] > first.loc[("long", "excess", 1), "estimate"]
-    assert first.loc[("long", "excess", 3), "estimate"] > first.loc[("short", "excess", 3), "estimate"]
-    assert set(found[found["status"] == "ok"]["n_units"]) == {3}
 
 
 def test_the_plan_counts_traces(thought):

@@ -8,10 +8,9 @@ import pytest
 
 from cinorms.analyses.counts import (
     answer_counts,
-    discarded_levels,
+    discarded_association,
     invalid_answers,
     lost,
-    named_conditions,
     norm_counts,
 )
 from cinorms.core import tables
@@ -160,15 +159,6 @@ def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_o
     assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
 
 
-def test_discarded_flows_add_up_at_the_levels_of_each_factor():
-    table = run("discarded_levels", SMALL)
-    assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
-    gone = len(VIGNETTES) - run("discarded", SMALL)["kept"].iloc[1]
-    assert set(table.groupby("factor")["discarded"].sum()) == {gone}
-    named = run("discarded_levels", SMALL, factors=["place"])
-    assert named["level"].tolist() == ["home", "school"]
-
-
 def test_an_association_is_tested_for_the_factors_named_under_the_thresholds_used():
     table = run("discarded_association", SMALL, factors=["sender", "recipient"])
     assert table["factor"].tolist() == ["sender", "recipient"]
@@ -194,24 +184,8 @@ def test_minority_is_about_flows_that_hold_a_norm():
     ("stated", "shown"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), ("plurality", "plurality")]
 )
 def test_a_threshold_is_shown_as_it_is_stated(stated, shown):
-    entry = entry_for("discarded_levels", ["small"], t_maj=stated)
+    entry = entry_for("discarded_association", ["small"], t_maj=stated)
     under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
     entry = replace(entry, thresholds={"small": under})
     norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
-    assert set(discarded_levels(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}
-
-
-def test_conditions_are_counted_by_what_they_are_about():
-    cases = [
-        '[["with consent", 1], ["otherwise", -2]]',
-        '[["if it rains", 0], ["if it is sold", 1]]',
-        None,
-        None,
-    ]
-    frame = pd.DataFrame({"flow": [0, 0, 1, 2], "status": ["conditional"] * 3 + ["ok"], "cases": cases})
-    table = named_conditions([Selected("main", "m", frame)], None)
-    rows = table.set_index("condition")
-    assert rows["answers"].to_dict() == {"any": 3, "consent": 1, "onward sharing": 1}
-    assert rows["share"].to_dict() == {"any": 0.75, "consent": 0.25, "onward sharing": 0.25}
-    assert rows["distance"].to_dict() == {"any": 2.0, "consent": 3.0, "onward sharing": 1.0}
-    assert rows.loc["consent", "example"] == cases[0]
+    assert set(discarded_association(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}

@@ -16,12 +16,10 @@ TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
 COUNTS = {
     "answer_counts",
-    "named_conditions",
     "invalid_answers",
     "cases",
     "norm_counts",
     "missing_answers",
-    "discarded_levels",
 }
 BETWEEN = {
     *("model_tests", "model_pairs", "model_contrasts", "normality"),
@@ -41,8 +39,8 @@ FURTHER: dict[str, dict[str, Any]] = {
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}}
-#: Kinds that compare what this study has one of (a scale), or describe people; their own tests have the numbers.
-ELSEWHERE_ALONE = {"scale_effects", "people_structure", "model_among_people", "people_positions"}
+#: Kinds that describe people; their own tests have the numbers.
+ELSEWHERE_ALONE = {"people_structure", "model_among_people", "people_positions"}
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
@@ -101,6 +99,6 @@ def test_one_model_is_enough_for_a_table(kind):
 @pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])
 def test_a_selection_without_flows_gives_no_number_and_no_crash(kind):
     table = run(kind, select={"sender": ["nobody"]})
-    if kind not in {"discarded_levels", "flow_norms", "privacy_bias"}:  # a row per level, or flow, there is
+    if kind not in {"flow_norms", "privacy_bias"}:  # a row per level, or flow, there is
         assert len(table)
         assert (table["status"] != "ok").all()

@@ -55,7 +55,11 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
             {"factors": ["sender"], "baselines": {"recipient": "x"}},
             "baselines: 'recipient' is not a factor of this analysis; allowed: sender",
         ),
-        ("discarded_levels", {"factors": ["sendr"]}, f"factors: 'sendr' ... arm 'main'; allowed: {FACTORS}"),
+        (
+            "discarded_association",
+            {"factors": ["sendr"]},
+            f"factors: 'sendr' ... arm 'main'; allowed: {FACTORS}",
+        ),
         ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ("delta", {"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each"),

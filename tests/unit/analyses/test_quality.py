@@ -6,7 +6,7 @@ import pytest
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, norms_of, run
+from .made import ANSWERS, PROMPTS, SMALL, norms_of, run
 
 
 def test_reliability_is_the_panel_of_each_model():
@@ -29,11 +29,3 @@ def test_missing_answers_add_up_in_every_view():
     views = ["order_no", "status", "template_no", "variant"]
     assert table.groupby("by")["n"].sum().to_dict() == dict.fromkeys(views, refused)
     assert (table["share"] == table["n"] / table["of"]).all()
-
-
-def test_bounds_are_for_all_flows_and_for_each_level_of_the_factors_named():
-    table = run("missing_bounds", SMALL, factors=["place + inference"])
-    assert table["factor"].tolist() == ["all", "place + inference", "place + inference"]
-    assert table["level"].tolist() == ["all", "home + income", "school + religion"]
-    assert table["n_flows"].iloc[0] == len(VIGNETTES) == table["n_flows"].iloc[1:].sum()
-    assert ((table["low"] <= table["mean"]) & (table["mean"] <= table["high"])).all()

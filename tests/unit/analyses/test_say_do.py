@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.say_do import done_matrix, needless, say_do, say_do_flows
+from cinorms.analyses.say_do import done_matrix, needless, say_do
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.entries.entry import Entry, Selected
@@ -77,15 +77,6 @@ def test_another_model_says_nothing_for_it_but_people_do():
     assert say_do(tables("other"), entry_of("say_do"), FRAMES, prompts).empty
     people = say_do(tables("people"), entry_of("say_do", (("say", "people"),)), FRAMES, prompts)
     assert people[["model", "said_by"]].to_numpy().tolist() == [["m", "people"]]
-
-
-def test_flows_with_the_largest_gap_come_first():
-    table = say_do_flows(tables(), entry_of("say_do_flows"), FRAMES, {"say": PROMPTS, "act": PROMPTS})
-    assert set(table) - {"sender"} == set(kinds("analyses")["say_do_flows"].columns) - {"<factor>"}
-    assert table["flow"].tolist()[:2] == [0, 4]
-    assert table["which"].tolist()[:2] == ["says no, shares", "says yes, withholds"]
-    assert table["gap"].tolist()[:2] == [1.0, -0.75]
-    assert table["sender"].tolist()[0] == "a"
 
 
 def test_both_errors_in_one_table():

@@ -52,12 +52,6 @@ def test_a_selection_counts_its_flows_only():
     assert row["flows"] == (VIGNETTES["sender"] != "watch").sum()
 
 
-def test_targets_and_orders_are_the_ones_that_the_entry_states():
-    assert run("budget_needed", SMALL)["target_se"].unique().tolist() == [0.1, 0.2, 0.3]
-    assert run("budget_needed", SMALL, target_se=[1])["target_se"].unique().tolist() == [1]
-    assert run("budget_needed", SMALL, orders=[2])["orders"].unique().tolist() == [2]
-
-
 def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template():
     row = run("stability", SMALL).iloc[0]
     assert row["share_norms"] == row["norms"] / row["flows"]

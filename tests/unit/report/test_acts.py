@@ -1,17 +1,13 @@
-"""The finding on actions: a sentence per model; and the way from a flow's gap to an action that shows it."""
+"""The finding on actions: a sentence per model; and the way from a flow of a table to its replies."""
 
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER
 from cinorms.report.findings import ALL_FLOWS, _acts
 from cinorms.report.page import _to_flow
-from cinorms.report.results import AnswerCodes
 
 
 def results(*rows: dict[str, Any]) -> Any:
@@ -68,18 +64,11 @@ def test_models_whose_actions_could_not_be_read_come_first():
 @pytest.mark.parametrize(
     ("row", "address"),
     [
-        ({"flow": "7", "gap": "0.5"}, "#explorer?arm=act&model=m&flow=7&variant=1_0"),
-        ({"flow": "7", "gap": "-0.5"}, "#explorer?arm=act&model=m&flow=7&variant=2_0"),
-        ({"flow": "9", "gap": "-0.5"}, "#explorer?arm=act&model=m&flow=9"),  # nothing there could be read
-        ({"flow": "7"}, "#explorer?arm=act&model=m&flow=7"),
-        ({"flow": "7", "model": "n"}, ""),
-        ({"flow": "7", "arm": "act, say"}, ""),
+        ({}, "#explorer?arm=act&model=m&flow=7"),
+        ({"model": "n"}, ""),
+        ({"arm": "act, say"}, ""),
     ],
 )
-def test_a_flow_leads_to_an_action_that_shows_its_gap(row, address):
-    scale = load_scale(FOLDER / "disclosure.yaml")
-    answers = np.array([[3, 2, 0, 2], [4, 4, 255, 4]], dtype=np.uint8)
-    codes = AnswerCodes(np.array([7, 9]), answers, np.zeros((2, 4), np.uint16), scale)
-    prompts = pd.DataFrame({"variant": ["0_0", "1_0", "2_0", "3_0"]})
-    shown: Any = SimpleNamespace(codes={("act", "m"): codes}, prompts={"act": prompts})
-    assert _to_flow(shown, {"arm": "act", "model": "m", **row}) == address
+def test_a_flow_of_a_table_leads_to_what_the_model_replied(row, address):
+    shown: Any = SimpleNamespace(codes={("act", "m"): None})
+    assert _to_flow(shown, {"arm": "act", "model": "m", "flow": "7", **row}) == address

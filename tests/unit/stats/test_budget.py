@@ -69,10 +69,8 @@ def test_the_prediction_is_what_sub_sampling_shows(missing):
 def test_what_cannot_be_predicted_says_why():
     assert budget.predicted(*pilot(), [40], of=33)["status"].tolist() == ["too_many"]
     one = matrix(np.random.default_rng(1).normal(0, 1, (20, 1, 3)))  # three orders are one wording
-    needed = budget.needed(*one, 0.2, [1])
-    for found in (budget.predicted(*one, [1]), needed):
-        assert set(found["status"]) == {"one_template"}
-    assert needed["ask"].isna().all()
+    assert set(budget.predicted(*one, [1])["status"]) == {"one_template"}
+    assert budget.templates_needed(*one, 0.2, 1) is None
     two = matrix(np.array([[[1.0], [2.0], [np.nan]], [[1.0], [np.nan], [np.nan]]]))
     assert budget.predicted(*two, [1])["n_flows"].tolist() == [1]
 
@@ -80,28 +78,26 @@ def test_what_cannot_be_predicted_says_why():
 def test_needed_templates_reach_the_target():
     x = np.tile([1.0, -1.0, 1.0, -1.0], (10, 1))[:, :, None]  # S^2 = 4/3
     levels, templates = matrix(x)
-    found = budget.needed(levels, templates, 0.5, [1])
-    assert found["templates"].tolist() == [6, 6, 6, 6]  # 4/3 / 0.25 = 5.33
+    assert budget.templates_needed(levels, templates, 0.5, 1) == 6  # 4/3 / 0.25 = 5.33
     six, five = (budget.predicted(levels, templates, [k])["rmse"].iloc[0] for k in (6, 5))
     assert six <= 0.5 < five
-    assert budget.needed(levels, templates, np.sqrt(4 / 3) / 2, [1])["templates"].tolist() == [4] * 4
-    levels.iloc[:, 3] = np.nan
-    found = budget.needed(levels, templates, 0.5, [1])
-    assert found["ask"].iloc[0] == np.ceil(found["templates"].iloc[0] / 0.75)
+    assert budget.templates_needed(levels, templates, np.sqrt(4 / 3) / 2, 1) == 4
+    levels.iloc[:, 3] = np.nan  # three templates, also with S^2 = 4/3, of four that were asked
+    assert budget.templates_needed(levels, templates, 0.5, 1) == 8
 
 
 def test_more_orders_lower_what_they_are_about_and_nothing_else():
     rng = np.random.default_rng(3)
     x = rng.normal(0, 1, (2000, 1, 1)) + rng.normal(0, 0.6, (2000, 20, 1)) + rng.normal(0, 0.9, (2000, 20, 3))
     levels, templates = matrix(x)
-    found = budget.needed(levels, templates, 0.2, [1, 3, 9]).query("flows == 'typical (rms)'")
-    expected = [np.sqrt(0.36 + 0.81 / orders) for orders in (1, 3, 9)]
-    assert found["spread"].tolist() == pytest.approx(expected, rel=0.02)
-    assert found["variants"].tolist() == (found["ask"] * found["orders"]).tolist()
-    planned = budget.predicted(levels, templates, [10], orders=9)
-    assert planned["rmse"].iloc[0] == pytest.approx(expected[2] / np.sqrt(10), rel=0.02)
+    for orders in (1, 3, 9):
+        expected = np.sqrt(0.36 + 0.81 / orders)
+        planned = budget.predicted(levels, templates, [10], orders=orders)
+        assert planned["rmse"].iloc[0] == pytest.approx(expected / np.sqrt(10), rel=0.02)
+        needed = budget.templates_needed(levels, templates, 0.05, orders)
+        assert needed == pytest.approx((expected / 0.05) ** 2, rel=0.05)
     single = matrix(x[:, :, :1])
-    assert set(budget.needed(*single, 0.2, [3])["status"]) == {"one_order"}
+    assert set(budget.predicted(*single, [3], orders=3)["status"]) == {"one_order"}
 
 
 def test_the_standard_error_is_the_one_that_fresh_wordings_show():
@@ -124,8 +120,8 @@ def test_the_standard_error_is_the_one_that_fresh_wordings_show():
 @settings(max_examples=30)
 def test_a_stricter_target_never_needs_fewer(target, factor):
     levels = pilot(flows=20, templates=6)
-    strict, loose = budget.needed(*levels, target, [1, 3]), budget.needed(*levels, target * factor, [1, 3])
-    assert (strict["templates"] >= loose["templates"]).all()
+    strict, loose = (budget.templates_needed(*levels, se, 3) for se in (target, target * factor))
+    assert strict >= loose
 
 
 @pytest.mark.parametrize("model", ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-dpo-13b"])

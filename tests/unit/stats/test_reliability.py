@@ -256,7 +256,7 @@ def test_intraclass_correlations_by_their_definition():
     assert reliability.intraclass(pd.DataFrame([[2.0, -2.0], [-2.0, 2.0]]))[1].status == "negative"
 
 
-# --- position bias against the length of the trace: what is planted is recovered
+# --- planted traces
 
 WEIGHTS = (4.0, 2.0, 1.0, 1.0, 2.0)
 SHARES = np.array(WEIGHTS) / sum(WEIGHTS)
@@ -286,95 +286,6 @@ def reasoned(
     variants = list_variants("set", ["{scenario}? {options}", "Now: {scenario}? {options}"], 2, 5)
     responses, _ = ask_shard(spec, vignettes, variants)
     return read_responses(responses, ACCEPTABILITY)
-
-
-def slopes(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the slope."""
-    return found[found["measure"] == "slope"].reset_index(drop=True)
-
-
-def test_a_planted_growth_of_the_bias_is_recovered_and_its_intervals_hold():
-    """Over 20 seeds, 95% intervals of each position's slope cover what is planted, and the mean is it."""
-    truth = 0.3 * (SHARES - 1 / 5)
-    estimates, covered = [], []
-    for seed in range(20):
-        answers = reasoned(120, seed)
-        found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
-        assert (found["status"] == "ok").all()
-        estimates.append(found["estimate"].to_numpy())
-        covered.append((found["conf_low"] <= truth) & (truth <= found["conf_high"]))
-    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0, ddof=1) / np.sqrt(20)
-    assert (np.abs(mean - truth) < 4 * error + 1e-9).all(), (mean, truth, error)
-    assert 0.90 <= np.mean(covered) <= 0.99
-
-
-def test_a_bias_that_does_not_grow_has_no_slope_but_an_excess():
-    """The slope of a constant position bias holds 0; the excess in each third is the planted one."""
-    answers = reasoned(1500, bias=0.0, position_share=0.4)
-    found = reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3)
-    slope, excess = slopes(found), found[found["measure"] == "excess"]
-    assert ((slope["conf_low"] <= 0) & (slope["conf_high"] >= 0)).sum() >= 4
-    expected = np.tile(0.4 * (SHARES - 1 / 5), 3)
-    assert np.abs(excess["estimate"] - expected).max() < 0.03
-    assert excess.groupby("part")["n"].first().sum() == slope["n"].iloc[0] == 1500 * 10
-    assert (excess.groupby("part")["tokens_mean"].first().diff().dropna() > 0).all()
-
-
-def test_a_slope_by_hand():
-    """Two flows of two answers: scores and the slope as computed on paper."""
-    answers = pd.DataFrame(
-        {
-            "flow": [0, 0, 1, 1],
-            "order": ["01234", "10234", "01234", "10234"],
-            "level": pd.array([-2, -2, -1, -1], dtype="Int8"),
-            "status": "ok",
-            "n_trace_tokens": pd.array([0, 1000, 2000, 3000], dtype="Int32"),
-        }
-    )
-    found = reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 2)
-    # Flow 0: option 0 stands first, then second; its level is that of the other answer at the same place: scores 0.
-    assert np.abs(found["estimate"]).max() == 0
-    # Now both answers of flow 0 take what stands first, and those of flow 1 what stands second.
-    answers["level"] = pd.array([-2, -1, -1, -2], dtype="Int8")
-    slope = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 2))
-    # First position: chosen in flow 0, where it was not the other's level; not chosen in flow 1, where it was.
-    scores = np.array([1 - 0, 1 - 0, 0 - 1, 0 - 1])
-    x = np.arange(4) - 1.5
-    assert slope["estimate"][0] == pytest.approx(x @ scores / (x @ x))
-
-
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        (None, "no_trace_lengths"),  # the table lacks the column
-        ({"n_trace_tokens": None}, "no_trace_lengths"),
-        ({"n_trace_tokens": 500}, "one_length"),
-        ({"order": None}, "no_order"),
-        ({"level": None, "status": "refusal"}, "no_answers"),
-    ],
-)
-def test_traces_that_give_no_number_have_a_status(change, status):
-    """No length, one length, no order and no answer each have a status, and no number stands for them."""
-    answers = reasoned(30)
-    if change is None:
-        answers = answers.drop(columns=["n_trace_tokens", "trace_status"])
-    for name, value in (change or {}).items():
-        answers[name] = pd.Series(
-            [value] * len(answers), dtype=answers[name].dtype if value is None else None
-        )
-    found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
-    assert set(found["status"]) == {status}
-    assert found["estimate"].isna().all()
-
-
-def test_answers_without_a_length_are_counted_and_left_out():
-    """A third of the lengths is missing: these answers still say what a flow's other answers are, but have no row."""
-    answers = reasoned(300)
-    gone = np.arange(len(answers)) % 3 == 0
-    answers["n_trace_tokens"] = answers["n_trace_tokens"].mask(gone)
-    found = slopes(reliability.trace_bias(answers, [answers["flow"].to_numpy()], ACCEPTABILITY, 3))
-    assert found["n_unknown"].iloc[0] == gone.sum()
-    assert found["n"].iloc[0] == (~gone).sum()
 
 
 def _statuses(answers: pd.DataFrame) -> list[str]:

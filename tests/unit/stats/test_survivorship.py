@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from cinorms.core import tables
@@ -114,8 +112,6 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
     assert found.loc["sender", "cramers_v"] == pytest.approx(1)
     assert found.loc["recipient", "statistic"] == 0
     assert found["status"].tolist() == ["ok", "ok"]
-    levels = survivorship.by_level(table, context, ["sender"], HALF)
-    assert levels.values.tolist() == [["sender", "a", 20, 20, 0, 0.0], ["sender", "b", 20, 0, 20, 1.0]]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +134,7 @@ def test_association_says_why_there_is_no_test(flows, sender, status):
 
 def test_flows_must_be_known(table):
     with pytest.raises(DataError, match="not in the vignettes table"):
-        survivorship.by_level(table, vignettes(3, sender="a"), ["sender"], HALF)
+        survivorship.association(table, vignettes(3, sender="a"), ["sender"], HALF)
 
 
 # --- the authors' answers
@@ -226,38 +222,3 @@ def test_shares_by_template_order_and_variant():
     assert found["n_asked"].sum() == 3 * 6
     with pytest.raises(DataError, match="1_0"):
         survivorship.by_variant(answers_of([[1, 1, 1]], variants=VARIANTS), PROMPTS.iloc[:2])
-
-
-def test_bounds_of_each_flow_by_hand():
-    norms = norms_of([[1, 1, "empty"], [2, 2, 2], ["empty", "error", "refusal"]])
-    found = survivorship.mean_bounds(norms, norms["flow"])
-    assert found["mean"].tolist()[:2] == [1, 2]
-    assert found["low"].tolist() == [0, 2, -2]
-    assert found["high"].tolist() == [pytest.approx(4 / 3), 2, 2]
-    assert found["width"].to_numpy() == pytest.approx([4 / 3, 0, 4])
-    assert found["status"].tolist() == ["ok", "ok", "no_valid"]
-    assert np.isnan(found["mean"].iloc[2])
-
-
-def test_mean_bounds_over_all_and_by_group():
-    table = norms_of([[1, 1, "empty"], [2, 2, 2], ["empty", "error", "refusal"]])
-    overall = survivorship.mean_bounds(table).iloc[0]
-    assert (overall["group"], overall["n_flows"], overall["n_asked"], overall["n_valid"]) == ("all", 3, 9, 5)
-    assert (overall["mean"], overall["low"], overall["high"]) == (1.6, 0, pytest.approx(16 / 9))
-    groups = survivorship.mean_bounds(table, pd.Series(["a", "a", "b"])).set_index("group")
-    assert groups.loc["a", "low"] == 1
-    assert groups.loc["b", "status"] == "no_valid"
-    assert survivorship.mean_bounds(table.iloc[:0])["status"].tolist() == ["no_flows"]
-
-
-@given(st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=8), st.data())
-@settings(max_examples=60)
-def test_bounds_hold_the_mean_that_missing_answers_hide(truth, data):
-    hidden = data.draw(st.lists(st.tuples(*[st.booleans()] * 3), min_size=len(truth), max_size=len(truth)))
-    seen = [
-        ["refusal" if h else x for x, h in zip(*pair, strict=True)]
-        for pair in zip(truth, hidden, strict=True)
-    ]
-    table = norms_of(seen)
-    overall = survivorship.mean_bounds(table).iloc[0]
-    assert overall["low"] - 1e-9 <= np.mean(truth) <= overall["high"] + 1e-9

@@ -6,7 +6,7 @@ askings of one of them, the engine alone may be the reason: that is the floor of
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -40,8 +40,6 @@ from cinorms.stats.wordings import template_numbers
 
 #: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
 Repeats: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]
-#: What is looked at of levels, such as their side of the scale.
-View: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
 FLOOR = {
     "differ": "Share of what is compared that differs between the two sides: norms of flows in which both "
@@ -151,31 +149,22 @@ def or_one_model(table: pd.DataFrame, entry: Entry[Any]) -> pd.DataFrame:
 # --- The floor of a contrast
 
 
-def of_answers(
-    one: Selected,
-    repeats: Repeats,
-    templates: pd.Series,
-    fixed_flows: bool,
-    view: View = lambda levels: levels,
-) -> Share | None:
+def of_answers(one: Selected, repeats: Repeats, templates: pd.Series, fixed_flows: bool) -> Share | None:
     """Return the share of a model's answers that differ when it is asked again; None if it was not."""
     own = repeats.get(one.pair)
     if own is None:
         return None
-    again = [view(level_matrix(answers)) for answers in answers_again(one, own)]
-    cells = differing(view(level_matrix(one.frame)), again)
+    again = [level_matrix(answers) for answers in answers_again(one, own)]
+    cells = differing(level_matrix(one.frame), again)
     return answers_differ(cells, templates, fixed_flows)
 
 
-def of_norms(
-    one: Selected, repeats: Repeats, entry: Entry[Any], view: View = lambda norms: norms
-) -> Share | None:
+def of_norms(one: Selected, repeats: Repeats, entry: Entry[Any]) -> Share | None:
     """Return the share of a model's norms that differ when it is asked again; ``one`` has its norms."""
     own = repeats.get(one.pair)
     if own is None:
         return None
-    again = [view(norms) for norms in norms_again(one, own, entry)]
-    return norms_differ(differing(view(held_norms(one.frame, entry, one)), again))
+    return norms_differ(differing(held_norms(one.frame, entry, one), norms_again(one, own, entry)))
 
 
 def held_norms(norms: pd.DataFrame, entry: Entry[Any], one: Selected) -> pd.DataFrame:

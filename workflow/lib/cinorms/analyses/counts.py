@@ -1,16 +1,12 @@
 """Counts: answers of each level and status, flows kept under thresholds, and what the thresholds remove.
 
-Tables 2 and 3 of the PETS paper, who is discarded, and the minority; the conditions that conditional answers name.
+Tables 2 and 3 of the PETS paper, who is discarded, and the minority.
 """
 
 import itertools
-import json
-import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
@@ -132,12 +128,6 @@ def lost(one: Selected, entry: Entry[LostOptions]) -> pd.DataFrame:
     return survivorship.lost(one.frame, under.t_val, list(itertools.combinations(t_majs, 2)), under.consensus)
 
 
-@for_each_model
-def discarded_levels(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return `survivorship.by_level` of every model, with t_val and t_maj."""
-    return _by_factor(one, entry, vignettes, survivorship.by_level)
-
-
 def discarded_association(
     selected: Sequence[Selected], entry: Entry[FactorsOfNorms], vignettes: Frames
 ) -> pd.DataFrame:
@@ -145,15 +135,14 @@ def discarded_association(
 
     The corrections are over all models and factors of the table.
     """
-    make = partial(_by_factor, make=survivorship.association)
-    return corrected(for_each_model(make)(selected, entry, vignettes=vignettes))
+    return corrected(_association(selected, entry, vignettes=vignettes))
 
 
-def _by_factor(
-    one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame, make: Callable[..., pd.DataFrame]
-) -> pd.DataFrame:
+@for_each_model
+def _association(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame) -> pd.DataFrame:
     factors, needed = factors_of(entry, one.arm, vignettes), entry.thresholds[one.model]
-    table = make(one.frame, add_factors(vignettes[["flow"]], vignettes, factors), factors, needed)
+    flows = add_factors(vignettes[["flow"]], vignettes, factors)
+    table = survivorship.association(one.frame, flows, factors, needed)
     return table.assign(t_val=needed.t_val, t_maj=str(needed.t_maj))
 
 
@@ -178,62 +167,6 @@ def minority_of_norms(one: Selected, entry: Entry[OfNorms]) -> pd.DataFrame:
 
 _FLOWS = "Flows that were asked."
 _KEPT = "Flows that hold a norm."
-
-
-# --- Kind ``named_conditions``: on which conditions do the models make their verdicts depend
-
-#: Transmission principles and parties, each with beginnings of words by which a condition names it.
-CONDITIONS = {
-    "consent": "consent|agree|permi|opt|asked|asks|accept|volunt|sign|refus|object",
-    "notice": "inform|know|knew|aware|told|notif|notice|announc|transparen|disclos|open",
-    "purpose": "purpose|used|advert|market|research|care|treat|profit|commerc|improv|aim|benefit",
-    "onward sharing": "third|shar|pass|sold|sell|sale|confiden|secre|leak|publi|broker",
-    "anonymity": "anonym|identif|aggregat|pseudonym|trace|names?$",
-    "security": "encrypt|secure|security|protect|safeguard",
-    "retention": "stor|delete|deleti|kept|keep|retain|retention|forever",
-    "law": "law|legal|court|warrant|regulat|gdpr|hipaa|require|subpoena",
-    "emergency": "emergenc|life|danger|safety|urgent|crime|criminal",
-    "age": "adult|child|minor|grown|teen",
-}
-#: Rows of every condition together, and of answers whose conditions name none of these.
-ANY, OTHER = "any", "other"
-_BEGINS = {name: re.compile(rf"\b(?:{stems})") for name, stems in CONDITIONS.items()}
-
-
-def conditions_of(cases: str) -> set[str]:
-    """Return the conditions that ``cases`` of an answer name."""
-    words = " ; ".join(words for words, _ in json.loads(cases))
-    return {name for name, begins in _BEGINS.items() if begins.search(words)} or {OTHER}
-
-
-def distance_of(cases: str) -> int:
-    """Return how far apart the verdicts of ``cases`` are, in levels."""
-    levels: list[int] = [level for _, level in json.loads(cases)]
-    return max(levels) - min(levels)
-
-
-@for_each_model
-def named_conditions(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
-    """Return one row per arm, model and condition that its conditional answers name, and one of all together."""
-    asked = one.frame[one.frame["status"] != tables.NOT_ASKED]
-    chosen = asked[asked["status"] == "conditional"]
-    column = chosen["cases"] if "cases" in chosen else pd.Series(index=chosen.index, dtype=object)
-    cases = column.astype(object)
-    known = {text: conditions_of(text) for text in cases.dropna().unique()}
-    rows = []
-    for name in (ANY, *CONDITIONS, OTHER):
-        # A person's code names no cases: such an answer counts in the row of all alone.
-        names = cases if name == ANY else cases[[name in known.get(text, ()) for text in cases]]
-        if not (len(names) or name == ANY):
-            continue
-        told = names.dropna()
-        distance = told.map(distance_of).mean() if len(told) else np.nan
-        example = told.value_counts().sort_index().idxmax() if len(told) else None
-        flows = chosen.loc[names.index, "flow"].nunique()
-        share = len(names) / len(asked) if len(asked) else np.nan
-        rows.append((name, len(names), share, flows, distance, example))
-    table = pd.DataFrame(rows, columns=["condition", "answers", "share", "flows", "distance", "example"])
-    return table.astype({"share": "Float64", "distance": "Float64", "example": object})
 
 
 KINDS = (
@@ -320,23 +253,6 @@ KINDS = (
         },
     ),
     Kind(
-        name="discarded_levels",
-        about="Flows kept and discarded at each level of each factor.",
-        function=discarded_levels,
-        reads="norms",
-        report_section="sensitivity",
-        key=("arm", "model", "factor", "level"),
-        columns={
-            **usual("arm", "model", "factor", "level"),
-            "flows": _FLOWS,
-            "kept": _KEPT,
-            "discarded": "Flows without a norm.",
-            "share_discarded": "Share of the flows that are discarded.",
-            **usual("t_val", "t_maj"),
-        },
-        shown=(*WHO, "factor", "level", "flows", "kept", "discarded", "share_discarded"),
-    ),
-    Kind(
         name="discarded_association",
         about="Whether discarding is associated with a factor: chi-square and Cramer's V.",
         function=discarded_association,
@@ -378,27 +294,6 @@ KINDS = (
             "unanimous": "Flows without a minority answer.",
             "single_dissent": "Flows with exactly one minority answer.",
             **usual("status"),
-        },
-    ),
-    Kind(
-        name="named_conditions",
-        about="On which conditions conditional answers make their verdict depend.",
-        function=named_conditions,
-        reads="answers",
-        decided="block",
-        report_section="answers",
-        key=("arm", "model", "condition"),
-        columns={
-            **WHO,
-            "condition": "What the conditions are about, by their words: "
-            f"{', '.join([*CONDITIONS, OTHER])}; {ANY} for all conditional answers. An answer can name several. "
-            "Words are English.",
-            "answers": "Conditional answers that name it.",
-            "share": "answers divided by all answers of the model in the arm; missing where nothing was asked.",
-            "flows": "Flows with such an answer.",
-            "distance": "Mean distance of the highest from the lowest verdict of these answers, in levels; missing "
-            "without one.",
-            "example": "The most frequent cases of these answers, as in the answers table.",
         },
     ),
 )

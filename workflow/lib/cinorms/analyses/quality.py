@@ -2,32 +2,27 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import INTERVAL, WHO, usual
+from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.options import Factors
 from cinorms.analyses.shared import (
     Frames,
-    add_factors,
-    factors_of,
     for_each_model,
     held,
-    named,
     stack,
-    templates_of,
 )
 from cinorms.core import tables
-from cinorms.core.schema import Distinct, Number
+from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import OfArms, OfFlows, OfNorms
+from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import grid, level_matrix
-from cinorms.stats import budget, reliability, survivorship
+from cinorms.stats import reliability, survivorship
 from cinorms.stats.flow_dependence import ENOUGH_VALID, FEW_MISSING, ONE_ANSWER, SIGNIFICANT, dependence
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
@@ -49,24 +44,10 @@ from cinorms.stats.wordings import (
 )
 
 
-class BoundsOptions(Factors, OfFlows):
-    """Options of worst-case bounds."""
-
-
 class DependenceOptions(OfNorms):
     """Options of the test that answers depend on the flow."""
 
     draws: int = Field(199, ge=19, le=100_000, description="Draws of the permutation test.")
-
-
-class TraceOptions(OfArms):
-    """Options of position bias against the length of the trace."""
-
-    unit: Literal["both", "flow", "template"] = "both"
-    """What an interval generalises to: answers to one flow, and in one template, depend on each other. flow: to other
-    flows, in these templates; template: to other templates, of these flows."""
-    parts: int = Field(3, ge=2, le=20)
-    """Parts of about the same size that the answers are in by length of the trace."""
 
 
 @for_each_model
@@ -97,16 +78,6 @@ def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) 
 
 
 @for_each_model
-def missing_bounds(one: Selected, entry: Entry[BoundsOptions], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return worst-case bounds on the mean level, over all flows and at each level of each factor."""
-    factors = factors_of(entry, one.arm, vignettes)
-    frame = add_factors(one.frame, vignettes, factors)
-    parts = [named(survivorship.mean_bounds(frame), {"factor": "all"})]
-    parts += [named(survivorship.mean_bounds(frame, frame[name]), {"factor": name}) for name in factors]
-    return stack(parts).rename(columns={"group": "level"})
-
-
-@for_each_model
 def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
     levels, templates, scale = level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm]
@@ -115,16 +86,7 @@ def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.
     return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": found.words}])
 
 
-@for_each_model
-def bias_by_trace(one: Selected, entry: Entry[TraceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return `stats.reliability.trace_bias` of every model in every arm."""
-    options, frame = entry.options, one.frame
-    units = {"flow": frame["flow"].to_numpy(), "template": np.asarray(templates_of(frame, prompts))}
-    ways = [units[name] for name in units if options.unit in (name, "both")]
-    return reliability.trace_bias(frame, ways, entry.scales[one.arm], options.parts)
-
-
-# --- How many wordings are enough: the stability of norms, and the templates needed
+# --- How many wordings are enough: the stability of norms
 
 #: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
@@ -133,15 +95,6 @@ STABLE = 0.95
 FEWEST_STABLE = 6
 
 Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
-
-
-class NeededOptions(OfArms):
-    """Options of how many templates are needed."""
-
-    target_se: Annotated[Distinct[Annotated[Number, Field(gt=0, le=4)]], Field(min_length=1)] = Field(
-        (0.1, 0.2, 0.3), description="Target standard errors of a flow's mean, in levels."
-    )
-    orders: Counts = Field((1, 3, 5), description="Numbers of orders per template to try.")
 
 
 @for_each_model
@@ -173,14 +126,6 @@ def stability(
     for status, holds in (("few_templates", few), ("one_template", judged.empty), ("no_norms", kept.empty)):
         row["status"] = status if holds else row["status"]
     return pd.DataFrame([row])
-
-
-@for_each_model
-def budget_needed(one: Selected, entry: Entry[NeededOptions], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many templates, in how many orders each, give a flow's mean each target standard error."""
-    levels, templates = level_matrix(one.frame), template_numbers(prompts)
-    targets, orders = entry.options.target_se, entry.options.orders
-    return stack([budget.needed(levels, templates, se, orders).assign(target_se=se) for se in targets])
 
 
 # --- Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would
@@ -343,28 +288,6 @@ KINDS = (
         },
     ),
     Kind(
-        name="missing_bounds",
-        about="Worst-case bounds on each mean level if answers are not missing at random.",
-        function=missing_bounds,
-        reads="norms",
-        decided="pilot",
-        report_section="answers",
-        key=("arm", "model", "factor", "level"),
-        columns={
-            **WHO,
-            "factor": "Name of the factor (linked factors have their names joined); all for all flows together.",
-            "level": "Level of the factor; all for all flows together.",
-            "n_flows": "Flows with this level.",
-            "mean": "Mean level of their valid answers.",
-            "low": "The mean if every missing answer were the lowest level.",
-            "high": "The mean if every missing answer were the highest level.",
-            "width": "high less low.",
-            "n_asked": "Answers that were asked for.",
-            "n_valid": "Valid answers.",
-            **usual("status"),
-        },
-    ),
-    Kind(
         name="flow_dependence",
         about="Whether a model's answers depend on the flow, and how many norms it would hold if they did not.",
         function=flow_dependence,
@@ -391,34 +314,6 @@ KINDS = (
         },
     ),
     Kind(
-        name="trace_bias",
-        about="Position bias against the length of the trace: how far answers after longer reasoning follow the "
-        "position of an option.",
-        function=bias_by_trace,
-        reads="answers",
-        decided="block",
-        report_section="sensitivity",
-        key=("arm", "model", "measure", "part", "position"),
-        columns={
-            **WHO,
-            "measure": "slope: what 1,000 tokens of trace add to the excess; excess: how much more often "
-            "the option at the position is chosen than its level is among the other answers to the flow.",
-            "part": "Part of the answers by length of the trace, 1 the shortest; 0 for the slope, which is over all.",
-            "position": "Position at which an option was shown; 1 is the first.",
-            "tokens_low": "Shortest trace of the part, in tokens.",
-            "tokens_high": "Longest trace of the part, in tokens.",
-            "tokens_mean": "Mean length of the traces of the part, in tokens.",
-            **usual("estimate", "std_err", "conf_low", "conf_high"),
-            "n": "Valid answers of the part whose order and trace length are known.",
-            "n_unknown": "Valid answers whose order is known but not the length of their trace; in no row.",
-            "n_units": "Flows or templates, as the option unit states, in the interval; the fewer of both.",
-            "status": "ok, or why there is no number: no_answers, no_order, no_trace_lengths, one_length "
-            "(all traces are as long), one_answer_per_flow, no_such_length (equal lengths leave the part "
-            "empty), one_unit (no interval).",
-        },
-        shown=(*WHO, "measure", "part", "position", "tokens_mean", "estimate", *INTERVAL, "n", "status"),
-    ),
-    Kind(
         name="stability",
         about="How many of a model's norms would be the same in other wordings.",
         function=stability,
@@ -439,26 +334,6 @@ KINDS = (
             f"fewer than {FEWEST_STABLE} templates, which can show it of no norm.",
             "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
             "status": "ok, or why numbers are missing: few_templates (no share_stable), one_template, no_norms.",
-        },
-    ),
-    Kind(
-        name="budget_needed",
-        about="Templates and orders needed for a target standard error of a flow's mean.",
-        function=budget_needed,
-        reads="answers",
-        decided="pilot",
-        report_section="reliability",
-        key=("arm", "model", "target_se", "orders", "flows"),
-        columns={
-            **WHO,
-            "target_se": "Target standard error of a flow's mean, in levels.",
-            "orders": "Orders in which each template is asked.",
-            "flows": "Which flow: a typical one (root mean square), or one at a percentile of the spread.",
-            "spread": "Standard deviation over templates of the flow's mean in one template, in levels.",
-            "templates": "Templates with a valid answer that the flow needs.",
-            "ask": "Templates to ask so that this many have a valid answer, at the share seen here.",
-            "variants": "Templates to ask times orders.",
-            **usual("status"),
         },
     ),
     Kind(

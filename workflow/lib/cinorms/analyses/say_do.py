@@ -1,4 +1,4 @@
-"""Kinds ``say_do``, ``say_do_flows`` and ``needless``: what models call acceptable, and what they do as agents."""
+"""Kinds ``say_do`` and ``needless``: what models call acceptable, and what they do as agents."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -134,35 +134,6 @@ def _status(sides: stats.SayDo) -> str:
     return "one_wording" if single < 2 else "ok"
 
 
-def say_do_flows(
-    selected: Sequence[Selected], entry: Entry[SayDoOptions], vignettes: Frames, prompts: Frames
-) -> pd.DataFrame:
-    """Return every flow with what is said and done, each model's largest gap first; see `KINDS`."""
-    parts = []
-    for pair in compared(selected, entry, vignettes, prompts):
-        low, high = (entry.scales[pair.names["said_in"]].levels[end] for end in (0, -1))
-        n_said, n_done = ((~np.isnan(cells)).sum(axis=1) for cells in (pair.said, pair.done))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            level, share = np.nansum(pair.said, axis=1) / n_said, np.nansum(pair.done, axis=1) / n_done
-        accepted = (level - low) / (high - low)
-        kind = np.select(
-            [(level < pair.middle) & (share > 0.5), (level > pair.middle) & (share < 0.5)],
-            ["says no, shares", "says yes, withholds"],
-            "",
-        )
-        table = pd.DataFrame({"flow": pair.flows, "said": level, "accepted": accepted, "shares": share})
-        table = table.assign(gap=share - accepted, which=kind)
-        table = table.iloc[np.argsort(-table["gap"].abs().fillna(-1).to_numpy(), kind="stable")]
-        told = vignettes[pair.names["arm"]].set_index("flow")
-        factors = [name for name in entry.factors_of[pair.names["arm"]].factors if name in told]
-        table = table.join(told[factors].astype(str), on="flow")
-        parts.append(named(table.reset_index(drop=True), pair.names))
-    table = stack(parts, _FLOWS)
-    # The largest gap of each model, then the second largest of each, as a page shows the first rows only.
-    place = table.groupby(list(SIDES)).cumcount().to_numpy()
-    return table.iloc[np.argsort(place, kind="stable")].reset_index(drop=True)
-
-
 @for_each_model
 def needless(one: Selected, entry: Entry[ActsOptions]) -> pd.DataFrame:
     """Return how many sensitive items are shared and how many needed ones withheld; see `KINDS`."""
@@ -257,16 +228,6 @@ _SAY_DO = {
     "status": "ok; one_wording (of either side: noise is not known), says_the_same or does_the_same on all flows, "
     "no_flows.",
 }
-_FLOWS = {
-    **SIDES,
-    "flow": "Number of the flow.",
-    "said": "Mean level that is said of it.",
-    "accepted": "The same as a share of the way from the lowest to the highest level.",
-    "shares": "Share of the actions that share a sensitive item.",
-    "gap": "shares minus accepted; each model's largest (whatever its sign) come first, then the second largest.",
-    "which": "says no, shares (in most actions); says yes, withholds; or empty.",
-    "<factor>": "Level of each factor of the dataset.",
-}
 _NEEDLESS = {
     **WHO,
     "actions": "Replies.",
@@ -303,15 +264,6 @@ KINDS = (
         key=(*SIDES, "factor", "level"),
         columns=_SAY_DO,
         shown=("model", "said_in", "said_by", "level", "flows", *_RATES, "p_no_link", "status"),
-    ),
-    Kind(
-        name="say_do_flows",
-        about="The flows in which what is said and what is done are farthest apart.",
-        function=say_do_flows,
-        reads="answers",
-        report_section="acts",
-        key=(*SIDES, "flow"),
-        columns=_FLOWS,
     ),
     Kind(
         name="needless",

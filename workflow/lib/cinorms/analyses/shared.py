@@ -85,7 +85,7 @@ def check_same_scale(entry: Entry[Any], arms: Iterable[str]) -> None:
     if len(scales) > 1:
         raise ConfigError(
             f"{entry.section}.{entry.name}: its arms are answered on different scales ({listed(sorted(scales))}), "
-            "whose levels cannot be compared; use arms with one scale, or the kind scale_effects"
+            "whose levels cannot be compared; use arms with one scale"
         )
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import numpy as np
-
 from cinorms.core.csv_files import read_csv
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
@@ -173,22 +171,9 @@ def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) ->
 
 
 def _to_flow(results: StudyResults, row: Mapping[Any, Any]) -> str:
-    """Return the address of what a model replied to the flow of a row; empty where the row is of no single model.
-
-    Of a gap between what is said and done it opens an action that shows it: one that discloses most, or least.
-    """
-    pair = row.get("arm", ""), row.get("model", "")
-    codes = results.codes.get(pair)
-    if codes is None:
-        return ""
-    state = {"flow": row["flow"]}
-    if row.get("gap"):
-        of_flow = codes.answers[codes.flows == int(row["flow"])][0].astype(int)
-        known = np.where(of_flow < codes.n_levels, of_flow, np.nan)
-        if not np.isnan(known).all():
-            at = np.nanargmax(known if float(row["gap"]) > 0 else -known)
-            state["variant"] = str(results.prompts[pair[0]]["variant"].iloc[at])
-    return link(pair[0], [pair[1]], **state)
+    """Return the address of what a model replied to the flow of a row; empty where the row is of no single model."""
+    arm, model = row.get("arm", ""), row.get("model", "")
+    return link(arm, [model], flow=row["flow"]) if (arm, model) in results.codes else ""
 
 
 def _cell(text: str, href: str = "") -> dict[str, Any]:

@@ -22,9 +22,6 @@ from cinorms.stats import reliability
 from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import template_means, template_sums
 
-#: The flows in `needed`: the typical one, and those at percentiles of the spread.
-_FLOWS = ("typical (rms)", "50%", "90%", "95%")
-
 
 def predicted(
     levels: pd.DataFrame,
@@ -71,29 +68,18 @@ def predicted(
     return frame
 
 
-def needed(
-    levels: pd.DataFrame, templates: pd.Series, target_se: float, orders: Sequence[int]
-) -> pd.DataFrame:
-    """Return how many templates, in how many orders each, give a flow's mean the standard error ``target_se``.
+def templates_needed(levels: pd.DataFrame, templates: pd.Series, target_se: float, orders: int) -> int | None:
+    """Return how many templates to ask, in so many orders each, for the standard error ``target_se`` of a flow's mean.
 
-    For the typical flow (rms S) and for the flow at the 50th, 90th and 95th percentile of S. Columns: orders, flows
-    (which), spread (S), templates (with a valid answer), ask (templates, to make up for those without one), variants
-    (ask x orders), status (``ok``, ``one_template``, ``one_order``; see `predicted`).
+    For the typical flow (rms S), with those made up for that have no valid answer; None without a flow that has two.
     """
     means = template_means(levels, templates)
-    share = float((~np.isnan(means)).mean()) if means.size else np.nan
-    parts = []
-    for number in orders:
-        spread, status = _in_orders(_spread(means)[0], levels, templates, number)
-        table = pd.DataFrame({"orders": number, "flows": _FLOWS, "spread": np.nan})
-        if len(spread):
-            table["spread"] = [math.sqrt(float(np.mean(spread**2))), *np.quantile(spread, [0.5, 0.9, 0.95])]
-        # Rounded first, so that 4.0000000001 from floating point does not ask for a fifth template.
-        k = np.maximum(np.ceil(np.round(table["spread"] ** 2 / target_se**2, 9)), 1)
-        table["templates"] = k.astype("Int64")
-        table["ask"] = np.ceil(k / share).astype("Int64")
-        parts.append(table.assign(variants=table["ask"] * number, status=status))
-    return pd.concat(parts, ignore_index=True)
+    spread, _ = _in_orders(_spread(means)[0], levels, templates, orders)
+    if not len(spread):
+        return None
+    # Rounded first, so that 4.0000000001 from floating point does not ask for a fifth template.
+    k = max(math.ceil(round(float(np.mean(spread**2)) / target_se**2, 9)), 1)
+    return math.ceil(k / float((~np.isnan(means)).mean()))
 
 
 def _spread(means: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.errors import DataError
@@ -17,19 +16,15 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Bools, Floats, Ints, group_rows, sums_by, two_way
+from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.wordings import (
-    FEWEST,
     FEWEST_HALVED,
     MOST_GROUPS,
-    Units,
     groups,
-    interval,
     jackknife,
     level_counts,
     look_up,
     membership,
-    spread,
     template_numbers,
     template_sums,
 )
@@ -316,87 +311,6 @@ def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         | (blank | {"chosen": chosen, "share": share, "expected": expected, "excess": share - expected})
         | {"n": len(found.rows), "status": "ok"}
     )
-
-
-#: The unit of a slope: tokens of a trace.
-PER = 1000
-
-
-def trace_bias(
-    answers: pd.DataFrame, units: Sequence[npt.NDArray[Any]], scale: Scale, parts: int
-) -> pd.DataFrame:
-    """Return the excess of each position in each part of the answers by length of the trace, and its slope.
-
-    For the scores see docs/method/inference/reasoning.md. ``units`` has the units of each answer that may not be
-    independent of others (flow, template, or both): intervals are over them. Rows: measure ``slope`` (per 1,000
-    tokens, part 0) and ``excess`` (part 1: the shortest traces). Columns: measure, part, position, tokens_low,
-    tokens_high, tokens_mean, estimate, std_err, conf_low, conf_high, n, n_unknown (answers whose trace has no known
-    length; they are in no row), n_units, status.
-    """
-    k, found = len(scale.binned.levels), choices(answers, scale)
-    lengths = np.full(len(answers), np.nan)
-    if "n_trace_tokens" in answers:
-        lengths = answers["n_trace_tokens"].to_numpy(dtype=np.float64, na_value=np.nan)
-    unknown, n, status = np.isnan(lengths[found.rows]), found.counts.sum(axis=1)[found.flow], found.status
-    used = ~unknown & (n > 1)
-    if status == "ok" and not used.any():
-        status = "no_trace_lengths" if unknown.all() else "one_answer_per_flow"
-    columns = (found.rows, found.flow, found.option, found.shown, n)
-    rows, flow, option, shown, n = (column[used] for column in columns)
-    chosen = (shown == option[:, None]).astype(np.float64)
-    scores = chosen - (found.counts[flow[:, None], shown] - chosen) / (n[:, None] - 1)
-    x = lengths[rows]
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, parts + 1)[1:-1])) if len(x) else x
-    part_of = np.searchsorted(edges, x, side="left") + 1
-    tables = []
-    for part in range(parts + 1):
-        own = part_of == part if part else np.ones(len(x), dtype=bool)
-        tables.append(_rows(part, x[own], scores[own], [way[rows[own]] for way in units], k, status))
-    return pd.concat(tables, ignore_index=True).assign(n_unknown=int(unknown.sum()))[list(_OF_TRACES)]
-
-
-_OF_TRACES = (
-    *("measure", "part", "position", "tokens_low", "tokens_high", "tokens_mean"),
-    *("estimate", "std_err", "conf_low", "conf_high", "n", "n_unknown", "n_units", "status"),
-)
-
-
-def _rows(
-    part: int, x: Floats, scores: Floats, units: Sequence[npt.NDArray[Any]], k: int, status: str
-) -> pd.DataFrame:
-    """Return the mean score of each of ``k`` positions in one part, or in part 0 the slope of all scores.
-
-    Both are means over answers, weighted for the slope by the squared distance from the mean length: the intervals are
-    those of a mean over one or two kinds of units.
-    """
-    low, high, mean = (x.min(), x.max(), x.mean()) if len(x) else (np.nan,) * 3
-    known: dict[str, float] = dict.fromkeys(("estimate", "std_err", "conf_low", "conf_high"), np.nan)
-    known |= {"tokens_low": low, "tokens_high": high, "tokens_mean": mean, "n": len(x), "n_units": 0}
-    table = pd.DataFrame({"position": np.arange(1, k + 1)})
-    table = table.assign(measure="excess" if part else "slope", part=part, **known, status=status)
-    if not len(x):
-        return table.replace({"status": {"ok": "no_such_length"}})
-    if part:
-        estimate, weight = scores.mean(axis=0), np.full(len(x), 1 / len(x))
-        influence = (scores - estimate) / len(x)
-    else:
-        centred = (x - x.mean()) / PER
-        if (spread_of_x := float(centred @ centred)) == 0:
-            return table.assign(status="one_length")
-        estimate, weight = centred @ scores / spread_of_x, centred**2 / spread_of_x
-        left = scores - scores.mean(axis=0) - centred[:, None] * estimate
-        influence = centred[:, None] * left / spread_of_x
-    ways = [pd.factorize(way)[0].astype(np.int64) for way in units]
-    n_units = min(int(codes.max()) + 1 for codes in ways)
-    table = table.assign(estimate=estimate, n_units=n_units)
-    if n_units < FEWEST:
-        return table.assign(status="one_unit")
-    found = [spread(Units(sums_by(codes, influence).T, sums_by(codes, weight[:, None]).T)) for codes in ways]
-    if len(ways) > 1:
-        cells = sums_by(group_rows(ways)[1], influence)
-        found = [two_way(found[0], found[1], (cells**2).sum(axis=0))]
-    std_err, low, high = interval(estimate, *found[0])
-    return table.assign(std_err=std_err, conf_low=low, conf_high=high)
 
 
 def panel(

@@ -83,24 +83,6 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def by_level(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
-) -> pd.DataFrame:
-    """Return retained and discarded flows at each level of each factor.
-
-    Raises `DataError` if a flow is not in the vignettes.
-    """
-    frame = _with_factors(norms, vignettes, factors, thresholds)
-    rows = [
-        (factor, level, len(group), int(group["kept"].sum()))
-        for factor in factors
-        for level, group in frame.groupby(factor, observed=True, sort=True)
-    ]
-    table = pd.DataFrame(rows, columns=["factor", "level", "flows", "kept"])
-    discarded = table["flows"] - table["kept"]
-    return table.assign(discarded=discarded, share_discarded=discarded / table["flows"])
-
-
 def association(
     norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
 ) -> pd.DataFrame:
@@ -179,33 +161,3 @@ def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     table["share_valid"] = table["n_valid"] / table["n_asked"]
     return table[["by", "level", "n_asked", "n_valid", "share_valid"]]
-
-
-def mean_bounds(norms: pd.DataFrame, groups: pd.Series | None = None) -> pd.DataFrame:
-    """Return worst-case (Manski) bounds on the mean level of all answers, or of each group of flows.
-
-    All missing answers at the lowest level, or all at the highest. ``groups`` names the group of each row of
-    ``norms``. Every answer asked counts once, so a flow asked more often weighs more.
-    """
-    counts, levels = assessment.counted(norms)
-    keys = np.full(len(norms), "all") if groups is None else groups.astype(str).to_numpy()
-    numbers = {"n_flows": 1, "total": counts @ levels, "n_valid": counts.sum(axis=1)}
-    sums = pd.DataFrame({"group": keys, **numbers})
-    sums = sums.assign(n_asked=norms["n_asked"].to_numpy(dtype=np.float64)).groupby("group").sum()
-    if groups is None and sums.empty:
-        sums.loc["all"] = 0
-    total, n_valid, n_asked = (sums[c].to_numpy(dtype=np.float64) for c in ("total", "n_valid", "n_asked"))
-    low, high = (divide(total + levels[i] * (n_asked - n_valid), n_asked) for i in (0, -1))
-    return pd.DataFrame(
-        {
-            "group": list(sums.index),
-            "n_flows": sums["n_flows"].to_numpy(),
-            "mean": divide(total, n_valid),
-            "low": low,
-            "high": high,
-            "width": high - low,
-            "n_asked": n_asked.astype(np.int64),
-            "n_valid": n_valid.astype(np.int64),
-            "status": np.select([n_asked == 0, n_valid == 0], ["no_flows", "no_valid"], "ok"),
-        }
-    )

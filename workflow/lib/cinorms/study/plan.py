@@ -127,7 +127,7 @@ def add_precision(
             continue
         levels, templates, orders = level_matrix(answers), template_numbers(prompts), row["orders"]
         errors.append(budget.predicted(levels, templates, [row["templates"]], orders=orders)["rmse"].iloc[0])
-        needed.append(budget.needed(levels, templates, target_se, [orders])["ask"].iloc[0])
+        needed.append(budget.templates_needed(levels, templates, target_se, orders))
     return plan.assign(se=pd.array(errors, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
 
@@ -183,7 +183,7 @@ def as_text(plan: pd.DataFrame) -> str:
     if "se" in shown:
         note += (
             "\nse: standard error of a flow's mean over these templates and orders, predicted from the pilot; "
-            "templates_needed: templates for plan.target_se with these orders (kind budget_needed: others)."
+            "templates_needed: templates for plan.target_se with these orders."
         )
     return f"\n{lines}\n\n{note}"
 
