@@ -48,6 +48,8 @@ def start(study: Study) -> subprocess.Popen[str]:
         stdout=(study.folder / "run.txt").open("w"),
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        # What a shell starts in the background ignores SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -142,6 +144,24 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     study.study["arms"]["main"]["temperature"] = 0.7
     study.write()
     assert "outdated" in call(study, "status")
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_when_the_main_process_alone_is_ended_nothing_more_is_spent(study, endpoint, by):
+    endpoint.delay = 0.3
+    run = start(study)
+    wait_for(lambda: sum(endpoint.answered.values()) >= 20)
+    os.kill(run.pid, by)
+    path = study.folder / STATE
+    wait_for(lambda: json.loads(path.read_text())["phase"] == "stopped", seconds=60)
+    asked = endpoint.number
+    assert asked < N
+    assert run.wait(60) != 0
+    time.sleep(1)
+    assert endpoint.number == asked
+    snakemake(study, options=["--unlock"])
+    snakemake(study, "results/api/provenance.json")
+    assert endpoint.number == N, "a reply was lost"
 
 
 def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):

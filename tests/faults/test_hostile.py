@@ -184,6 +184,19 @@ def test_no_reply_is_free(shard, usage):
     assert shard.last_run()["usd"] == pytest.approx(0.12 * shard.endpoint.number, rel=0.2)
 
 
+def test_an_endpoint_that_reports_too_many_tokens_spends_no_more_than_a_request_can(shard, capsys):
+    shard.tuning = {"rates": RATES, "max_cost_usd": 15.0}
+    usage = {"prompt_tokens": 2 * 10**9, "completion_tokens": 2 * 10**9}
+    shard.endpoint.fault = altered(lambda reply: reply.update(usage=usage))
+    responses = shard.ask()
+    assert (responses["n_output_tokens"] == 100).all()
+    assert responses["n_prompt_tokens"].max() < 1000
+    run = shard.last_run()
+    assert run["usd"] == pytest.approx(120 * 0.12, rel=0.2)
+    assert run["clipped"] == 240
+    assert capsys.readouterr().out.count("such counts are clipped") == 1
+
+
 # --- Secrets
 
 

@@ -7,6 +7,7 @@ from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
 from cinorms.inference.engine_kind import Surroundings
+from cinorms.core.run_process import hand_on_signals
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.values import SECTIONS
@@ -41,6 +42,7 @@ def start_run():
     jobs = asking + [j for j in INSIDE.jobs if j.rule.name in OTHERS_ASKING]
     if not jobs:
         return
+    hand_on_signals()
     if accepted_unread():
         for prompt_set in map(STUDY.prompt_set, STUDY.worded()):
             # The frozen file then records that nobody has read it.

@@ -100,3 +100,7 @@ if Path(cinorms.__file__).parents[1] != LIBRARY:
         f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, but these rules need {LIBRARY}.\n"
         "Two versions cannot run in one workflow: give all modules the same tag, or run them one after the other"
     )
+from cinorms.core.run_process import name_run
+
+# Jobs that ask end with this process.
+name_run()

@@ -27,6 +27,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
+from cinorms.core.run_process import end_with_run
 from cinorms.core.version import __version__
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
     signal.signal(signal.SIGTERM, _stop)
+    end_with_run()
     started = time.monotonic()
     refused: ConfigError | None = None
     try:

@@ -280,6 +280,7 @@ def test_durations(text, seconds):
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "Wed, 99 Oct 2015 07:28:30 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:30 +999999999999999"}, None),
         ({}, None),
     ],
 )

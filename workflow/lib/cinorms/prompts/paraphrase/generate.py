@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
+from cinorms.core.run_process import end_with_run
 from cinorms.core.validation import load_yaml, unknown
 from cinorms.core.version import __version__
 from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     request = json.loads(given.request)
     key = os.environ.get(request["key_variable"] or "")
     start_logging(given.log, secrets=[key] if key else [])
+    end_with_run()
     paraphraser = open_paraphraser(request["paraphraser"], request["key_variable"], key)
     freeze(request, paraphraser, Path(given.out))
 

@@ -96,6 +96,17 @@ class Endpoint:
         """Return the most input tokens that ``chat`` can have: a token is at least one byte."""
         return sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
 
+    def impossible_counts(
+        self, chat: Sequence[Mapping[str, str]], reply: Mapping[str, Any]
+    ) -> dict[str, int]:
+        """Return the token counts of a reply to ``chat`` that no request can take, each as the most that one can."""
+        most = {
+            "n_prompt_tokens": self.most_input(chat),
+            "n_output_tokens": self.most_output,
+            "n_trace_tokens": self.most_output,
+        }
+        return {name: limit for name, limit in most.items() if (reply.get(name) or 0) > limit}
+
     def cost(self, spending: Spending, chat: Sequence[Mapping[str, str]], reply: Mapping[str, Any]) -> float:
         """Return what a reply to ``chat`` cost; the most possible where it does not say, or cannot be right."""
         asked, given = sum(len(message["content"]) for message in chat), len(reply.get("text") or "")

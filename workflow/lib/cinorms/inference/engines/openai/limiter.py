@@ -230,7 +230,7 @@ def read_retry_after(headers: Mapping[str, str], now: Callable[[], float] = time
         return number
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

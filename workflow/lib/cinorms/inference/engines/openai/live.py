@@ -64,7 +64,7 @@ class LiveEngine:
             backoff,
         )
         self.backoff, self.chunk = backoff, chunk
-        self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0}
+        self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0, "clipped": 0}
 
     def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
         """Ask the rows ``todo``; see ``engine_kind.Engine``."""
@@ -265,6 +265,7 @@ class _Run:
             spending.settle(most_usd, usd)
             return self._fail(sent, reply, usd if spending.priced else None)
         self.limiter.succeeded(sent.tokens, sent.sent_at, headers)
+        self._clip(sent, reply)
         usd = endpoint.cost(spending, sent.chat, reply)
         spending.settle(most_usd, usd)
         self.engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
@@ -274,6 +275,17 @@ class _Run:
         self._release()
         self._note({"at": sent.at, **reply, "usd": usd if spending.priced else None})
         return None
+
+    def _clip(self, sent: Sent, reply: dict[str, Any]) -> None:
+        """Bring token counts that no request can take down to the most that one can; state it once in the log."""
+        for name, most in self.endpoint.impossible_counts(sent.chat, reply).items():
+            if not self.engine.counts["clipped"]:
+                print(
+                    f"{self.endpoint.url} reports {reply[name]:,} as {name}, but what was sent and max_tokens allow at "
+                    f"most {most:,}: such counts are clipped; the run record counts them."
+                )
+            self.engine.counts["clipped"] += 1
+            reply[name] = most
 
     def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
         """Note a failure; return the seconds after which to ask again, None where that is of no use."""
