@@ -55,7 +55,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts test-exchange lint format reference docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts test-exchange lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -185,12 +185,12 @@ format: $(VENV)/dev.done ## format the code and fix what the linters can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow
 
-reference: $(VENV)/run.done ## rebuild docs/reference from the code, and the picture of the data flow
-	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference docs
-	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
-
+# docs/reference and the picture of the data flow come from the code; the picture is committed.
 # No --quiet here: with it MkDocs does not count warnings.
-docs: .venv-docs/done ## build the documentation site in build/docs
+docs: $(VENV)/run.done .venv-docs/done ## build the documentation site in build/docs
+	@rm -rf docs/reference
+	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.reference --pages docs/reference
+	@$(BIN)/python docs/tools/data_flow.py docs/images/data-flow.svg
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict
 	@echo "build/docs/index.html (with its search: $(PYTHON) -m http.server --directory build/docs)"
 

@@ -1,7 +1,7 @@
 """Count for each rule of the reader the real replies that it decided, by model: ``ledger.csv`` of the reader.
 
 ``.venv/bin/python benchmarks/reader/ledger.py FOLDER``, with eval/results of github.com/HKUST-KnowComp/GoldCoin: the
-replies of other models than that of tests/data/real_replies.csv. `make reference` shows the counts.
+replies of other models than that of tests/data/real_replies.csv. `make docs` shows the counts.
 """
 
 from __future__ import annotations

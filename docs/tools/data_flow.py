@@ -2,7 +2,7 @@
 
 What is drawn is what Snakemake says that it would run for three studies (their dry runs), not what a page says. A row
 is a rule, a line is a folder or file of results/{study}: it begins where it is first written and ends where it is last
-read. ``make reference`` writes docs/images/data-flow.svg; a test says when that is out of date.
+read. ``make docs`` writes docs/images/data-flow.svg; a test says when that is out of date.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ KINDS = (
 
 def reference(project: Project) -> dict[str, str]:
     """Return the reference that the project's library writes."""
-    command = [sys.executable, "-m", "cinorms.reference", "docs"]
+    command = [sys.executable, "-m", "cinorms.reference", "--pages", "docs/reference"]
     run(command, project.folder, environment={"PYTHONPATH": str(project.folder / "workflow/lib")})
     folder = project.folder / "docs/reference"
     files = (path for path in folder.rglob("*") if path.is_file())

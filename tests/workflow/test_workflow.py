@@ -181,6 +181,6 @@ def test_the_picture_of_the_data_flow_in_the_architecture_is_that_of_the_rules(t
     drawn = tmp_path / "data-flow.svg"
     run([sys.executable, ROOT / "docs/tools/data_flow.py", drawn], tmp_path)
     kept = (ROOT / "docs/images/data-flow.svg").read_text(encoding="utf-8")
-    message = "run `make reference` and commit docs/images/data-flow.svg"
+    message = "run `make docs` and commit docs/images/data-flow.svg"
     assert drawn.read_text(encoding="utf-8") == kept, message
     assert kept.count('class="rule"') > 20

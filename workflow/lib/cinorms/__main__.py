@@ -17,6 +17,10 @@ from cinorms.core.version import __version__
 PROJECT = Path(__file__).parents[3]
 #: What an installed package can do too: these read results.
 READING = {
+    "schema": (
+        "cinorms.reference",
+        "write JSON schemas, with which an editor checks studies: cinorms schema FOLDER",
+    ),
     "trace": ("cinorms.trace", "show how one flow became numbers"),
     "gate": (
         "cinorms.gate.__main__",

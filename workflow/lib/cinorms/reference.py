@@ -1,9 +1,10 @@
-"""Write the pages and schemas of ``docs/reference``: ``python -m cinorms.reference DOCS`` (``make reference``).
+"""The pages of keys, kinds and columns (`make docs`), and JSON schemas for editors (`cinorms schema FOLDER`).
 
-They are the keys of a study and of the model registry, an index per section of a study with a page for every
-kind, its keys and its columns, and the JSON schemas of these and of the files of resources/, for editors.
+The pages are the keys of a study and of the model registry, and an index per section of a study with a page for every
+kind, its keys and its columns. The schemas are of these and of the files of resources/.
 """
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,6 @@ from cinorms.answers import reading
 from cinorms.answers.reading.rules import RULES
 from cinorms.core.csv_files import read_csv
 from cinorms.core.csv_tables import CSV_TABLES
-from cinorms.core.errors import ConfigError
 from cinorms.core.labels import listed
 from cinorms.core.logs import command
 from cinorms.core.scale_files import ScaleFile
@@ -72,11 +72,10 @@ RESOURCES = {
     "published": ReleaseFile,
     "planted": NormsFile,
 }
-_NOTE = "<!-- Written by `make reference` from the declarations in workflow/lib/cinorms; edit those. -->"
 
 
 def pages(defaults: Path) -> dict[str, str]:
-    """Return the text of each file of the reference by its name; ``defaults`` is config/config.yaml."""
+    """Return the text of each page by its name; ``defaults`` is config/config.yaml."""
     study, common = schema_of(StudySettings), schema_of(EntrySettings)
     models = ["Every key of an entry of config/models.yaml.", "## Every engine", _keys(common)]
     for engine in engine_kinds():
@@ -89,16 +88,6 @@ def pages(defaults: Path) -> dict[str, str]:
     ]
     for claim in CLAIMS.values():
         policies += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
-    # For editors, also the entries of each kind are checked.
-    properties = dict(study["properties"])
-    for section in SECTIONS:
-        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
-        properties[section] = {**properties[section], "additionalProperties": each}
-    schemas = {
-        "study": {**study, "properties": properties},
-        "models": entries_schema(),
-        **{name: schema_of(cls) for name, cls in RESOURCES.items()},
-    }
     return {
         "study.md": _page(
             "Studies",
@@ -110,15 +99,30 @@ def pages(defaults: Path) -> dict[str, str]:
         "policies.md": _page("Policies", *policies),
         "reader.md": reader_page(),
         **{name: text for section in SECTIONS for name, text in section_pages(section).items()},
-        **{
-            f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
-            for name, schema in schemas.items()
-        },
+    }
+
+
+def schemas() -> dict[str, str]:
+    """Return the text of each JSON schema by the name of its file."""
+    study = schema_of(StudySettings)
+    # For editors, also the entries of each kind are checked.
+    properties = dict(study["properties"])
+    for section in SECTIONS:
+        each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
+        properties[section] = {**properties[section], "additionalProperties": each}
+    found = {
+        "study": {**study, "properties": properties},
+        "models": entries_schema(),
+        **{name: schema_of(cls) for name, cls in RESOURCES.items()},
+    }
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+        for name, schema in found.items()
     }
 
 
 def _page(title: str, *parts: str) -> str:
-    return "\n\n".join([f"# {title}", _NOTE, *parts]) + "\n"
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
 
 
 def tables_page() -> str:
@@ -287,20 +291,23 @@ def default_words(value: Any, stated: bool = False) -> str:
 
 @command()
 def main(arguments: Sequence[str]) -> int:
-    """Write the reference into the folder that the arguments name."""
-    if len(arguments) != 1:
-        raise ConfigError("Name the folder of the documentation: python -m cinorms.reference docs")
-    docs = Path(arguments[0])
-    folder = docs / "reference"
-    written = pages(docs.parent / "config" / "config.yaml")
+    """Write the schemas, or the pages, into a folder."""
+    parser = argparse.ArgumentParser(
+        prog="cinorms schema",
+        description="Write a JSON schema for studies, for the model registry and for each file of resources/.",
+    )
+    parser.add_argument(
+        "folder", type=Path, help="the schemas are written here; it is made where it is missing"
+    )
+    parser.add_argument("--pages", action="store_true", help=argparse.SUPPRESS)  # `make docs`
+    given = parser.parse_args(arguments)
+    written = pages(Path("config/config.yaml")) if given.pages else schemas()
     for name, text in written.items():
-        file = folder / name
+        file = given.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    # The page of a kind that has gone.
-    for file in folder.glob("*/*.md"):
-        if file.relative_to(folder).as_posix() not in written:
-            file.unlink()
+    if not given.pages:
+        print(given.folder / "study.schema.json")
     return 0
 
 

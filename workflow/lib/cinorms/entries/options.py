@@ -1,7 +1,7 @@
 """Options: the keys that an entry of a study can have, each with its type, bounds, default and one sentence.
 
 They are the one declaration of an option. The checks and their messages, the defaults, the JSON schema for editors
-and the reference in ``docs/reference`` are derived from them.
+and the reference in the site are derived from them.
 """
 
 from collections.abc import Mapping

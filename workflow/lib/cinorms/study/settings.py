@@ -276,13 +276,13 @@ class StudySettings(Settings):
     norms: NormSettings
     report: ReportSettings
     analyses: Mapping[Name, Entry]
-    """Tables to make, by name; keys depend on the kind (docs/reference/analyses.md). A study file's analyses replace
+    """Tables to make, by name; keys depend on the kind. A study file's analyses replace
     the defaults; one that states none gets those that fit its first arm."""
     figures: Mapping[Name, Entry]
-    """Figures to draw, by name; keys depend on the kind (docs/reference/figures.md). A study file's figures replace the
+    """Figures to draw, by name; keys depend on the kind. A study file's figures replace the
     defaults; one that states none gets those that fit its first arm."""
     printed: Mapping[Name, Entry]
-    """Tables as the papers print them, by name; keys depend on the kind (docs/reference/printed.md). A study file's
+    """Tables as the papers print them, by name; keys depend on the kind. A study file's
     replace the defaults."""
 
     gates: Mapping[Name, GateSettings]
