@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cinorms.figures.agreement import NO_NORM, PANELS, draw, draw_calibration, matrix, recovered
-from cinorms.figures.colours import INK, share_looks
+from cinorms.figures.colours import INK, PALETTES, mixed, share_looks
 
 A = [[1, 1]] * 12 + [[-1, -1]] * 12
 B = [[1, 1]] * 18 + [[-1, -1]] * 6
@@ -38,15 +38,9 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(norms_of
 def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry):
     entry = figure_entry("agreement", ["a"])
     looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"), entry)
-    assert looks["fill"].fillna(-1).tolist() == [0.9, 0.9, 0.9, 0, 0, -1]
+    shares = PALETTES["orange-blue"].shares
+    assert looks["fill"].tolist() == [*[mixed(shares, 0.9)] * 3, *[shares[0]] * 2, "#e0e0e0"]
     assert looks["ink"].tolist() == ["white"] * 3 + [INK] * 3
-
-
-def test_the_colours_have_a_key(norms_of, figure_entry):
-    drawn = draw([norms_of("a", A), norms_of("b", B)], figure_entry("agreement", ["a", "b"]), {})
-    fill = next(s for s in drawn.plot.scales if "fill" in s.aesthetics)
-    assert fill.guide is not None
-    assert list(fill.labels) == ["0 or below", "0.5", "1 (100%)"]
 
 
 def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built):

@@ -8,13 +8,18 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from plotnine import aes, geom_tile, ggplot
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.entries.kind import Kind, kinds
 from cinorms.figures import theme
 from cinorms.figures.colours import mixed
+from cinorms.figures.say_do import draw as draw_say_do
 from cinorms.figures.theme import ENDING, Drawn, data_of
+
+from ..analyses.test_say_do import FRAMES, PROMPTS, entry_of, tables
 
 MODELS = ["b", "a"]
 #: Flows with norms, some with a minority of answers, one without valid answers.
@@ -106,21 +111,39 @@ OWN = ["#010000", "#01ff00", "#0100ff", "#01ffff", "#018080", "#01e060", "#0160e
 LOOKS = {"palette": OWN, "font": "STIXGeneral", "base_size": 12, "legend": "top"}
 
 
-# The figure on actions needs other answers: tests/unit/figures/test_say_do.py.
-@pytest.fixture(scope="session", params=[name for name in kinds("figures") if name != "say_do"])
-def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path]:
-    """Return a kind, its figure with hostile labels in looks of its own, and its drawing; each is drawn once."""
-    shown = drawn(request.param, HOSTILE, title=TITLE, **LOOKS)
-    folder = tmp_path_factory.mktemp(request.param)
+#: Per format, each thing that is drawn and its left, lower, right and upper end in inches.
+Places = list[list[tuple[str, Any]]]
+
+
+def save(shown: Drawn, folder: Path) -> tuple[Path, Places]:
+    """Write a figure; return its drawing, and where all is in the PNG, the SVG and the PDF."""
+    places: Places = []
+    draw = Figure.draw
+
+    def record(figure: Figure, renderer: Any) -> None:
+        draw(figure, renderer)
+        shapes = figure.findobj(lambda artist: artist.get_visible() and not artist.get_children())
+        places.append([(str(a), a.get_window_extent(renderer).extents / figure.dpi) for a in shapes])
+
     files = {kind: folder / f"figure.{kind}" for kind in ("pdf", "png", "svg", "caption")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(theme, "DPI", 72)  # the pixels are not looked at
+        # Another resolution than that of SVG and PDF, and low: the pixels are not looked at.
+        patch.setattr(theme, "DPI", 144)
+        patch.setattr(Figure, "draw", record)
         theme.save(shown, **files)
-    return kinds("figures")[request.param], shown, files["svg"]
+    return files["svg"], places[:3]
+
+
+# The figure on actions needs other answers: tests/unit/figures/test_say_do.py.
+@pytest.fixture(scope="session", params=[name for name in kinds("figures") if name != "say_do"])
+def figure(request, drawn, tmp_path_factory) -> tuple[Kind, Drawn, Path, Places]:
+    """Return a kind, its figure with hostile labels in looks of its own, and its drawing; each is drawn once."""
+    shown = drawn(request.param, HOSTILE, title=TITLE, **LOOKS)
+    return kinds("figures")[request.param], shown, *save(shown, tmp_path_factory.mktemp(request.param))
 
 
 def test_the_data_beside_a_figure_have_the_columns_declared(figure):
-    kind, shown, _ = figure
+    kind, shown, *_ = figure
     assert "Nothing to show" not in shown.caption
     table = data_of(shown, kind)
     assert len(table) > 0
@@ -189,7 +212,7 @@ def test_the_heatmaps_data_have_the_factors_in_words_and_the_norm_of_each_flow(d
 
 
 def test_every_kind_takes_the_keys_of_a_figure(figure, drawn):
-    kind, shown, drawing = figure
+    kind, shown, drawing, _ = figure
     usual = drawn(kind.name, HOSTILE, title=TITLE, legend="none")
     pd.testing.assert_frame_equal(data_of(shown, kind), data_of(usual, kind))
     assert shown.zoom == pytest.approx(12 / 9)
@@ -214,3 +237,27 @@ def test_labels_are_drawn_as_they_are_written(figure):
     # The labels of the drawing itself, beside those of its title.
     for label in HOSTILE:
         assert shown.count(label) > 1, shown
+
+
+def assert_one_layout(places: Places) -> None:
+    """Letters are fitted to the dots of a PNG, up to 3% wider than in print; what follows them moves as much."""
+    png, *others = places
+    assert len(png) > 10
+    for other in others:
+        for (name, here), (_, there) in zip(png, other, strict=True):
+            if np.isfinite(here).all():
+                letters = 0.1 + 0.03 * (here[2] - here[0])
+                assert np.abs(here - there).max() < letters, (name, here, there)
+
+
+def test_png_svg_and_pdf_have_one_layout(figure):
+    assert_one_layout(figure[3])
+
+
+def test_the_figure_on_actions_and_a_colour_bar_of_ones_own_have_one_layout(tmp_path):
+    prompts = {"say": PROMPTS, "act": PROMPTS}
+    actions = draw_say_do(tables(), entry_of("say_do", section="figures"), FRAMES, prompts)
+    cells = pd.DataFrame({"x": [0, 1], "y": [0, 1], "share": [0.0, 1.0]})
+    bar = ggplot(cells, aes("x", "y", fill="share")) + geom_tile() + theme.base_theme()
+    for shown in (actions, Drawn(bar, 4, 3, "Two cells.", cells, zoom=0.75)):
+        assert_one_layout(save(shown, tmp_path)[1])

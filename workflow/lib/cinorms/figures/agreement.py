@@ -16,7 +16,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, palette_of, share_looks
+from cinorms.figures.colours import INK, share_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset, p9
 from cinorms.stats.agreement import pairs
 
@@ -41,24 +41,21 @@ class RecoveredOptions(FigureOptions, OfNorms):
     arms: Names = Field(description="Arms whose norms are compared; each has one panel per respondent.")
 
 
-def _matrix(x: Mapping[str, str], y: Mapping[str, str], entry: Entry[Any], key: Sequence[str]) -> list[Any]:
-    """Return the scales and looks of a matrix of shares; ``x`` and ``y`` map its values in their order to labels.
-
-    ``key`` are the words for 0, 0.5 and 1.
-    """
-    colours = list(palette_of(entry).shares)
+def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
+    """Return the scales and looks of a matrix of shares; ``x`` and ``y`` map its values in their order to labels."""
+    # Every cell prints its number, so the colours have no key.
     return [
         p9.scale_color_identity(),
-        p9.scale_fill_gradientn(
-            colors=colours, limits=(0, 1), breaks=[0, 0.5, 1], labels=list(key), na_value="#e0e0e0"
-        ),
-        p9.guides(fill=p9.guide_colorbar(nbin=100)),
-        p9.theme(legend_key_width=120, legend_key_height=9),
+        p9.scale_fill_identity(),
         p9.scale_x_discrete(limits=list(x), labels=list(x.values())),
         p9.scale_y_discrete(limits=list(y), labels=list(y.values())),
         p9.coord_equal(expand=False),
         theme.base_theme(),
-        p9.theme(panel_grid_major=p9.element_blank(), axis_text_x=p9.element_text(rotation=90)),
+        p9.theme(
+            panel_grid_major=p9.element_blank(),
+            axis_text_x=p9.element_text(rotation=90),
+            legend_position="none",
+        ),
     ]
 
 
@@ -76,21 +73,24 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Rep
     width = theme.room(entry, 2 * n * CELL + left + 1.1, max(4.2, n * LEAST_CELL + left + 0.8))
     across = 2 if width >= 2 * n * LEAST_CELL + left + 1.1 else 1
     side = (width - left - (1.1 if across == 2 else 0.8)) / across
+    titles = [theme.wrap(name, side, TEXT_SIZE, bold=True) for name in PANELS.values()]
     plot = (
-        p9.ggplot(frame, p9.aes("column", "row"))
+        p9.ggplot(
+            frame.assign(measure=frame["measure"].cat.rename_categories(titles)), p9.aes("column", "row")
+        )
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
         + p9.geom_text(p9.aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
         + p9.facet_wrap("measure", ncol=across)
         + p9.labs(x="", y="")
-        + _matrix(labels, dict(reversed(labels.items())), entry, ("0 or below", "0.5", "1 (100%)"))
+        + _matrix(labels, dict(reversed(labels.items())))
         + p9.theme(panel_spacing=0.02)
     )
     return theme.finish(
         plot,
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
-        (width, 2 // across * (side + 0.3) + left + 2.0),
+        (width, 2 // across * (side + 0.3) + left + 1.4),
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
@@ -175,14 +175,14 @@ def draw_calibration(
         + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE - 1.5)
         + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="planted norm", y="recovered norm")
-        + _matrix(labels, rows, entry, ("0%", "50%", "100%"))
+        + _matrix(labels, rows)
         + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=TEXT_SIZE - 1))
     )
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
-        (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 2.1),
+        (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 1.5),
         "For each planted level: the share of its flows recovered at each level. "
         f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. Of these, the "
         f"norm recovered is as planted, none, and another: {'; '.join(counts)}.",

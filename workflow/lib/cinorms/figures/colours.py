@@ -139,11 +139,12 @@ def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
 
 
 def share_looks(shares: "pd.Series[float]", entry: Entry[Any], digits: int = 2) -> pd.DataFrame:
-    """Return the value that each of ``shares`` is coloured by and the ink on it, from the number that is printed.
+    """Return the colour of each of ``shares`` and the ink on it, from the number that is printed.
 
     Two cells that print the same number look the same.
     """
-    fill = shares.astype("float64").round(digits).clip(0, 1)
     colours = palette_of(entry).shares
-    inks = [ink_on(mixed(colours, value)) if value == value else INK for value in fill]
-    return pd.DataFrame({"fill": fill, "ink": pd.array(inks, "str")}, index=shares.index)
+    printed = shares.astype("float64").round(digits).clip(0, 1)
+    fills = [mixed(colours, value) if value == value else "#e0e0e0" for value in printed]
+    inks = [ink_on(fill) for fill in fills]
+    return pd.DataFrame({"fill": pd.array(fills, "str"), "ink": pd.array(inks, "str")}, index=shares.index)
