@@ -26,7 +26,6 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "people": "",
         "n_templates": 1,
         "orders": {"method": "balanced", "count": 2},
-        "asking": {"until": "all", "risk": 0.01, "pilot": 400},
         "temperature": 0,
         "max_tokens": 100,
         "reasoning": None,

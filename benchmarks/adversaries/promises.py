@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -22,7 +21,6 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.norms.thresholds import Thresholds
-from cinorms.prompts.orders import order_codes, places_of
 from cinorms.stats import (
     assisted,
     ceilings,
@@ -32,8 +30,6 @@ from cinorms.stats import (
     reliability,
     wordings,
 )
-from cinorms.stats.deciding.rounds import DecidingRule, replay
-from cinorms.stats.deciding.schedule import NOT_ASKED
 from cinorms.stats.equivalence import DifferenceLimits
 from cinorms.stats.generalizability import DesignSize
 from cinorms.stats.samples import Sample
@@ -181,30 +177,6 @@ def _modes(x: Floats) -> Floats:
     counts = np.stack([(x == level).sum(axis=(1, 2)) for level in processes.LEVELS])
     tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
     return np.where(tied, np.nan, counts.argmax(axis=0) - 2.0)
-
-
-def decided(runs: int) -> Iterator[Tried]:
-    """Yield which share of the verdicts changes at a risk of 2% (one respondent for each 20 ``runs``)."""
-    from tests.unit.stats.deciding.test_rounds import LEVELS, design, respondent
-
-    rule = DecidingRule(Thresholds(6, 0.5, "strict"), 0.02, 120)
-    for share in (0.0, 0.45):
-        changed = []
-        for seed in range(max(runs // 20, 1)):
-            made, rng = design(seed), np.random.default_rng(seed)
-            orders = order_codes("balanced", 1, made.flows[:, None], made.template_no, made.order_no, LEVELS)
-            places = places_of(orders, LEVELS)
-            codes = respondent(seed)
-            codes = np.where(rng.random(codes.shape) < share, places.argmin(axis=2), codes)
-            made = replace(made, places=places)
-            asked = replay(made, rule, codes)
-            now, full = (made.verdict(x, rule.thresholds) for x in (np.where(asked, codes, NOT_ASKED), codes))
-            changed.append((now != full).mean())
-        yield Tried(
-            f"{share:.0%} of the answers take the first option, 720 flows",
-            float(np.mean(changed)),
-            len(changed),
-        )
 
 
 #: How flows differ, and which answers are missing.
@@ -453,7 +425,6 @@ TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "status, a tenth of the wordings": claim(status_passes, tenth),
     "side": claim(side_passes),
     "side, a tenth of the wordings": claim(side_passes, tenth),
-    "until decided": decided,
     "asked once": asked_once,
     "flow_dependence": dependence,
     "flow_dependence, missing by flow and answer": missing_dependence,
@@ -491,7 +462,6 @@ ABOUT = {
     "mean distance, 8 raters": "the same, 8 raters",
     "people for each flow": "interval of `people_estimates`",
     "people for each flow, 12 rated": "the same, 12 rated flows",
-    "until decided": "verdicts that change, at a risk of 2%",
     "asked once": "answers that differ in one fresh wording, beyond what the page states",
     "flow_dependence": "test, where the flow is not read",
     "flow_dependence, missing by flow and answer": "the same, low answers missing in half of the flows",
@@ -510,7 +480,6 @@ ABOUT = {
 OTHER_LIMITS = {
     "stable norms": (0.95, 1.0),
     "stable norms, one order": (0.95, 1.0),
-    "until decided": (0.0, 0.02),
     "asked once": (-1.0, 0.05),
 }
 

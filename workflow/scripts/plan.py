@@ -4,8 +4,7 @@ import sys
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
-from cinorms.entries.files import part_asked
-from cinorms.study.plan import add_precision, as_text, estimate, expected_savings, replay_pilot
+from cinorms.study.plan import add_precision, as_text, estimate
 
 if __name__ == "__main__":
     terminal = sys.stdout
@@ -13,26 +12,15 @@ if __name__ == "__main__":
     vignettes = {name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()}
     variants = {name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()}
     plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
-    replayed = {}
     if snakemake.params.pilot is not None:
         pilot = {
-            tuple(pair): (
-                part_asked(tables.read(answers, tables.ANSWERS), "pilot"),
-                tables.read(prompts, tables.PROMPTS),
-            )
+            tuple(pair): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
             for pair, (answers, prompts) in snakemake.params.pilot
         }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
-        replayed = {
-            pair: replay_pilot(ask, pilot[pair][0], variants[ask["arm"]], vignettes[ask["dataset"]])
-            for ask in snakemake.params.asked
-            if (pair := (ask["arm"], ask["model"])) in pilot and ask["asking"]
-        }
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
     if snakemake.params.left:
         print(f"Now, with the replies in the journal: {snakemake.params.left}.", file=terminal)
-    for line in expected_savings(snakemake.params.asked, plan, replayed):
-        print(line, file=terminal)
     for warning in snakemake.params.norms:
         print(f"warning: {warning}", file=terminal)

@@ -171,7 +171,7 @@ def test_other_settings_are_never_mixed_in(tmp_path, change, capsys):
 
 def test_settings_are_all_of_a_spec_but_what_is_in_the_prompts(tmp_path):
     drawn = spec(temperature=0.5)
-    assert set(drawn.as_plain()) - set(sample_settings(drawn)) == (NOT_SETTINGS | IN_MESSAGES) - {"asking"}
+    assert set(drawn.as_plain()) - set(sample_settings(drawn)) == NOT_SETTINGS | IN_MESSAGES
     stated = json.loads((journal_in(tmp_path, temperature=0.5).folder / "settings.json").read_bytes())
     assert stated == {"format": 1, **sample_settings(drawn)}
 

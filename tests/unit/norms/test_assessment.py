@@ -124,19 +124,6 @@ def test_kept_returns_the_norms_that_hold():
     assert assessment.kept(table, Thresholds(1, 0.5, "strict")).to_dict("list") == {"flow": [0], "value": [1]}
 
 
-def test_a_flow_asked_in_part_needs_the_same_part_of_the_valid_answers():
-    """Flow 0 was asked 2 of 4 variants, flow 1 is of the pilot: under t_val 3 they need 1.5 and 3 valid answers."""
-    answers = answers_of({0: {"0_0": 1, "1_0": 1, "2_0": None, "3_0": None}, 1: dict.fromkeys("abcd", 2)})
-    answers["status"] = ["ok", "ok", "not_asked", "not_asked", "ok", "ok", "refusal", "refusal"]
-    answers["part"] = ["block", "later", "not_asked", "not_asked"] + ["pilot"] * 4
-    norms = assessment.assess(answers, "strict", ACCEPTABILITY)
-    assert norms[["n_asked", "n_variants", "n_valid", "pilot"]].to_numpy().tolist() == [
-        [2, 4, 2, False],
-        [4, 4, 2, True],
-    ]
-    assert assessment.status(norms, Thresholds(3, 0.5, "strict")).tolist() == ["kept", "below_t_val"]
-
-
 def test_on_a_number_line_mean_and_variance_are_of_the_numbers():
     answers = answers_of({0: {"0_0": 1, "1_0": 2}, 3: {"0_0": 60, "1_0": 90, "2_0": 99}})
     table = assessment.assess(answers.astype({"level": "Int16"}), "strict", shipped("appropriateness_0_100"))

@@ -169,25 +169,6 @@ def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(st
     assert part.exists()
 
 
-def test_of_an_arm_that_is_asked_until_decided_the_most_is_shown(study, tmp_path):
-    (tmp_path / "one").mkdir()
-    root, rule = project(tmp_path / "one", {"m": ENTRY}), {"until": "decided", "pilot": 100}
-    own = study_of(root, ["m"], select=SELECT, templates=11, orders={"count": 3}, asking=rule)
-    total = 9 * 12 * 33
-    assert f"up to {total:,}" in as_text(own, [row(own)])
-    assert summary(own, left_to_ask(own)).endswith(f"left to ask, up to {total:,} prompts")
-    asked = answer(own, "1-of-1")
-    assert 0 < asked < total
-    assert (row(own).state, row(own).left, row(own).answered) == ("done", 0, asked)
-    Path("results/s/responses/main/m/1-of-1.parquet").unlink()
-    assert (row(own).state, row(own).left, row(own).answered) == ("asked", 0, asked)
-    lost = max(Path("results/.journal").glob("*/parts/*"))
-    lost.unlink()
-    last = row(own)
-    assert last.answered == asked - int(lost.name.split(".")[2])
-    assert (last.state, last.left) == ("missing", total - last.answered)
-
-
 def test_a_damaged_file_of_spending_is_in_the_status(study, tmp_path):
     path = tmp_path / "results/s/responses/.spending/main.m.1-of-2.json"
     path.parent.mkdir(parents=True)
@@ -247,7 +228,7 @@ def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(study, monkeypa
     [(None, 10.0, 2, "20 GPU-min"), (None, 10.0, 0, "10 min"), (None, None, 0, "-"), (0.0, None, 0, "$0")],
 )
 def test_gpu_minutes_where_nothing_is_priced(usd, minutes, gpus, shown):
-    assert status._cost(Row("a", "m", "done", 1, 1, 0, False, "", usd, minutes, gpus, "")) == shown
+    assert status._cost(Row("a", "m", "done", 1, 1, 0, "", usd, minutes, gpus, "")) == shown
 
 
 def test_the_command_needs_no_network_and_no_results(tmp_path, monkeypatch, capsys):

@@ -58,21 +58,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.system: the text has 99,997 characters, 100,001 bytes as a job receives it; "
         "allowed: at most 100,000; shorten it",
     ),
-    "asked until decided, with few variants": (
-        arm(asking={"until": "decided"}, templates=2, orders={"count": 3}),
-        "arms.main.asking.until: 'decided' needs more than 6 variants; arm 'main' has 6 for planted-gpt-4o-mini; "
-        "set it to 'all', or raise templates or orders.count",
-    ),
-    "asked until decided, with a verdict that none can have": (
-        {**arm(asking={"until": "decided"}, templates=3), "norms": {"t_val": 20}},
-        "arms.main.asking.until: 'decided' has no verdict to wait for: t_val is 20 for planted-gpt-4o-mini, and arm "
-        "'main' has 9 variants; lower norms.t_val or norms.t_val_for.planted-gpt-4o-mini",
-    ),
-    "asked again, though what is asked depends on the replies": (
-        arm(asking={"until": "decided"}, repeat=2),
-        "arms.main.repeat: 2 does not fit asking.until 'decided' of arm 'main': a repeat with other replies would ask "
-        "other questions; set it to 1, or asking.until to 'all'",
-    ),
     "asked again, though nothing is asked": (
         arm(source="published", frame="pets2026/regular", repeat=2),
         "arms.main.repeat: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",

@@ -85,14 +85,6 @@ def test_what_a_model_is_changes_the_spec(build_study, change):
     assert spec(study_of(build_study, {"tulu-2-7b": change})) != spec(study_of(build_study))
 
 
-def test_only_an_arm_asked_until_decided_has_its_rule_in_the_spec(build_study):
-    assert "asking" not in spec(study_of(build_study))
-    assert "asking" not in spec(study_of(build_study, asking={"until": "all", "risk": 0.05}))
-    made = spec(study_of(build_study, asking={"until": "decided", "risk": 0.05}))
-    assert made["asking"]["risk"] == 0.05
-    assert set(made["asking"]) == {"risk", "pilot", "t_val", "t_maj", "consensus"}
-
-
 @pytest.mark.parametrize(
     "study",
     [

@@ -20,8 +20,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
@@ -37,7 +35,6 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.processes import end_with_parent
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import rounds_of, rule_of
 
 #: Packages whose versions a run record states in addition to those of the engines.
 PACKAGES = ("pandas", "pyarrow", "numpy")
@@ -159,24 +156,14 @@ def ask_questions(engine: Engine, replies: CollectedReplies) -> pd.DataFrame:
         replies.recall()
         print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
     job_state.current().begin(len(questions.grid), replies.n_answered)
-    rule, every = rule_of(questions.spec), np.arange(len(questions.grid))
-    asked = []
-    for rows in rounds_of(questions, rule, replies.frame) if rule else [every]:
-        ask_rows(engine, replies, rows)
-        asked.append(rows)
-    rows = np.unique(np.concatenate(asked)) if asked else every[:0]
-    return questions.named(rows).join(replies.frame(rows)).reset_index(drop=True)
+    ask_missing(engine, replies)
+    return questions.named().join(replies.frame()).reset_index(drop=True)
 
 
-def ask_rows(engine: Engine, replies: CollectedReplies, rows: npt.NDArray[np.int64]) -> None:
-    """Ask those of the ``rows`` of the grid that have no reply in ``replies``, and keep what comes.
-
-    May be called again with further rows: an engine that has loaded its model keeps it loaded.
-    """
+def ask_missing(engine: Engine, replies: CollectedReplies) -> None:
+    """Ask the questions that have no reply in ``replies``, and keep what comes."""
     questions, journal = replies.questions, replies.journal
-    not_wanted = np.ones(len(questions.grid), dtype=bool)
-    not_wanted[rows] = False
-    while len(todo := questions.missing(replies.answered | not_wanted)):
+    while len(todo := questions.missing(replies.answered)):
         if journal is None:
             engine.ask(questions, todo, replies)
             return

@@ -272,7 +272,6 @@ KINDS = (
         "include the noise of the wording.",
         function=model_contrasts,
         reads="answers",
-        decided="block",
         report_section="models",
         key=PAIR_NAMES,
         columns={

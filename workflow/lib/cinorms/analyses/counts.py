@@ -39,14 +39,13 @@ ANSWER_COUNTS = {
 def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model and outcome: each level of the scale, then each status without a level.
 
-    Counts add up to the number of answers, and of questions that decided flows were spared: raises ``DataError`` for an
-    answer that none of them covers.
+    Counts add up to the number of answers: raises ``DataError`` for an answer that none of them covers.
     """
     scale = entry.scales[one.arm]
     answers = one.frame.assign(level=scale.in_bins(one.frame["level"]))
     levels = answers.loc[answers["status"] == "ok", "level"].value_counts()
     statuses = answers["status"].value_counts()
-    stray = set(answers["status"].unique()) - {*tables.ANSWER_STATUSES, tables.NOT_ASKED}
+    stray = set(answers["status"].unique()) - set(tables.ANSWER_STATUSES)
     n_ok = int((answers["status"] == "ok").sum())
     if stray or n_ok != levels.reindex(scale.binned.levels).sum():
         raise DataError(
@@ -56,12 +55,12 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for level, label in scale.binned.labels.items():
         rows.append((label, level, "ok", int(levels.get(level, 0))))
-    for status in (*tables.ANSWER_STATUSES[1:], tables.NOT_ASKED):
+    for status in tables.ANSWER_STATUSES[1:]:
         count = int(statuses.get(status, 0))
         if status == "not_a_rating" and count:
             said = answers.loc[answers["status"] == status, "rule"].astype(str).value_counts().sort_index()
             rows += [(f"{status}: {says}", pd.NA, status, int(n)) for says, n in said.items()]
-        elif count or status not in {*tables.RARE_STATUSES, tables.NOT_ASKED}:
+        elif count or status not in tables.RARE_STATUSES:
             rows.append((status, pd.NA, status, count))
     table = pd.DataFrame(rows, columns=["outcome", "level", "status", "count"]).astype({"level": "Int8"})
     return table.assign(share=_shares(table["count"], len(answers)))
@@ -71,10 +70,9 @@ def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.Da
     """Return the share of answers without a level over all models: a row per arm, and one for all arms together."""
     parts = (one.frame[["status"]].astype(str).assign(arm=one.arm, model=one.model) for one in selected)
     answers = pd.concat(parts)
-    asked = answers[answers["status"] != tables.NOT_ASKED]
     rows = []
     for arm in dict.fromkeys([*entry.arms, ALL]):
-        own = asked if arm == ALL else asked[asked["arm"] == arm]
+        own = answers if arm == ALL else answers[answers["arm"] == arm]
         rows.append((arm, own["model"].nunique(), len(own), int((own["status"] != "ok").sum())))
     table = pd.DataFrame(rows, columns=["arm", "models", "answers", "invalid"])
     return table.assign(share=(table["invalid"] / table["answers"]).astype("Float64"))
@@ -175,7 +173,6 @@ KINDS = (
         about="Answers per model by level and by status, before any filtering.",
         function=answer_counts,
         reads="answers",
-        decided="all",
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=ANSWER_COUNTS,
@@ -185,7 +182,6 @@ KINDS = (
         about="Answers without a level, over all models together (LLM-CI section 5.1).",
         function=invalid_answers,
         reads="answers",
-        decided="block",
         report_section="answers",
         key=("arm",),
         columns={
@@ -216,7 +212,6 @@ KINDS = (
         about="Flows discarded under each pair of the study's thresholds (PETS Table 2).",
         function=discarded,
         reads="norms",
-        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),
         columns={
@@ -237,7 +232,6 @@ KINDS = (
         about="Norms lost when the majority threshold rises (PETS Table 3).",
         function=lost,
         reads="norms",
-        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "from", "to"),
         columns={
@@ -276,7 +270,6 @@ KINDS = (
         about="How far minority answers deviate from the norm (PETS Figure 6).",
         function=minority_of_norms,
         reads="norms",
-        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "measure"),
         columns={

@@ -430,7 +430,6 @@ KINDS = (
         about="Ordinal regression (cumulative link model) of all valid answers on factors, template and position.",
         function=response_regression,
         reads="answers",
-        decided="block",
         report_section="factors",
         key=("arm", "model", "term", "level"),
         columns=_COLUMNS,

@@ -14,8 +14,6 @@ from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.inference.collected_replies import check_complete
-from cinorms.inference.spec import Spec
-from cinorms.inference.until_decided import add_not_asked, rule_of
 
 
 @dataclass
@@ -41,8 +39,7 @@ class ArmReader:
 
     def read(self, paths: Sequence[str], most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
         """Yield the answers of each range of flows of the files of responses."""
-        # Rounds are decided on all flows together, and of a selection there may be none in a range.
-        if self.asked and (self.asked["select"] or rule_of(Spec.from_plain(self.asked)) is not None):
+        if self.asked and self.asked["select"]:  # there may be no selected flow in a range
             most = None
         for flows, shards in tables.read_ranges(paths, tables.RESPONSES, most):
             yield self._range(flows, paths, shards)
@@ -65,8 +62,6 @@ class ArmReader:
         self.reviews.append(review_table(responses, answers))
         if self.overrides is not None:
             self.settled.append(match_overrides(responses, self.overrides)["n_responses"].to_numpy())
-        if self.asked:
-            answers = add_not_asked(answers, self.asked, vignettes, self.variants)
         counts = answers["status"].value_counts()
         self.statuses = counts if self.statuses.empty else self.statuses.add(counts, fill_value=0).astype(int)
         return answers

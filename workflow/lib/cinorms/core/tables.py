@@ -45,9 +45,6 @@ KNOWN_ACTS = ("ok", "refusal", "needs_context")
 #: which every version has written them.
 MODEL_STATUSES, USUAL_STATUSES = ANSWER_STATUSES[:-1], ANSWER_STATUSES[:-2]
 
-#: What an answer is that an arm asked until decided did not need. No other arm has it.
-NOT_ASKED = "not_asked"
-
 #: What a flow's norm can be under one pair of thresholds. Only ``kept`` is a norm.
 NORM_STATUSES = ("kept", "below_t_val", "no_majority", "tie")
 
@@ -221,14 +218,13 @@ ANSWERS = Contract(
         "p_options": pa.list_(pa.float32()),
         "n_trace_tokens": pa.int32(),
         "trace_status": CATEGORY,
-        "part": CATEGORY,
         "sensitive": ITEMS,
         "needed": ITEMS,
     },
     nullable=frozenset(
         {"order", "level", "cases", "p_options", "n_trace_tokens", "trace_status", "sensitive", "needed"}
     ),
-    optional=frozenset({"cases", "n_trace_tokens", "trace_status", "part", "sensitive", "needed"}),
+    optional=frozenset({"cases", "n_trace_tokens", "trace_status", "sensitive", "needed"}),
     file="results/{study}/answers/{arm}/{model}.parquet",
     holds="The level read from each response, or why there is none.",
     about={
@@ -236,7 +232,7 @@ ANSWERS = Contract(
         "variant": "The variant of the prompt.",
         "order": "The options by number, in the order shown; missing where it was not published.",
         "level": "The level that was answered, a level of the arm's scale; missing unless the status is ok.",
-        "status": "ok, or why the answer has no level; not_asked where the flow was decided before.",
+        "status": "ok, or why the answer has no level.",
         "rule": "The rule that read the answer; override: a person read it; coder NAME: the model of that name did. "
         "Of not_a_rating: what the code says.",
         "cases": "Only of conditional answers that the rules read: each case that the reply names, with the level of "
@@ -244,8 +240,6 @@ ANSWERS = Contract(
         "p_options": "Probability of each option, lowest first; missing unless the arm's readout is options.",
         "n_trace_tokens": "Only of models that reason: tokens of the trace, 0 without one; missing where unknown.",
         "trace_status": "Only of models that reason: none, whole, cut or unclosed, as in the responses.",
-        "part": "Only in arms asked until decided. Why it was asked: block (the first, of every flow), pilot, "
-        "undecided; or not_asked.",
         "sensitive": "Only of actions: for each sensitive item of the flow 0 (withheld), 1 (generalised), 2 (shared); "
         "missing where the action cannot be read.",
         "needed": "Only of actions: the same for each item that the task needs.",
@@ -297,17 +291,14 @@ NORMS = Contract(
         "mean": pa.float64(),
         "variance": pa.float64(),
         "entropy": pa.float64(),
-        "n_variants": pa.int32(),
-        "pilot": pa.bool_(),
     },
-    optional=frozenset({"n_variants", "pilot"}),
     nullable=frozenset({"value", "share", "mean", "variance", "entropy"}),
     counts="n_valid",
     file="results/{study}/norms/{arm}/{model}.parquet",
     holds="How the answers to each flow are spread over the levels. Whether that is a norm depends on the thresholds.",
     about={
         "flow": "The flow that was asked about.",
-        "n_asked": "Answers, valid or not; what was not asked is no answer.",
+        "n_asked": "Answers, valid or not.",
         "n_valid": "Valid answers: those with a level.",
         "value": "The most frequent level; missing without valid answers and, under consensus strict, in a tie.",
         "share": "Share of the valid answers at the most frequent level; missing without valid answers.",
@@ -315,9 +306,6 @@ NORMS = Contract(
         "mean": "Mean level of the valid answers; missing without any.",
         "variance": "Variance of their levels, divided by n_valid; missing without any.",
         "entropy": "Entropy of their levels in bits, 0 to log2 of the number of levels; missing without any.",
-        "n_variants": "Only in arms asked until decided: the variants of the design. A flow that was asked a part of "
-        "them needs the same part of t_val.",
-        "pilot": "Only in arms asked until decided: whether the flow is of the pilot, which is asked every variant.",
     },
 )
 PLANTED = Contract(

@@ -10,7 +10,6 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.sealing import read_tidy
 from cinorms.entries.entry import Entry, Pair, Selected
-from cinorms.entries.kind import Decided
 from cinorms.vignettes.factors import has_levels
 
 _CONTRACTS = {
@@ -112,22 +111,5 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
 
 
 def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
-    contract, part = _CONTRACTS[stage], entry.declared.decided
-    frames = [part_asked(tables.read(path, contract), part) for path in paths]
+    frames = [tables.read(path, _CONTRACTS[stage]) for path in paths]
     return [Selected(*pair, frame) for pair, frame in zip(entry.selected, frames, strict=True)]
-
-
-def part_asked(table: pd.DataFrame, part: Decided) -> pd.DataFrame:
-    """Return what a kind takes from answers or norms of an arm asked until decided (see `Decided`); else all."""
-    if "pilot" in table:  # norms
-        return table[table["pilot"]].reset_index(drop=True) if part == "pilot" else table
-    if "part" not in table or part == "all":
-        return table
-    if part == "pilot":
-        flows = table.loc[table["part"] == "pilot", "flow"].unique()
-        chosen = table["flow"].isin(flows)
-    elif part == "block":
-        chosen = table["part"] == "block"
-    else:
-        chosen = table["status"] != tables.NOT_ASKED
-    return table[chosen].drop(columns="part").reset_index(drop=True)

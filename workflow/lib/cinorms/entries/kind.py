@@ -17,7 +17,6 @@ from cinorms.core.declared import modules_in
 from cinorms.core.labels import listed
 from cinorms.core.validation import unknown
 from cinorms.entries.options import OfFlows, Options
-from cinorms.stats.deciding.schedule import BLOCK
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
 #: analyses it names; ``registry``: what the model registry says.
@@ -29,18 +28,6 @@ Reads = Literal["answers", "norms", "table", "tables", "registry"]
 Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
 
 
-#: What a kind takes from an arm that was asked until decided. ``verdicts``: every flow, with what it was asked, which
-#: is enough for its verdict. ``block``: of every flow the first block alone, which does not depend on answers.
-#: ``pilot``: only the flows of the pilot, a random sample that was asked everything. ``all``: every row, what was not
-#: asked too.
-Decided = Literal["verdicts", "block", "pilot", "all"]
-#: What is said under a table or a figure of it.
-PART_SHOWN: dict[Decided, str] = {
-    "verdicts": "some flows were asked more variants than others",
-    "block": f"shown are the first {BLOCK} variants of every flow",
-    "pilot": "shown are the flows of the pilot, which were asked every variant",
-    "all": "what was not asked has a status of its own",
-}
 #: Sections of the report's page, in their order; `report.page` has their words.
 PAGE_SECTIONS = (
     "answers",
@@ -67,7 +54,6 @@ class Kind:
     figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
     names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
     table and the page show (all where empty). ``report_section``: where the page shows it (``report.page``).
-    ``decided``: what it takes from an arm that was asked until decided.
     """
 
     name: str
@@ -75,7 +61,6 @@ class Kind:
     function: Callable[..., Any]
     reads: Reads
     report_section: str = ""
-    decided: Decided = "verdicts"
     columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()

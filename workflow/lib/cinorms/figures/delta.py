@@ -246,7 +246,6 @@ KINDS = (
         about="Each flow by bias and spread, and the share of flows in the cases A to D of PETS Figure 1.",
         function=draw_cases,
         reads="norms",
-        decided="pilot",
         report_section="delta",
         key=("arm", "model", "flow"),
         columns={

@@ -223,7 +223,6 @@ KINDS = (
         about="Stacked shares of the answer levels and of the invalid answers per model, before any filtering.",
         function=draw,
         reads="answers",
-        decided="block",
         report_section="answers",
         key=("arm", "model", "outcome"),
         columns=COLUMNS,

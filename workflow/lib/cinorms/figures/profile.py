@@ -96,7 +96,6 @@ KINDS = (
         about="How each model responds: valid answers, choice of the first option, norms, dependence on the flow.",
         function=draw,
         reads="answers",
-        decided="pilot",
         report_section="answers",
         key=("arm", "model", "measure"),
         columns={

@@ -98,7 +98,6 @@ KINDS = (
         about="Share of flows that keep a norm as T_maj and T_val rise, per model.",
         function=draw,
         reads="norms",
-        decided="pilot",
         report_section="sensitivity",
         key=("arm", "model", "t_val", "t_maj"),
         columns={

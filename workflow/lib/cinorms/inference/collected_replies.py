@@ -6,8 +6,6 @@ Also what is complete: whether a file of responses has every question of its job
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import PART, part_of, traces_of
 from cinorms.inference.questions import KEY_BYTES, Questions, as_column
 from cinorms.inference.spec import Spec, reasons
-from cinorms.inference.until_decided import is_possible, rounds_of, rows_of, rule_of
 
 #: The fact of a file of responses that names its questions (``Questions.digest``).
 QUESTIONS = "questions_sha256"
@@ -88,19 +85,19 @@ class CollectedReplies:
         self._places.append(at)
         self.answered[at] = True
 
-    def frame(self, rows: npt.NDArray[np.int64]) -> pd.DataFrame:
-        """Return text, finish_reason, tokens and option probabilities for ``rows`` of the grid, sorted.
+    def frame(self) -> pd.DataFrame:
+        """Return text, finish_reason, tokens and option probabilities for each row of the grid.
 
-        Raises ``EngineError`` where one of these questions has no reply.
+        Raises ``EngineError`` where a question has no reply.
         """
-        without = int((~self.answered[rows]).sum())
+        without = len(self.answered) - self.n_answered
         if without:
-            raise EngineError(f"{without:,} of {len(rows):,} questions have no reply; run again to ask them")
+            raise EngineError(
+                f"{without:,} of {len(self.answered):,} questions have no reply; run again to ask them"
+            )
         traced = reasons(self.questions.spec)
         table = self._in_order().select([*COLUMNS, *(TRACE_COLUMNS if traced else ())])
-        # Replies are in the order of the grid: how many come before each.
-        table = table.take(pa.array(np.cumsum(self.answered)[rows] - 1)).combine_chunks()
-        frame = pd.DataFrame(index=self.questions.grid.index[rows])
+        frame = pd.DataFrame(index=self.questions.grid.index)
         for name in ("text", "finish_reason", *(("trace_status",) if traced else ())):
             # Encoded again, so that neither the engine's chunks nor its other words leave a trace.
             words = pc.dictionary_encode(pc.cast(table[name], pa.string())).combine_chunks()
@@ -158,12 +155,7 @@ def check_complete(
     ``spec`` is the model's in the arm, as plain data; the file has the name of the shard.
     """
     questions = Questions.of(Spec.from_plain({**spec, "shard": Path(path).stem}), vignettes, variants)
-    asked, rule = questions.named().astype({"variant": object, "order": object}), rule_of(questions.spec)
-    if rule is not None:
-        asked_rows = rows_of(questions, responses)
-        if not is_possible(questions, rule, asked_rows):
-            raise DataError(f"{path}: has responses that no rounds ask for; {RESPONSES.remedy}")
-        asked = asked[asked_rows].reset_index(drop=True)
+    asked = questions.named().astype({"variant": object, "order": object})
     given = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
     if len(given) == len(asked) and all((given[name] == asked[name]).all() for name in asked):
         return
@@ -193,18 +185,10 @@ def count_current(path: Path, questions: Questions) -> int | None:
 
 
 def count_left(questions: Questions, journal: Journal) -> tuple[int, int]:
-    """Return how many ``questions`` have a reply in ``journal``, and how many a job would ask, without asking.
-
-    In an arm that is asked until decided the second number is the most that it can be, or 0.
-    """
+    """Return how many ``questions`` have a reply in ``journal``, and how many a job would ask, without asking."""
     total = len(questions.grid)
     if journal.is_empty:
         return 0, total
     replies = CollectedReplies(questions, journal)
     replies.recall(mend=False)
-    answered, rule = replies.n_answered, rule_of(questions.spec)
-    if rule is not None:
-        with redirect_stdout(StringIO()):
-            if all(replies.answered[rows].all() for rows in rounds_of(questions, rule, replies.frame)):
-                return answered, 0
-    return answered, total - answered
+    return replies.n_answered, total - replies.n_answered

@@ -72,7 +72,7 @@ from cinorms.inference.journal_files import (
 from cinorms.inference.spec import Spec, reasons
 
 #: Keys of a spec that do not change the response to a variant of a flow: what is asked, not how.
-NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors", "asking"})
+NOT_SETTINGS = frozenset({"shard", "n_templates", "select", "order_method", "factors"})
 #: Further keys that only decide what the messages are, and so are in the keys of prompts.
 IN_MESSAGES = frozenset({"layout", "system", "scale"})
 

@@ -63,13 +63,6 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
 
     Raises `DataError` as `valid_levels` and for a level that is not on the scale.
     """
-    design = None
-    if "part" in answers:  # of an arm asked until decided: what each flow has, asked or not
-        variants = answers.groupby("flow").size().astype(np.int32)
-        pilot = (answers["part"] == "pilot").groupby(answers["flow"]).any()
-        design = pd.DataFrame({"n_variants": variants, "pilot": pilot}).reset_index()
-        design = design.astype({"flow": np.int32})
-        answers = answers[answers["status"] != tables.NOT_ASKED]
     level = valid_levels(answers)
     flows, row = np.unique(answers["flow"].to_numpy(), return_inverse=True)
     ok = ~np.isnan(level)
@@ -103,8 +96,7 @@ def assess(answers: pd.DataFrame, consensus: Consensus, scale: Scale) -> pd.Data
         mean = divide(np.bincount(flow, weights=numbers, minlength=len(flows)), n_valid)
         squares = np.bincount(flow, weights=(numbers - mean[flow]) ** 2, minlength=len(flows))
         described |= {"mean": mean, "variance": divide(squares, n_valid)}
-    norms = norms.assign(share=divide(top, n_valid), tie=tie, **described)
-    return norms if design is None else norms.merge(design, on="flow", validate="one_to_one")
+    return norms.assign(share=divide(top, n_valid), tie=tie, **described)
 
 
 def counted(norms: pd.DataFrame) -> tuple[Ints, Floats]:
@@ -148,18 +140,18 @@ def status(norms: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":
             "norms: ties without a value, as consensus 'strict' leaves them; assess with 'papers'"
         )
     top = counted(norms)[0].max(axis=1, initial=0)
-    code = reasons(n_valid, top, tie, fewest_of(norms, thresholds.t_val), thresholds)
+    code = reasons(n_valid, top, tie, thresholds.t_val, thresholds)
     dtype = pd.CategoricalDtype(list(tables.NORM_STATUSES))
     return pd.Series(pd.Categorical.from_codes(code, dtype=dtype), index=norms.index, name="status")
 
 
 def reasons(
-    n_valid: Ints, top: Ints, tie: npt.NDArray[np.bool_], fewest: Floats, thresholds: Thresholds
+    n_valid: Ints, top: Ints, tie: npt.NDArray[np.bool_], fewest: float, thresholds: Thresholds
 ) -> Ints:
     """Return for each flow the place of its status (see `status`) in `tables.NORM_STATUSES`: 0 where it is kept.
 
     ``top`` is the count of the most frequent level, ``tie`` whether another has it too, ``fewest`` the valid answers
-    that the flow needs.
+    that a flow needs.
     """
     t_maj = thresholds.t_maj
     if t_maj == "plurality":
@@ -173,18 +165,6 @@ def reasons(
     if thresholds.consensus == "strict":
         code = np.where(tie, tied, code)
     return np.where((n_valid < fewest) | (n_valid == 0), below, code)
-
-
-def fewest_of(norms: pd.DataFrame, t_val: int) -> Floats:
-    """Return the valid answers that each flow needs: ``t_val``, or its part in an arm asked until decided."""
-    if "n_variants" not in norms:
-        return np.full(len(norms), float(t_val))
-    return fewest_valid(t_val, norms["n_asked"].to_numpy(), norms["n_variants"].to_numpy())
-
-
-def fewest_valid(t_val: int, n_asked: npt.ArrayLike, n_variants: npt.ArrayLike) -> Floats:
-    """Return the valid answers that a flow needs after ``n_asked`` of ``n_variants``: the same part of ``t_val``."""
-    return np.asarray(t_val * np.asarray(n_asked) / np.asarray(n_variants), dtype=np.float64)
 
 
 def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:

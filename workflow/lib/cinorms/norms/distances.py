@@ -54,7 +54,7 @@ def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
     As in PETS section 5.3: no majority is asked for. A flow with fewer valid answers than ``t_val``, or none,
     is ``below_t_val`` and has no value.
     """
-    enough = (norms["n_valid"] >= assessment.fewest_of(norms, t_val)) & (norms["n_valid"] > 0)
+    enough = (norms["n_valid"] >= t_val) & (norms["n_valid"] > 0)
     value = norms["mean"].astype("Float64").where(enough)
     status = np.where(enough, "kept", "below_t_val")
     return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status})

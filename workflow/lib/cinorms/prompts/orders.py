@@ -110,11 +110,6 @@ def order_codes(
     raise ValueError(f"order method {method!r}; allowed: {', '.join(METHODS)}")
 
 
-def places_of(codes: npt.NDArray[np.int64], n_options: int) -> npt.NDArray[np.intp]:
-    """Return the place of each option in orders with these codes, on a new last axis; the first place is 0."""
-    return np.argsort(orders_of(n_options).shown, axis=1)[codes]
-
-
 def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categorical:
     """Return order codes as order strings, each stored once."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(orders_of(n_options).names, dtype="str"))

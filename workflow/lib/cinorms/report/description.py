@@ -98,7 +98,6 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         people=survey.people if survey else "",
         n_templates=study.templates(arm),
         orders=settings.orders.plain(),
-        asking=settings.asking.plain(),
         **rare,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,

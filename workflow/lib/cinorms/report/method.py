@@ -79,15 +79,11 @@ def _arm(results: StudyResults, arm: str) -> str:
             f"{counted(flows, 'flow')} of {dataset.title}, rated by people, not by models: {settings.people} "
             f"gave {counted(rated, 'rating')} ({settings.prompts})"
         )
-    decided = ""
-    if settings.asking["until"] == "decided":
-        decided = f", until the risk that its norm would change is at most {settings.asking['risk']:g}"
     return (
         f"{counted(flows, 'flow')} of {dataset.title}, each in up to {counted(len(prompts), 'variant')}: "
         f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}), each with "
         f"{counted(prompts['order_no'].nunique(), 'order')} of the options"
         + (f", asked {settings.repeat} times (the first asking counts)" if settings.repeat > 1 else "")
-        + decided
     )
 
 

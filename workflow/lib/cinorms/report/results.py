@@ -80,11 +80,10 @@ def encode(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale) -> Answer
     flows, row = np.unique(answers["flow"].to_numpy(np.int64), return_inverse=True)
     column = pd.Index(prompts["variant"].astype(str)).get_indexer(pd.Index(answers["variant"].astype(str)))
     level = assessment.valid_levels(answers)
-    # Each category of status is looked up once; what was not asked has no place among those that are invalid.
+    # Each category of status is looked up once.
     status = answers["status"].astype("category").cat
-    places = pd.Index(INVALID).get_indexer(status.categories.astype(str))
-    numbers = np.where(places < 0, NOTHING, len(scale.binned.levels) + places)
-    code = np.where(np.isnan(level), np.append(numbers, NOTHING)[status.codes], scale.places(level))
+    places = len(scale.binned.levels) + pd.Index(INVALID).get_indexer(status.categories.astype(str))
+    code = np.where(np.isnan(level), places[status.codes], scale.places(level))
     whole = np.full((len(flows), len(prompts)), NOTHING, dtype=np.uint8)
     shown = np.full(whole.shape, NO_ORDER, dtype=np.uint16)
     whole[row, column] = code.astype(np.uint8)

@@ -69,7 +69,7 @@ class Left(NamedTuple):
     questions: int
     #: Of them, how many have a reply in the file of responses, or in the journal.
     answered: int
-    #: How many a run would ask; in an arm that is asked until decided, at most.
+    #: How many a run would ask.
     left: int
     #: Whether the file of responses is what a run would make now.
     is_current: bool
@@ -95,8 +95,7 @@ def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
         return f"{who} left to ask"
     if not sum(left):
         return f"nothing is left to ask; the next run takes the replies of {who} from the journal"
-    most = "up to " if any(study.asking_rule(*pair) for pair in asked) else ""
-    return f"{who} left to ask, {most}{_count(sum(left), 'prompt')}"
+    return f"{who} left to ask, {_count(sum(left), 'prompt')}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -46,9 +46,8 @@ class Row:
     state: str
     answered: int
     questions: int | None
-    #: Prompts that a run would ask; ``up_to`` as many in an arm that is asked until decided.
+    #: Prompts that a run would ask.
     left: int | None
-    up_to: bool
     #: How long running jobs still take.
     time: str
     usd: float | None
@@ -85,8 +84,7 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
             row.arm,
             row.model,
             row.state,
-            *("?" if number is None else f"{number:,}" for number in (row.answered, row.questions)),
-            "?" if row.left is None else f"{'up to ' if row.up_to and row.left else ''}{row.left:,}",
+            *("?" if n is None else f"{n:,}" for n in (row.answered, row.questions, row.left)),
             row.time,
             _cost(row),
         ]
@@ -158,7 +156,6 @@ def _row(
         answered,
         questions,
         left,
-        study.asking_rule(arm, model) is not None,
         duration(left / pace) if pace and left is not None else "",
         0.0 if kind.planted else max((usd for usd in spent if usd is not None), default=None),
         minutes,

@@ -138,6 +138,6 @@ def _between(counts: Ints, steps: Ints) -> float:
 
 def _norms(counts: Ints, thresholds: Thresholds) -> int:
     """Return how many flows hold a norm under ``thresholds``."""
-    top, fewest = counts.max(axis=1), np.full(len(counts), float(thresholds.t_val))
+    top = counts.max(axis=1)
     tie = (counts == top[:, None]).sum(axis=1) > 1
-    return int((reasons(counts.sum(axis=1), top, tie, fewest, thresholds) == 0).sum())
+    return int((reasons(counts.sum(axis=1), top, tie, thresholds.t_val, thresholds) == 0).sum())

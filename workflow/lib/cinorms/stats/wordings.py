@@ -278,8 +278,8 @@ def norms_of_parts(counts: Floats, thresholds: Thresholds, size: int, draws: int
 
 def _norms(counts: Floats, thresholds: Thresholds, part: float) -> Norms:
     size, top = counts.sum(axis=0), counts.max(axis=0)
-    tie, fewest = (counts == top).sum(axis=0) > 1, np.full(size.shape, thresholds.t_val * part)
-    held = reasons(size.astype(np.int64), top, tie, fewest, thresholds) == 0
+    tie = (counts == top).sum(axis=0) > 1
+    held = reasons(size.astype(np.int64), top, tie, thresholds.t_val * part, thresholds) == 0
     return Norms(counts.argmax(axis=0), divide(top, size), held)
 
 

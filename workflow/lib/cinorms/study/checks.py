@@ -11,7 +11,6 @@ from cinorms.core.validation import check_file, unknown
 from cinorms.exchange.registry import format_modules
 from cinorms.human.survey import split_name
 from cinorms.published.releases import SEPARATOR, analyses_of
-from cinorms.stats.deciding.schedule import BLOCK
 from cinorms.study.layers import Place
 from cinorms.study.settings import Arm, ArmDefaults
 from cinorms.study.spec import reasoning_of
@@ -57,7 +56,6 @@ def check_arm(study: Study, name: str) -> None:
         _check_models(study, name, arm)
         _check_settings(arm)
         _check_reasoning(study, name, arm)
-        _check_asking(study, name, arm)
     check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
 
 
@@ -153,42 +151,6 @@ def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
             )
 
 
-def _check_asking(study: Study, name: str, arm: Arm) -> None:
-    """Refuse ``asking.until: decided`` where there is nothing to ask, too little to leave out, or no one start."""
-    if arm.asking.until == "all":
-        return
-    place = arm.asking.stated_in("until")
-    if arm.source != "model":
-        raise ConfigError(
-            f"{place}: 'decided' does not fit source '{arm.source}' of arm '{name}': its answers exist already; set it "
-            "to 'all'"
-        )
-    for model in study.models(name):
-        variants, t_val = study.templates(name, model) * arm.orders.count, study.t_val(model)
-        if variants <= 2 * BLOCK:
-            raise ConfigError(
-                f"{place}: 'decided' needs more than {2 * BLOCK} variants; arm '{name}' has {variants} for {model}; "
-                "set it to 'all', or raise templates or orders.count"
-            )
-        if t_val > variants:
-            raise ConfigError(
-                f"{place}: 'decided' has no verdict to wait for: t_val is {t_val} for {model}, and arm '{name}' has "
-                f"{variants} variants; lower norms.t_val or norms.t_val_for.{model}"
-            )
-        entry = study.registry_entry(model)
-        if entry.settings.shards != 1:
-            raise ConfigError(
-                f"{entry.file}: {model}.shards: {entry.settings.shards} does not fit asking.until 'decided' of arm "
-                f"'{name}': the next round depends on all answers; set it to 1"
-            )
-        mode = study.settings.mode or getattr(entry.settings, "mode", None)
-        if mode == "batch" and hasattr(entry.settings, "mode"):
-            raise ConfigError(
-                f"{place}: 'decided' does not fit mode 'batch' of {model}: each of up to {variants - BLOCK + 1} rounds "
-                "would wait for a batch, up to a day each; set `mode: live`, or 'all'"
-            )
-
-
 def _check_task(study: Study, name: str, arm: Arm) -> None:
     """Check that an arm in which models act has trajectories and prompts for that, and no other arm has the prompts."""
     asked = study.prompt_set(arm.prompts).task
@@ -210,18 +172,14 @@ def _check_task(study: Study, name: str, arm: Arm) -> None:
         )
     if study.scale_name(name) != DISCLOSURE:
         raise ConfigError(f"{arm.stated_in('scale')}: 'act' has a scale of its own; remove {arm.scale!r}")
-    for setting, given, needed in (
-        ("readout", arm.readout, "text"),
-        ("asking.until", arm.asking.until, "all"),
-    ):
-        if given != needed:
-            raise ConfigError(
-                f"{place}: 'act' does not fit {setting} '{given}' of arm '{name}'; set it to {needed}"
-            )
+    if arm.readout != "text":
+        raise ConfigError(
+            f"{place}: 'act' does not fit readout '{arm.readout}' of arm '{name}'; set it to text"
+        )
 
 
 def _check_repeat(name: str, arm: Arm) -> None:
-    """Refuse ``repeat`` where nothing is asked, or where what is asked depends on the replies."""
+    """Refuse ``repeat`` where nothing is asked."""
     if arm.repeat == 1:
         return
     place = arm.stated_in("repeat")
@@ -229,11 +187,6 @@ def _check_repeat(name: str, arm: Arm) -> None:
         raise ConfigError(
             f"{place}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is asked there; set it "
             "to 1"
-        )
-    if arm.asking.until == "decided":
-        raise ConfigError(
-            f"{place}: {arm.repeat} does not fit asking.until 'decided' of arm '{name}': a repeat with other replies "
-            "would ask other questions; set it to 1, or asking.until to 'all'"
         )
 
 

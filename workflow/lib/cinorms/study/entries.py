@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import listed
 from cinorms.core.validation import check, check_file, unknown
 from cinorms.entries.entry import Entry, Pair
-from cinorms.entries.kind import PART_SHOWN, SECTIONS, Kind, kinds
+from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.entries.options import OfNorms
 from cinorms.norms.thresholds import grid
 from cinorms.study.checks import check_select
@@ -39,8 +38,7 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         sources = [make_entry(study, "analyses", source) for source in options.sources]
         shown = options.models or [model for source in sources for _, model in source.selected]
         scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
-        parts = [_part_shown(study, source.declared, source.options) for source in sources]
-        return Entry(**base, scales=scales, mark=_joined([study.mark(shown), *parts]))
+        return Entry(**base, scales=scales, mark=study.mark(shown))
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
@@ -65,7 +63,7 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         factors_of={arm: study.factors_of(arm) for arm in options.arms},
         conditions={arm: study.conditions(arm) for arm in options.arms},
         attributes={model: study.attributes(model) for model in names},
-        mark=_joined([study.mark(names), _part_shown(study, kind, options)]),
+        mark=study.mark(names),
         **more,
     )
 
@@ -74,22 +72,6 @@ def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
     """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
     models = list(options.models or study.all_models())[: getattr(options, "first", None)]
     return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
-
-
-def _part_shown(study: Study, kind: Kind, options: Any) -> str:
-    """Return what an entry takes from its arms that are asked until decided; nothing where none is."""
-    if kind.reads == "table":
-        source = make_entry(study, "analyses", options.table)
-        return _part_shown(study, source.declared, source.options)
-    arms = [arm for arm in options.arms if study.arms[arm].asking.until == "decided"]
-    if not arms:
-        return ""
-    where = "" if len(arms) == len(options.arms) else f" in {listed(arms)}"
-    return f"Asked until decided{where}: {PART_SHOWN[kind.decided]}."
-
-
-def _joined(sentences: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(filter(None, sentences)))
 
 
 # --- Where an entry is stated, and the checks of what only the study can look up

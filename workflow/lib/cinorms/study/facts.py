@@ -55,7 +55,6 @@ class ArmFacts(_Facts):
     simulated: bool = False
     n_templates: int
     orders: Mapping[str, Any]
-    asking: Mapping[str, Any]
     #: Stated only of an arm that is asked again.
     repeat: int = 1
     temperature: Number

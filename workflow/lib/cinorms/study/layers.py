@@ -11,9 +11,7 @@ from cinorms.core.schema import PartialValue
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
-MIXED = frozenset(
-    {"plan", "answers", "arm_defaults", "orders", "asking", "norms", "grid", "datasets", "report"}
-)
+MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "datasets", "report"})
 
 
 @dataclass(frozen=True)

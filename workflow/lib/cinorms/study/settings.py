@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
 from cinorms.entries.options import ARM_ATTRIBUTES, Select, TMaj, TVal
 from cinorms.inference.spec import Asked, Effort
-from cinorms.stats.deciding.schedule import LEAST_PILOT
 from cinorms.study.layers import Settings
 
 ArmName = Annotated[
@@ -48,19 +47,6 @@ class OrderSettings(Settings):
     """balanced: every option in every position equally often, to within one; random: seeded random orders, as in the
     papers; fixed: the papers' order."""
     count: int = Field(ge=1, le=120, description="Orders per template.")
-
-
-class Asking(Settings):
-    """How much of the design each flow is asked."""
-
-    until: Literal["all", "decided"]
-    """all: every flow is asked every variant; decided: until its verdict (norms.t_val, t_maj, consensus) is final
-    (docs/method/inference/until_decided.md)."""
-    risk: Number = Field(ge=0.005, le=0.2)
-    """For until decided: a flow is decided when its verdict would change with at most this probability."""
-    pilot: int = Field(ge=LEAST_PILOT, le=1_000_000)
-    """For until decided: flows, drawn at random, that are asked every variant; they show what the predicted risks are
-    worth."""
 
 
 class Reasoning(Settings):
@@ -114,7 +100,6 @@ class ArmDefaults(Settings):
     orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
     scale: str | None
     """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""
-    asking: Asking = Field(description="How much of the design each flow is asked.")
     repeat: int = Field(ge=1, le=MOST_REPEATS)
     """How often the arm is asked. The first asking gives its answers; the others ask the same prompts in another order,
     to show what the engine alone changes (docs/method/inference/repeats.md)."""

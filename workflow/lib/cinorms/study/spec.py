@@ -35,9 +35,7 @@ def make_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
         "system": settings.system,
     }
     reasoning = reasoning_of(entry, settings.reasoning.asked) if settings.reasoning else None
-    rule = study.asking_rule(arm, model)
-    more = {**(reasoning or {}), **({} if rule is None else {"asking": rule})}
-    return _spec(study, entry, settings.wrap, stated, more)
+    return _spec(study, entry, settings.wrap, stated, reasoning or {})
 
 
 def make_coder_spec(study: Study, scale: str) -> Spec:

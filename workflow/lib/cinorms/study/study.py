@@ -19,7 +19,6 @@ from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
-from cinorms.stats.deciding.rounds import DecidingRule
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -194,13 +193,6 @@ class Study:
         norms = self.settings.norms
         return Thresholds(self.t_val(model), norms.t_maj, norms.consensus)
 
-    def asking_rule(self, arm: str, model: str) -> dict[str, Any] | None:
-        """Return when a flow of ``model`` is decided, as plain data; None in an arm that asks everything."""
-        asking = self.arms[arm].asking
-        if asking.until == "all":
-            return None
-        return DecidingRule(self.thresholds_of(model), asking.risk, asking.pilot).plain()
-
     def thresholds(self) -> tuple[list[int], list[Majority]]:
         """Return every t_val and every t_maj under which flows are judged, the study's own among them."""
         norms = self.settings.norms
@@ -268,9 +260,6 @@ class Study:
                 "scale": self.scale(arm).known,
                 "task": settings.task,
                 "n_templates": self.templates(arm, model),
-                "asking": self.asking_rule(arm, model),
-                "factors": list(self.dataset(settings.dataset).factors),
-                "seed": self.seed,
                 "repeat": settings.repeat,
                 "budget": settings.reasoning.budget if settings.reasoning else None,
                 "gpus": entry.gpus,
