@@ -102,7 +102,7 @@ replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its publish
 	  "resources/published/llmci2024_numbers.csv; a run of config/llm-ci2024.yaml lists them next to its own."; }
 
 people: $(VENV)/run.done ## compare models with people: planted ones, then published ratings where they can be downloaded
-	$(call run-each,config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-chatbot.yaml config/people-education.yaml,-- people && echo "results/$$(basename $$study .yaml)/people/index.html")
+	$(call run-each,config/people-planted.yaml config/people.yaml config/people-confaide.yaml config/people-education.yaml,-- people && echo "results/$$(basename $$study .yaml)/people/index.html")
 
 setup: $(VENV)/dev.done ## set up .venv for tests and benchmarks
 

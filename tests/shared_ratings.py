@@ -14,13 +14,6 @@ needs_ratings = pytest.mark.skipif(
 )
 #: Information types of ConfAIde's flows, as the reference file calls them.
 TYPES = ("friends", "purchases", "politics", "religion", "health", "security number", "location")
-CHATBOT_FACTORS = ["role", "location", "purpose", "content", "consent", "anonymity", "privacy"]
-#: Baselines of the paper; the others sort first.
-CHATBOT_BASELINES = {
-    "role": "a hospital",
-    "location": "the US",
-    "purpose": "improving user experience with AI",
-}
 
 
 def confaide(tier: str) -> pd.DataFrame:
@@ -32,8 +25,3 @@ def confaide(tier: str) -> pd.DataFrame:
     codes = factor_columns(design)["information_type"].cat.codes.to_numpy()
     kind = pd.Categorical.from_codes(codes[ratings["flow"]], list(TYPES))
     return ratings.assign(value=ratings["people"] / 50, type=kind)
-
-
-def chatbot() -> pd.DataFrame:
-    """Return the ratings of the chatbot survey."""
-    return pd.read_csv(FOLDER / "chatbot_ratings.csv")

@@ -1,4 +1,4 @@
-"""What is promised beyond intervals over wordings: claims of gates, tests, and estimates of people.
+"""What is promised beyond intervals over wordings: claims of gates, tests, and distances from people.
 
 Each function yields its cells: where the promise is tried, and how often it is kept (an interval, a norm called
 stable) or broken (a test, a claim). The truth of an interval is what was planted, or the mean of its estimates.
@@ -22,7 +22,6 @@ from tests.scales import ACCEPTABILITY
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import (
-    assisted,
     ceilings,
     equivalence,
     flow_dependence,
@@ -39,11 +38,10 @@ ALPHA = 0.05
 
 
 class Tried(NamedTuple):
-    """One promise in one process: how often it was kept or broken; ``studies`` where these are fewer than asked for."""
+    """One promise in one process: how often it was kept or broken."""
 
     where: str
     rate: float
-    studies: int = 0
 
 
 def held(found: Floats) -> float:
@@ -216,77 +214,6 @@ def told_apart(which: int, wordings_of: tuple[str, ...]):
 
 # --- People
 
-#: Raters and flows that all of them rate, of 1,200.
-SURVEYS = ((20, 30), (60, 30), (200, 60))
-MODELS = ("useless", "good")  # a shift of the model changes nothing in the estimates
-
-
-def crossed(rng: np.random.Generator, norms: Floats, raters: int, flows: int, skewed: bool) -> pd.DataFrame:
-    """Return ratings: every rater rates the same drawn flows, and some are much stricter than others."""
-    strict = 0.3 * (processes.skewed if skewed else processes.normal)(rng, raters)
-    drawn = rng.choice(len(norms), flows, replace=False)
-    flow, rater = np.tile(drawn, raters), np.repeat(np.arange(raters), flows)
-    return pd.DataFrame(
-        {"flow": flow, "rater": rater, "rating": norms[flow] + strict[rater] + rng.normal(0, 0.7, len(flow))}
-    )
-
-
-def answers_of(rng: np.random.Generator, norms: Floats, kind: str) -> Floats:
-    noise = rng.normal(0, 1, len(norms))
-    return noise if kind == "useless" else 0.9 * norms + 0.44 * noise + 1.0
-
-
-def memorised(model: Floats, ratings: pd.DataFrame, part: float) -> Floats:
-    """Return the answers of a model that saw the ratings: on rated flows ``part`` of it is people's own mean."""
-    mean = ratings.groupby("flow")["rating"].mean()
-    model = model.copy()
-    model[mean.index] = (1 - part) * model[mean.index] + part * mean
-    return model
-
-
-@cache
-def _surveyed(
-    runs: int, raters: int, rated: int, kind: str, skewed: bool, contaminated: bool, seen: bool
-) -> dict[tuple[str, bool], float]:
-    """Return how often intervals of people alone (``plain``) and with a model (``conf``) hold the means.
-
-    By level or not. ``seen``: the study states that the model may have seen the ratings.
-    """
-    whole = np.random.default_rng(1)
-    level = whole.choice(list("xyz"), 1200)
-    norms = whole.normal(0, 1, 1200) + (level == "y")
-    truth = np.array([norms.mean(), *(norms[level == name].mean() for name in "xyz")])
-    rng, hits = np.random.default_rng([raters, rated, len(kind)]), []
-    for _ in range(runs):
-        ratings = crossed(rng, norms, raters, rated, skewed)
-        model = answers_of(rng, norms, kind)
-        model = memorised(model, ratings, 0.9) if contaminated else model
-        flows = pd.DataFrame({"flow": np.arange(1200), "model": model, "level": level})
-        table = assisted.slices(flows, ratings, ["level"], seen)
-        ends = ((table[f"{column}_low"], table[f"{column}_high"]) for column in ("plain", "conf"))
-        hits.append([(low <= truth) & (truth <= high) for low, high in ends])
-    plain, assisted_ = np.mean(hits, axis=0)
-    return {
-        (column, by_level): float(of[1:].mean() if by_level else of[0])
-        for column, of in (("plain", plain), ("conf", assisted_))
-        for by_level in (False, True)
-    }
-
-
-def slices(column: str, contaminated: bool = False, seen: bool = False, by_level: bool = False):
-    """Return what yields the coverage of people's mean, of all flows or of each level."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        kinds = MODELS if column == "conf" else ("good",)  # people alone do not depend on the model
-        for (raters, rated), kind, skewed in itertools.product(SURVEYS, kinds, (False, True)):
-            studies = runs if raters < 200 else max(runs // 3, 1)  # 12,000 ratings each
-            found = _surveyed(studies, raters, rated, kind, skewed, contaminated, seen)
-            who = f"{raters} {'skewed' if skewed else 'normal'} raters, {rated} rated flows"
-            where = who + (f", {kind} model" if column == "conf" else "")
-            yield Tried(where, found[column, by_level], studies)
-
-    return cells
-
 
 def signed(raters: tuple[int, ...]):
     """Return what yields the coverage of the mean distance between a model and few raters, some much stricter."""
@@ -306,26 +233,6 @@ def signed(raters: tuple[int, ...]):
                 hits.append(row["conf_low"] <= 0.4 <= row["conf_high"])
             how = f"{per_flow} per flow" if per_flow else "all rate all"
             yield Tried(f"{n} {'skewed' if skewed else 'normal'} raters, {how}", float(np.mean(hits)))
-
-    return cells
-
-
-def areas(rated: tuple[int, ...]):
-    """Return what yields the coverage of people's mean for each flow, where few flows are rated."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        for n, raters, own in itertools.product(rated, (5, 20), (0.2, 0.6)):
-            rng, hits = np.random.default_rng([n, raters]), []
-            for _ in range(runs):
-                model = rng.normal(0, 1, 100)
-                norms = 0.8 * model + rng.normal(0, own, 100)
-                x = norms[:, None] + rng.normal(0, 0.3, 2 * raters) + rng.normal(0, 0.7, (100, 2 * raters))
-                there = np.argsort(rng.random(x.shape), axis=1) < raters
-                there[rng.permutation(100)[n:]] = False
-                found = assisted.estimate_flows(Sample(np.where(there, x, np.nan)), model[:, None])
-                hit = (found["conf_low"] <= norms) & (norms <= found["conf_high"])
-                hits.append(hit[found["status"] == "ok"].mean())
-            yield Tried(f"{n} of 100 flows rated by {raters} each, own parts {own}", float(np.nanmean(hits)))
 
     return cells
 
@@ -407,15 +314,8 @@ INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "g": told_apart(0, tuple(processes.WORDINGS)),
     "phi": told_apart(1, ("normal", "bimodal", "student")),
     "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
-    "people alone": slices("plain"),
-    "people with a model": slices("conf"),
-    "people with a model, by level": slices("conf", by_level=True),
-    "people with a model that saw the ratings": slices("conf", contaminated=True),
-    "seen is possible": slices("plain", contaminated=True, seen=True),
     "mean distance": signed((15, 26, 46)),
     "mean distance, 8 raters": signed((8,)),
-    "people for each flow": areas((20, 40)),
-    "people for each flow, 12 rated": areas((12,)),
 }
 #: Lower is better.
 TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
@@ -453,15 +353,8 @@ ABOUT = {
     "g": "interval of G",
     "phi": "interval of Phi",
     "phi, few wordings move much": "the same, skewed or rare wordings",
-    "people alone": "interval of `plain` in `people_slices`, all raters rate the same flows",
-    "people with a model": "interval of `estimate` there, all flows",
-    "people with a model, by level": "the same, flows of a level (10 or 20 rated)",
-    "people with a model that saw the ratings": "the same, the model saw the ratings and the study does not say so",
-    "seen is possible": "interval of `plain`, `seen: possible` (no estimate with the model)",
     "mean distance": "interval of `mean_signed`, 15 raters or more",
     "mean distance, 8 raters": "the same, 8 raters",
-    "people for each flow": "interval of `people_estimates`",
-    "people for each flow, 12 rated": "the same, 12 rated flows",
     "asked once": "answers that differ in one fresh wording, beyond what the page states",
     "flow_dependence": "test, where the flow is not read",
     "flow_dependence, missing by flow and answer": "the same, low answers missing in half of the flows",

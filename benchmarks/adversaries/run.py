@@ -109,8 +109,8 @@ def cells(runs: int, names: set[str]) -> Iterator[Cell]:
                 yield coverage(name, runs, *grid)
     for name, tried in (promises.INTERVALS | promises.TESTS).items():
         if not names or name in names:
-            for where, rate, studies in tried(runs):
-                yield Cell(name, where, rate, studies or runs)
+            for where, rate in tried(runs):
+                yield Cell(name, where, rate, runs)
 
 
 def worst(found: list[Cell]) -> list[Cell]:

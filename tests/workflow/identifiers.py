@@ -1,8 +1,7 @@
 """What names a person in the original files of two surveys, looked for in every byte of a study's files.
 
 Run it on finished studies: ``CINORMS_MIRROR=FOLDER python -m tests.workflow.identifiers results logs .snakemake``.
-It prints how many files it read and which hold an identifier, and never prints one. The chatbot survey's file has
-none: it numbers its rows.
+It prints how many files it read and which hold an identifier, and never prints one.
 """
 
 import gzip

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
-from ..snakemake_runs import ROOT, write_yaml
+from ..snakemake_runs import write_yaml
 from ..unit.human.surveys import COMMENT, DATASET, IDS, SURVEY, WIDE, as_csv, rows, write_wide
 from .conftest import PROMPTS, Project
 from .identifiers import files_naming, originals
@@ -34,7 +33,6 @@ STUDY = {
     "norms": {"t_val": 2, "grid": {"t_val": [2]}},
     "analyses": {
         "answers": {"kind": "answer_counts", "arms": ["main", "people", "own", "wide"]},
-        "no-rating": {"kind": "linear_regression", "arms": ["wide"], "outcome": "not_a_rating"},
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
         "stability": {"kind": "stability", "arms": ["people"]},
         "raters": {"kind": "response_regression", "arms": ["people"], **TEMPLATE_INTERCEPT},
@@ -46,15 +44,10 @@ STUDY = {
         | {"same_people": True},
         "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
         "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
-        "weights": {"kind": "linear_regression", "arms": ["main", "people"]},
-        "differences": {"kind": "people_differences", "arms": ["main", "people"], "people": "people"},
-        "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"},
     },
     "figures": {
         "distribution": {"kind": "distribution", "arms": ["main", "people"]},
         "spread": {"kind": "variance", "arms": ["main", "people"]},
-        "weights": {"kind": "coefficients", "arms": ["main", "people"], "table": "weights"},
-        "differences": {"kind": "coefficients", "arms": ["main"], "table": "differences"},
     },
     "printed": {"models": {"kind": "models"}},
 }
@@ -136,7 +129,7 @@ def test_results_say_which_are_people(rated):
     page = (results / "report/index.html").read_text(encoding="utf-8")
     assert mark in page
     assert "rated by people, not by models: nine neighbours gave 54 ratings" in page
-    names = ("distribution", "spread", "weights")
+    names = ("distribution", "spread")
     captions = {
         name: " ".join((results / f"figures/{name}.txt").read_text("utf-8").split()) for name in names
     }
@@ -155,27 +148,18 @@ def test_tables_treat_raters_as_templates(rated):
     measures = pd.read_csv(tables / "reliability.csv").set_index(["arm", "model", "measure"])
     assert {"icc_1", "icc_k", "alpha"} <= set(measures.loc[("people", "people")].index)
     assert "icc_k" not in measures.loc[("main", "planted-uniform")].index
-    weights = pd.read_csv(tables / "weights.csv").query("arm == 'people'")
-    assert set(zip(weights["n_templates"], weights["n"], strict=True)) == {(9, 54)}
     assert set(pd.read_csv(tables / "raters.csv")["n_templates"].dropna()) == {9}
-    differences = pd.read_csv(tables / "differences.csv")
-    assert set(differences["model"]) == {"planted-uniform", "planted-gpt-4o-mini"}
-    expected = differences["model_estimate"] - differences["people_estimate"]
-    assert differences["estimate"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-9)
-    assert set(pd.read_csv(tables / "factors.csv")["factor"]) == {"sender", "recipient"}
 
 
-def test_codes_that_are_no_ratings_are_counted_and_associated_with_factors(
-    rated,
-):
+def test_codes_that_are_no_ratings_are_counted(rated):
     project, _ = rated
-    tables = project.folder / "results/doors/tables"
-    counts = pd.read_csv(tables / "answers.csv").query("arm == 'wide'").set_index("outcome")["count"]
+    counts = (
+        pd.read_csv(project.folder / "results/doors/tables/answers.csv")
+        .query("arm == 'wide'")
+        .set_index("outcome")["count"]
+    )
     assert counts["not_a_rating: don't know"] == 2
     assert counts["empty"] == 1
-    found = pd.read_csv(tables / "no-rating.csv").set_index(["factor", "level"])
-    assert (found["n"] == 28).all()
-    assert found["n_missing"].eq(0).all()
 
 
 def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated):
@@ -188,7 +172,7 @@ def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated):
     assert {one["arm"] for one in record["asked"]} == {"main"}
 
 
-#: Flows of the chatbot dataset that the made survey rates.
+#: Flows of the dataset `chatbot` that the made survey rates.
 RATED = {
     "location": ["the US"],
     "content": ["all conversations"],
@@ -198,85 +182,74 @@ RATED = {
     "purpose": ["fighting terrorism"],
     "role": ["a hospital", "an insurance company", "a government agency"],
 }
-VARIED = {"factors": ["role", "consent", "privacy"]}
+VARIED = ("role", "consent", "privacy")
 CHATBOT = {"dataset": "chatbot", "select": RATED}
 LINE_STUDY = {
     "study": "line",
     "resources": ["../mine"],
-    "models": ["planted-chatbot"],
+    "models": ["planted-gpt-4o-mini"],
     "arms": {
         "main": {**CHATBOT, "prompts": "chatbot", "orders": {"count": 1}},
         "people": {**CHATBOT, "source": "human", "ratings": "made"},
-        "people-concern": {**CHATBOT, "source": "human", "ratings": "made/concern"},
     },
     "norms": {"t_val": 2, "grid": {"t_val": [2]}},
     "analyses": {
-        "table9": {"kind": "linear_regression", "arms": ["people", "people-concern"], "errors": "raters"}
-        | VARIED,
-        "factors": {"kind": "people_factors", "arms": ["main", "people"], "people": "people"} | VARIED,
         "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
         "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
     },
     "figures": {
         "distribution": {"kind": "distribution", "arms": ["main", "people"]},
         "norms": {"kind": "norm_distribution", "arms": ["main"]},
-        "weights": {"kind": "coefficients", "arms": ["people"], "table": "table9"},
     },
     "printed": {},
 }
 #: People of the made survey, and how much less appropriate a use is for them without consent.
 PEOPLE, WITHOUT_CONSENT = 20, -30
+SURVEY_ON_A_LINE = {
+    "title": "Made ratings",
+    "people": "20 simulated people",
+    "dataset": "chatbot",
+    "scale": "appropriateness_0_100",
+    "origin": {"citation": "this test", "licence": "MIT"},
+    "file": {"url": "made.csv"},
+    "rater": {"column": "person"},
+    "factors": {name: {"column": name} for name in RATED},
+    "questions": {
+        "appropriate": {"text": "This is an appropriate use of my ChatGPT data.", "column": "score"},
+    },
+    "raters": PEOPLE,
+    "ratings": PEOPLE * 12,
+}
 
 
-def rated_line(survey: dict[str, object]) -> str:
-    """Return ratings in the columns of the original file: its row numbers, and its longer names of levels."""
-    factors: dict[str, dict[str, dict[str, str]]] = survey["factors"]  # type: ignore[assignment]
-    written = {name: {v: k for k, v in one.get("levels", {}).items()} for name, one in factors.items()}
+def rated_line() -> str:
+    """Return ratings of every flow by every person."""
     text = io.StringIO()
     out = csv.writer(text)
-    out.writerow(["ParticipantId", "Usage", *RATED, "appropriate_score", "concern_score"])
-    flows = list(product(*(RATED[factor] for factor in VARIED["factors"])))
+    out.writerow(["person", *RATED, "score"])
+    flows = list(product(*(RATED[factor] for factor in VARIED)))
     for number in range(PEOPLE * len(flows)):
         person = number % PEOPLE
-        role, consent, privacy = flows[(number // PEOPLE + person) % len(flows)]
         flow = {name: levels[0] for name, levels in RATED.items()}
-        flow |= {"role": role, "consent": consent, "privacy": privacy}
-        score = 55 + person + (WITHOUT_CONSENT if consent == "not informed" else 0) + (number * 7919) % 11 - 5
-        cells = [written[name].get(level, level) for name, level in flow.items()]
-        out.writerow([number, "Daily", *cells, score, 100 - score])
+        flow |= dict(zip(VARIED, flows[(number // PEOPLE + person) % len(flows)], strict=True))
+        without = WITHOUT_CONSENT if flow["consent"] == "not informed" else 0
+        out.writerow([person, *flow.values(), 55 + person + without + (number * 7919) % 11 - 5])
     return text.getvalue()
 
 
 @pytest.fixture(scope="module")
 def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the results of a study on the number line of the chatbot survey, with people who are made up."""
+    """Return the results of a study on a number line, with people who are made up."""
     folder = tmp_path_factory.mktemp("line")
     project = Project(folder / "project")
-    survey = yaml.safe_load((ROOT / "resources/ratings/chatbot.yaml").read_text(encoding="utf-8"))
-    survey |= {
-        "title": "Made ratings",
-        "people": "20 simulated people",
-        "file": {"url": "made.csv"},
-        "rater": {"column": "ParticipantId", "modulo": PEOPLE},
-        "raters": PEOPLE,
-        "ratings": PEOPLE * 12,
-    }
-    write_yaml(folder / "mine/ratings/made.yaml", survey)
-    (folder / "mine/ratings/made.csv").write_text(rated_line(survey), encoding="utf-8")
+    write_yaml(folder / "mine/ratings/made.yaml", SURVEY_ON_A_LINE)
+    (folder / "mine/ratings/made.csv").write_text(rated_line(), encoding="utf-8")
     project.write("line.yaml", LINE_STUDY)
     project.run("people", "--configfile", "line.yaml")
     return project.folder / "results/line"
 
 
 def test_people_and_models_on_a_number_line(on_a_line):
-    table9 = pd.read_csv(on_a_line / "tables/table9.csv").set_index(["arm", "factor", "level"])
-    for arm, effect in (("people", WITHOUT_CONSENT), ("people-concern", -WITHOUT_CONSENT)):
-        assert table9.loc[(arm, "consent", "not informed"), "estimate"] == pytest.approx(effect, abs=1)
-    assert set(table9["n_templates"]) == {PEOPLE}
-    factors = pd.read_csv(on_a_line / "tables/factors.csv").set_index("factor")
-    assert factors.loc["role", "people_range"] < 5
-    assert factors.loc["role", "model_range"] > factors.loc["role", "people_range"]
-    assert factors.loc["consent", "people_p"] < 0.001
     distances = pd.read_csv(on_a_line / "tables/distances.csv")
     assert set(distances["status"]) == {"ok"}
     assert set(distances["n_flows"]) == {12}
@@ -285,7 +258,7 @@ def test_people_and_models_on_a_number_line(on_a_line):
 def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
     norms = pd.read_parquet(on_a_line / "norms.parquet")
     assert set(norms["level"].dropna()) <= {10, 30, 50, 70, 90}
-    card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
+    card = (on_a_line / "cards/planted-gpt-4o-mini.md").read_text(encoding="utf-8")
     assert "mean norm (from +10 to +90)" in card
     assert "81 to 100" in card
     assert "(from -2 to +2)" not in card
@@ -300,7 +273,7 @@ def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line):
     assert "Each model rated information flows (appropriateness): who" in report
     assert "What is approved of" in report
     assert "are ‘61 to 80’ or ‘81 to 100’" in report
-    card = (on_a_line / "cards/planted-chatbot.md").read_text(encoding="utf-8")
+    card = (on_a_line / "cards/planted-gpt-4o-mini.md").read_text(encoding="utf-8")
     assert "### Most approved of" in card
     assert "| norms | share approved of | share disapproved of |" in card
     assert "higher (more appropriate)" in card

@@ -79,11 +79,10 @@ ANSWERS = {"small": make_answers(2), "large": make_answers(3, 0.6), "large-q": m
 SMALL = {"small": ANSWERS["small"]}
 REFUSED = {model: make_answers(5, valid=0.0) for model in MODELS}
 #: Options that a kind cannot do without: people are those of the first model here.
-NEEDED = {kind: {"people": "main"} for kind in ("people_differences", "people_factors", "model_among_people")}
-NEEDED["model_among_people"]["by"] = "sender"
-NEEDED["people_positions"] = NEEDED["model_among_people"]
-NEEDED["people_structure"] = {"by": "sender"}
-NEEDED["people_groups"] = {"people": ("first", "second")}
+NEEDED = {
+    "model_among_people": {"people": "main", "by": "sender"},
+    "people_groups": {"people": ("first", "second")},
+}
 #: The thresholds of every entry made here.
 USUAL = Thresholds(3, 0.5, "strict")
 

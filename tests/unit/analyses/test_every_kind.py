@@ -39,8 +39,8 @@ FURTHER: dict[str, dict[str, Any]] = {
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}}
-#: Kinds that describe people; their own tests have the numbers.
-ELSEWHERE_ALONE = {"people_structure", "model_among_people", "people_positions"}
+#: A kind that needs people; its own tests have the numbers.
+ELSEWHERE_ALONE = {"model_among_people"}
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:

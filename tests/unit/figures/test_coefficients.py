@@ -69,11 +69,3 @@ def test_a_calibrations_table_shows_what_was_planted(figure_entry, built):
     planted = [layer for layer in built(drawn.plot) if "shape" in layer and set(layer["shape"]) == {"|"}]
     assert planted[0]["x"].tolist() == [1.2] * 3
     assert "the planted coefficient" in drawn.caption
-
-
-def test_a_linear_models_numbers_are_steps_or_shares(figure_entry):
-    linear = table(models=("a",), sd_residual=1.0)
-    drawn = draw([linear], figure_entry("coefficients", ["a"], table="regression"))
-    words = "change from the baseline (steps of the answer scale; of a status, shares)"
-    assert drawn.plot.labels.x.replace("\n", " ") == words
-    assert "latent" not in drawn.caption

@@ -26,9 +26,9 @@ MODELS = ["b", "a"]
 LEVELS = [[2, 2, 2, -2], [None] * 4, *[[1, 1, 1, 0]] * 22]
 FACTORS = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
 #: Options without which a kind cannot be made.
-NEEDED = {"coefficients": {"table": "regression"}, "people_cloud": {"table": "positions"}}
+NEEDED = {"coefficients": {"table": "regression"}}
 #: Options under which a kind has nothing to show, other than a selection of no flow.
-NOTHING = {"coefficients": {"factors": ["nobody"]}, "people_cloud": {"weights": ["nobody", "never"]}}
+NOTHING = {"coefficients": {"factors": ["nobody"]}}
 
 
 def regression(models: list[str], estimate: float) -> Selected:
@@ -39,21 +39,6 @@ def regression(models: list[str], estimate: float) -> Selected:
     ]
     names = ["arm", "model", "term", "level", "baseline", "estimate", "conf_low", "conf_high", "n", "status"]
     return Selected("", "regression", pd.DataFrame(rows, columns=names))
-
-
-def positions(models: list[str]) -> Selected:
-    """Return twelve people and the models by their mean answer."""
-    rows = [
-        ("main", models[0], person, "mean", None, person / 12, np.nan, np.nan, "ok", "")
-        for person in range(12)
-    ]
-    rows += [("main", model, pd.NA, "mean", None, 0.5, 0.4, 0.6, "ok", "") for model in models]
-    names = ["arm", "model", "person", "what", "level", "value", "conf_low", "conf_high", "status", "reason"]
-    return Selected(
-        "",
-        "positions",
-        pd.DataFrame(rows, columns=names).astype({"person": "Int64"}).assign(any_planted=True),
-    )
 
 
 #: Labels that matplotlib would set as mathematics, or fail on.
@@ -97,7 +82,7 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
         made: dict[str, Any] = {
             "answers": lambda: [answers_of(model, levels) for model in models],
             "norms": lambda: [norms_of(model, levels) for model in models],
-            "table": lambda: [positions(models) if name == "people_cloud" else regression(models, estimate)],
+            "table": lambda: [regression(models, estimate)],
         }
         entry = figure_entry(name, models, **NEEDED.get(name, {}), **options)
         return call(entry, made[kind.reads](), further)

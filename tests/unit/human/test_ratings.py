@@ -10,7 +10,6 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scales import papers_scale
-from cinorms.core.validation import load_yaml
 from cinorms.human.ratings import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
 from cinorms.norms.assessment import assess, level_matrix
@@ -115,16 +114,6 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey):
         read(folder_of_survey, flow=None, factors=factors)
 
 
-def test_a_person_by_row_number(folder_of_survey):
-    """In the chatbot survey's file, the person is the row number modulo the number of people."""
-    changed = [{**row, "WorkerId": number} for number, row in enumerate(rows())]
-    found = read(with_rows(folder_of_survey, changed), rater={"column": "WorkerId", "modulo": 9}).answers
-    pd.testing.assert_frame_equal(found, read(with_rows(folder_of_survey)).answers)
-    with_rows(folder_of_survey, changed)
-    with pytest.raises(DataError, match=r"raters: 9 is stated, but .* has 7"):
-        read(folder_of_survey, rater={"column": "WorkerId", "modulo": 7})
-
-
 def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(
     folder_of_survey,
 ):
@@ -138,10 +127,6 @@ def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeated
     assert "repeated: true" in message
     assert not any(name in message for name in IDS)
     assert len(read(folder_of_survey, ratings=None, repeated=True).answers) == 108
-    # By row number, where no two rows have the same cell.
-    numbered = [{**row, "WorkerId": number} for number, row in enumerate([*rows(), *rows()])]
-    with pytest.raises(DataError, match="line 56 repeats"):
-        read(with_rows(folder_of_survey, numbered), ratings=None, rater={"column": "WorkerId", "modulo": 9})
     other = {**rows()[0], "Answer.people": 100}  # another answer is another rating
     assert len(read(with_rows(folder_of_survey, [*rows(), other]), ratings=55).answers) == 55
 
@@ -160,7 +145,6 @@ def test_selected_flows_and_rows(folder_of_survey):
         ({}, {"Input.idx": 6}, "column 'Input.idx' has no flow of dataset 'doors'; allowed: 0 to 5"),
         ({}, {"Answer.people": 75}, "'Answer.people' has no rating; allowed: -100, -50, 0, 50, 100"),
         ({}, {"WorkerId": " "}, "the column 'WorkerId' is empty"),
-        ({"rater": {"column": "WorkerId", "modulo": 9}}, {}, "'WorkerId' is no whole number"),
         ({"ratings": 60}, {}, "ratings: 60 is stated, but .* has 54"),
         ({"where": {"HITId": "HIT9"}}, {}, "where.HITId: no row of .* has 'HIT9'"),
         (
@@ -228,21 +212,3 @@ def test_confaide_s_ratings(folder, tmp_path, tier, raters, ratings, reliability
     assert read_it.answers["flow"].nunique() == 98
     assert len(list_raters(read_it.answers, "s", "q")) == raters
     assert intraclass(level_matrix(read_it.answers))[1].estimate == pytest.approx(reliability, abs=5e-4)
-
-
-@needs_ratings
-def test_the_chatbot_survey_s_ratings(folder, tmp_path):
-    """9,000 ratings of 300 people, 30 each, from the ratings without ids."""
-    survey = load_yaml(folder / "resources/ratings/chatbot.yaml")
-    assert (survey["raters"], survey["ratings"], survey["rater"]["modulo"]) == (300, 9000, 300)
-    survey |= {"rater": {"column": "rater"}, "file": {"url": str(FOLDER / "chatbot_ratings.csv")}}
-    write_yaml(tmp_path / "s.yaml", survey)
-    flows = read_vignettes(load_dataset(folder / "resources/vignettes/chatbot.yaml"), tmp_path)
-    declared = load_survey(tmp_path / "s.yaml")
-    answers = read_ratings(declared, "", FOLDER / "chatbot_ratings.csv", flows, range(101), {}).answers
-    raters = list_raters(answers, "s", "q")
-    each = answers["variant"].astype(str).str.partition("_")[0].value_counts()
-    assert len(answers) == 9000
-    assert raters["template_no"].nunique() == 300
-    assert set(each) == {30}
-    assert answers["level"].astype(float).mean() == pytest.approx(37.6, abs=0.05)

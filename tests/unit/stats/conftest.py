@@ -49,14 +49,6 @@ def confaide_people() -> dict[str, Sample]:
 
 
 @pytest.fixture(scope="session")
-def chatbot_people() -> pd.DataFrame:
-    """Return 9,000 ratings of chatbot vignettes: rater, the factors, flow (the cell of the design), rating."""
-    table = ratings("chatbot_ratings.csv").rename(columns={"appropriate_score": "rating"})
-    factors = list(table.columns[1:8])
-    return table.assign(flow=table.groupby(factors).ngroup())
-
-
-@pytest.fixture(scope="session")
 def confaide_models(tmp_path_factory, folder, mirror) -> dict[str, tuple[np.ndarray, Sample]]:
     """Return, per published model, the flows it was asked about and its answers in points (flows x templates)."""
     frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")

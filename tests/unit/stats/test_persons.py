@@ -1,4 +1,4 @@
-"""How people differ: the crossed model against a dense solution, classes, and shares of people below a model."""
+"""How people differ: the crossed model against a dense solution, and shares of people below a model."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from cinorms.core.errors import DataError
 from cinorms.stats import persons
 from cinorms.stats.arrays import Floats
-from cinorms.stats.persons import Crowd, CrowdAnswers, choose, fit_classes, fit_people, held_out
-from cinorms.stats.standing import among, choose_classes, contrasts, structure
+from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
+from cinorms.stats.standing import among, contrasts
 
 LEVELS = ["a", "b", "c"]
 N = len(LEVELS)
@@ -47,15 +47,13 @@ class Planted:
         return CrowdAnswers(np.arange(len(self.level)), asked, who, self.level[asked], yes, LEVELS)
 
     def share_below(self) -> Floats:
-        """Return the true share of people below the model: in the mean, each weight, and the distance."""
+        """Return the true share of people below the model: in the mean and each weight."""
         crowd = drawn_people(self.rng, 4000)
         of_flows = [self.flow[self.level == k] for k in range(N)]
         everybody = np.stack([logistic(crowd[:, [k]] + of_flows[k]).mean(axis=1) for k in range(N)], axis=1)
         noise = np.hypot(0.7, 0.3) * self.rng.standard_normal(400)
         model = np.array([logistic(self.own[k] + of_flows[k][:, None] + noise).mean() for k in range(N)])
-        values, own = everybody @ contrasts(N).T, contrasts(N) @ model
-        far = [((x - everybody.mean(axis=0)) ** 2).mean(axis=-1) for x in (everybody, model)]
-        return np.append((values < own).mean(axis=0), (far[0] < far[1]).mean())
+        return np.asarray((everybody @ contrasts(N).T < contrasts(N) @ model).mean(axis=0))
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +121,6 @@ def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(planted, monkeyp
     assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
 
 
-def test_structure_of_planted_people(planted, crowd):
-    table = structure(crowd, planted.people, 3, seed=1).set_index("what")
-    assert table.loc["mean", "n_people"] == 60
-    weights = table.loc[["weight"]].set_index("level")
-    assert weights["estimate"].sum() == pytest.approx(0, abs=1e-9)
-    assert weights["estimate"].idxmax() == "c"
-    assert (weights["sd"] < weights["observed_sd"]).all()
-    assert table.loc["mean", "halves"] > 0.5
-    assert 0.5 < table.loc["mean", "reliability"] < 1
-    assert table.loc["classes", "share"].sum() == 1
-
-
 def test_too_little_to_tell(planted):
     few = planted.people.who < 9
     people = CrowdAnswers(
@@ -148,30 +134,12 @@ def test_too_little_to_tell(planted):
         fit_people(people)
 
 
-def test_planted_classes_are_found_and_hold_on_the_other_half():
-    rng = np.random.default_rng(5)
-    profile = np.array([[0.1, 0.1, 0.9], [0.6, 0.5, 0.6], [0.05, 0.1, 0.1]])
-    own = np.repeat([0, 1, 2], [100, 60, 40])
-    counts = np.full((200, N), 12.0)
-    halves = [(rng.binomial(12, profile[own]).astype(float), counts) for _ in range(2)]
-    scores = [held_out(*halves, n, seed=1) for n in range(1, 6)]
-    assert choose(scores) == 3
-    classes = fit_classes(halves[0][0] + halves[1][0], 2 * counts, 3, seed=1)
-    assert classes.share == pytest.approx([0.5, 0.3, 0.2], abs=0.02)
-    assert classes.profile == pytest.approx(profile, abs=0.03)
-    first, second = (classes.member(*half).argmax(axis=1) for half in halves)
-    assert (first == second).mean() > 0.95
-    assert (first == own).mean() > 0.95
-
-
 def test_a_stricter_model_is_above_fewer_people(planted, crowd):
     model, shares = planted.model, []
     for yes in (0.2, 0.4, 0.6):
         y = (np.random.default_rng(1).random(len(model.y)) < yes).astype(float)
         other = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
-        table = among(crowd, planted.people, other, choose_classes(planted.people, 2, 1), seed=1).set_index(
-            "what"
-        )
+        table = among(crowd, planted.people, other, seed=1).set_index("what")
         row = table.loc["mean"]
         assert row["conf_low"] <= row["share"] <= row["conf_high"]
         shares.append(row["share"])
@@ -179,24 +147,13 @@ def test_a_stricter_model_is_above_fewer_people(planted, crowd):
     assert shares[0] < shares[2] - 0.1
 
 
-def test_a_model_like_the_average_person_is_nearer_to_it_than_most(planted, crowd):
-    model = planted.model
-    y = np.clip(crowd.mean[model.level] + crowd.flow[model.flow], 0, 1)
-    like = CrowdAnswers(model.flows, model.flow, model.who, model.level, y, LEVELS)
-    table = among(crowd, planted.people, like, choose_classes(planted.people, 2, 1), seed=1).set_index("what")
-    assert table.loc["distance", "share"] < 0.02
-    assert table.loc["distance", "value"] < 0.05
-    assert 0.3 < table.loc["mean", "share"] < 0.7
-
-
 @pytest.mark.slow
 def test_intervals_of_shares_cover_the_true_share():
-    """In 60 planted studies with five shares each; docs/method/stats/persons.md has more of them."""
+    """In 60 planted studies with four shares each; docs/method/stats/persons.md has more of them."""
     covered = []
     for seed in range(60):
         study = Planted(seed)
-        classes = choose_classes(study.people, 1, seed)
-        table = among(fit_people(study.people), study.people, study.model, classes, seed).iloc[: N + 2]
+        table = among(fit_people(study.people), study.people, study.model, seed)
         true = study.share_below()
         covered.append((table["conf_low"].to_numpy() <= true) & (true <= table["conf_high"].to_numpy()))
     assert 0.92 < np.mean(covered) < 0.99

@@ -65,10 +65,7 @@ def test_ratings_that_a_script_made_are_called_simulated(build_study):
 
 @pytest.mark.parametrize(
     "entry",
-    [
-        {"kind": kind, "people": ["people"]}
-        for kind in ("people_distances", "people_flows", "people_estimates", "people_slices")
-    ]
+    [{"kind": kind, "people": ["people"]} for kind in ("people_distances", "people_flows")]
     + [
         {"kind": "model_pairs", "factor": "dataset"},
         {"kind": "agreement_pairs", "factor": "temperature+dataset"},
@@ -95,7 +92,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entr
     [
         (
             {"ratings": "confaide_2c"},
-            "arms.main.ratings: 'confaide_2c' is not a survey; allowed: chatbot, confaide_2a, ",
+            "arms.main.ratings: 'confaide_2c' is not a survey; allowed: confaide_2a, ",
         ),
         ({"ratings": "confaide_2a/persnal"}, "did you mean 'personal'?"),
         ({"ratings": None}, "source: 'human' also needs the key 'ratings'; add it to arms.main"),

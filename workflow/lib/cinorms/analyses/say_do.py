@@ -18,7 +18,6 @@ from cinorms.entries.options import Names, OfFlows
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
 from cinorms.stats.arrays import Floats
-from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import template_means, template_numbers
 
@@ -101,7 +100,7 @@ def say_do(
     """Return rates and association of what is said and done, for all flows and by factor; see `KINDS`."""
     parts = []
     for pair in compared(selected, entry, vignettes, prompts):
-        rows = [(ALL_FLOWS, ALL_FLOWS, np.ones(len(pair.flows), dtype=bool))]
+        rows = [(stats.ALL_FLOWS, stats.ALL_FLOWS, np.ones(len(pair.flows), dtype=bool))]
         levels = vignettes[pair.names["arm"]].set_index("flow").loc[pair.flows]
         for factor in entry.options.by or ():
             of_flows = levels[factor].astype(str).to_numpy()

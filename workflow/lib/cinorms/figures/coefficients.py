@@ -24,15 +24,7 @@ TABLES = (
     "ordinal_regression",
     "response_regression",
     "calibration_coefficients",
-    "linear_regression",
-    "people_differences",
 )
-#: What an estimate is in a table with this column, which is not of a cumulative link model. Such a table can have a
-#: status as its outcome.
-MEANINGS = {
-    "people_estimate": "model less people: coefficient (steps of the answer scale; of a status, shares)",
-    "sd_residual": "change from the baseline (steps of the answer scale; of a status, shares)",
-}
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
@@ -90,8 +82,6 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     across = theme.key_columns(fits, width - labels, len(fits))
     keys = -(-len(fits) // across)
     colours, marks = group_looks(fits, entry)
-    # Nothing for a cumulative link model.
-    meaning = next((text for column, text in MEANINGS.items() if column in table), "")
     more = spoken_of(entry.scales.values()).more
     latent = f"coefficient (change of the latent answer from the baseline; above 0: {more})"
     plot = (
@@ -106,7 +96,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
         + p9.guides(color=p9.guide_legend(ncol=across), shape=p9.guide_legend(ncol=across))
-        + p9.labs(x=theme.wrap(meaning or latent, width - labels - 0.4, theme.TITLE_SIZE), y="")
+        + p9.labs(x=theme.wrap(latent, width - labels - 0.4, theme.TITLE_SIZE), y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
@@ -115,7 +105,6 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     shown = len(frame.drop_duplicates(["term", "level"]))
     failed = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{count} {MARKS.get(str(status), str(status))}" for status, count in failed.items())
-    scale = f": {meaning}" if meaning else ", on the scale of the link function (logits for a logit link)"
     return theme.finish(
         plot,
         entry,
@@ -123,7 +112,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         (width, 1.8 + 0.2 * keys - lines["y"].min()),
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
         "Lines: 95% intervals.",
-        f"Terms of table '{entry.options.table}'{scale}.",
+        f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
         "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else "",
     )

@@ -367,15 +367,8 @@ class _Rows:
 
     def raters(self, known: pd.Series) -> npt.NDArray[np.intp]:
         """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
-        column, modulo = self.survey.rater.column, self.survey.rater.modulo
-        who: pd.Series = self.cells[column]
-        self.refuse(who == "", f": the column {column!r} is empty")
-        if modulo is not None:
-            self.refuse(
-                ~who.str.fullmatch(r"\d{1,15}"),
-                f": the column {column!r} is no whole number, which rater.modulo in {self.survey.path} needs",
-            )
-            who = who.astype("int64") % modulo
+        who: pd.Series = self.cells[self.survey.rater.column]
+        self.refuse(who == "", f": the column {self.survey.rater.column!r} is empty")
         everyone = pd.concat([known, who]) if len(known) else who
         return pd.factorize(everyone)[0].astype(np.intp)[len(known) :]
 

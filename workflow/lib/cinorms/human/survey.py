@@ -24,8 +24,6 @@ class Rater(Value):
     """Who gave a rating; running numbers replace the values on reading."""
 
     column: SomeText = Field(description="The column that tells people apart, such as a worker's id.")
-    modulo: LeftOut[int] = Field(None, ge=2, le=1_000_000)
-    """The column holds whole numbers, and the person is the rest of dividing by this; for a column of row numbers."""
 
 
 class FactorColumn(Value):
@@ -161,7 +159,7 @@ class Survey(SurveyFile):
         """The file and column that number the people, and whether that is the survey's own file with all its rows."""
         if self.numbered_as:
             return (self.numbered_as.url, self.numbered_as.column), False
-        plain = self.layout == "long" and not self.where and not self.files and self.rater.modulo is None
+        plain = self.layout == "long" and not self.where and not self.files
         return (self.file.url if plain else self.name, self.rater.column), plain
 
     @property
@@ -214,8 +212,6 @@ def load_survey(path: str | Path) -> Survey:
     if stated.questions_file:
         read["questions_file"] = read_source(path, "questions_file", stated.questions_file)
     if stated.numbered_as:
-        if stated.rater.modulo is not None:
-            raise ConfigError(f"{path}: numbered_as: rater.modulo numbers the people; keep one of them")
         read["numbered_as"] = read_source(path, "numbered_as", stated.numbered_as)
     return Survey.model_construct(**{**dict(stated), **read})
 

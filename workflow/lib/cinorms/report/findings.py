@@ -15,8 +15,8 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import StudyResults, tally
 from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
-from cinorms.stats.assisted import ALL_FLOWS
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
+from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import (
     CONFIDENCE,
     FEWEST,

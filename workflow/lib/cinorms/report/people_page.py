@@ -31,8 +31,6 @@ _VERDICTS = {
 #: What a test of a flow can end with, and the mark of each verdict: the shape says what the colour says.
 _TESTED = ["model higher", "model lower", "no difference shown"]
 _MARKS = {"model higher": "higher", "model lower": "lower"}
-#: A model is like a class of people where more than this share of draws say so.
-SURE = 0.95
 #: Who gives the two answers, and the words for it.
 _PAIRS = {"same_person": "the same person, asked twice", "two_people": "two different people"}
 
@@ -251,15 +249,12 @@ def standing_section(
 def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model's sentences, and its share of people by level."""
     weights = rows[rows["what"] == "weight"].set_index("level")
-    one = {str(what): row for what, row in rows[rows["what"] != "weight"].groupby("what")}
-    mean, distance, nearest = (one[what].iloc[0] for what in ("mean", "distance", "class"))
+    mean = rows[rows["what"] == "mean"].iloc[0]
     weight = weights.loc[(weights["share"] - 0.5).abs() == (weights["share"] - 0.5).abs().max()].iloc[0]
     high = mean["share"] >= 0.5
     sentences = [
         f"answers {'higher' if high else 'lower'} ({scale['more' if high else 'less']}) than {_of_people(mean)}",
         _unusual(weight),
-        f"is farther from the average person than {_shown(distance)} of people",
-        _likeness(nearest),
     ]
     shares = {str(level): _shown(row) for level, row in weights.iterrows()}
     return {"model": label, "sentences": sentences, "weights": shares}
@@ -282,13 +277,6 @@ def _unusual(row: pd.Series) -> str:
     if row["conf_low"] <= 0.5 <= row["conf_high"]:
         return "gives no level a weight that clearly differs from that of the person in the middle"
     return f"gives \u2018{row.name}\u2019 {'more' if row['share'] >= 0.5 else 'less'} weight than {_of_people(row)}"
-
-
-def _likeness(row: pd.Series) -> str:
-    """Return whether a model is like a class of people or like the average person."""
-    if row["share"] > SURE:
-        return f"is more like a class of people than like the average person: {row['level']}"
-    return f"may be like a class of people ({row['level']}) or like the average person: the answers do not decide"
 
 
 # --- How far two groups of people differ, and how alike two answers are

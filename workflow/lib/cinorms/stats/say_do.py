@@ -21,6 +21,9 @@ HALVES = 20
 #: A share below this of what varies between flows is noise; nothing is corrected for that.
 LEAST_RELIABILITY = 0.1
 
+#: The factor and level of a row about all flows.
+ALL_FLOWS = "all flows"
+
 #: The statistics: shares of flows, and associations between the mean level and the share of actions that share.
 SHARES = ("says_no", "shares", "shares_given_no", "withholds_given_yes")
 STATISTICS = (*SHARES, "association", "corrected")
