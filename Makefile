@@ -1,7 +1,5 @@
 # Every target works on a fresh clone. CONFIG is a study file; without it the default study (config/config.yaml) runs.
 PYTHON ?= python3
-# Python 3.12: on the PATH, or the one that pyenv has.
-PYTHON312 ?= $(shell python3.12 --version >/dev/null 2>&1 && echo python3.12 || echo "$$(pyenv prefix "$$(pyenv latest 3.12 2>/dev/null)" 2>/dev/null)/bin/python")
 VENV := .venv
 BIN := $(VENV)/bin
 CONFIG ?=
@@ -25,7 +23,7 @@ else
 $(error SIZE=$(SIZE) is not known; allowed: full, small)
 endif
 # The formats in which prompts can be written (workflow/lib/cinorms/exchange/formats).
-FORMATS := inspect lm_eval openai_batch plain
+FORMATS := openai_batch plain
 ifeq ($(filter $(FORMAT),$(FORMATS)),)
 $(error FORMAT=$(FORMAT) is not known; allowed: $(FORMATS))
 endif
@@ -55,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts test-exchange lint format docs lock clean
+.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -92,7 +90,7 @@ tables: $(VENV)/run.done ## make the tables of CONFIG
 plan: $(VENV)/run.done ## show what CONFIG will ask and cost; asks nothing
 	@$(SNAKEMAKE) --forcerun plan -- plan
 
-export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool (FORMAT=plain, openai_batch, lm_eval or inspect)
+export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool (FORMAT=plain or openai_batch)
 	@$(SNAKEMAKE) $(ARGS) -- export_prompts_$(FORMAT)
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
@@ -146,9 +144,6 @@ reliability: $(VENV)/dev.done ## write what `make test-faults` and `make soak` m
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase
 
-test-exchange: $(VENV)/dev.done .venv-inspect/done .venv-lm-eval/done .venv-every-eval-ever/done ## test the exchange with Inspect, lm-evaluation-harness and Every Eval Ever themselves
-	@$(BIN)/pytest tests/exchange
-
 test-vllm: .venv-vllm/done ## test the engine vllm, with its build for CPUs and a tiny model
 	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
 
@@ -196,7 +191,7 @@ docs: $(VENV)/run.done .venv-docs/done ## build the documentation site in build/
 
 lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in uv run dev browser paraphrase docs inspect lm-eval; do \
+	@for name in uv run dev browser paraphrase docs; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
@@ -253,13 +248,9 @@ $(UNFINISHED): ;
 $(VENV)/%.done: requirements/%.lock $(UNFINISHED)
 	$(call set-up,$(VENV),$(PYTHON))
 
-# MkDocs and the tools that prompts go to and responses come from: each shares no packages with a study.
-.venv-docs/done .venv-inspect/done .venv-lm-eval/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
-	$(call set-up,.venv-$*,$(PYTHON))
-
-.venv-every-eval-ever/done: requirements/every-eval-ever.lock $(UNFINISHED)
-	@command -v $(PYTHON312) >/dev/null || { echo "Every Eval Ever needs Python 3.12: make PYTHON312=..."; exit 1; }
-	$(call set-up,.venv-every-eval-ever,$(PYTHON312))
+# MkDocs shares no packages with a study.
+.venv-docs/done: requirements/docs.lock $(UNFINISHED)
+	$(call set-up,.venv-docs,$(PYTHON))
 
 # pip installs torch first, or another package would install a different torch.
 .venv-paraphrase/done: requirements/paraphrase.lock $(UNFINISHED)

@@ -13,7 +13,7 @@ from cinorms.core.root import Root
 from cinorms.core.scales import papers_scale
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.importing import Imported, import_responses
-from cinorms.exchange.registry import Format, format_named
+from cinorms.exchange.registry import format_named
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.spec import Spec
@@ -24,8 +24,6 @@ from cinorms.vignettes.designs import expand, load_dataset
 from .specs import ask_shard, make_spec
 
 ROOT = Path(__file__).parents[1]
-#: One output per tool, as the tool itself wrote it: `CINORMS_RECORD=1 make test-exchange` writes them again.
-RECORDED = ROOT / "tests/data/exchange"
 MODEL = "planted-gpt-4o-mini"
 #: 6 flows x 2 templates x 2 orders.
 SELECT = {
@@ -86,11 +84,10 @@ def export(name: str, folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def take(name: str | Format, *files: Path, converted: Path | None = None, **changes: Any) -> Imported:
+def take(name: str, *files: Path, **changes: Any) -> Imported:
     """Import files as the arm's responses."""
     spec, vignettes, variants = arm(**changes)
-    known = format_named(name) if isinstance(name, str) else name
-    return import_responses(known, files, spec, vignettes, variants, "a test", converted)
+    return import_responses(format_named(name), files, spec, vignettes, variants, "a test")
 
 
 def answers_bytes(responses: pd.DataFrame, folder: Path) -> bytes:

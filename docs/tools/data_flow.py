@@ -31,7 +31,7 @@ STUDIES = (
 #: The files that data_flow.yaml names, with what must be in them.
 OWN_FILES = {
     "tulu-2-7b.csv": "",
-    "tulu-2-7b.eval": "",
+    "tulu-2-7b.jsonl": "",
     "overrides.csv": "",
     "policy.yaml": "claims: {all: {kind: shift, margin: 0.5}}",
 }

@@ -3,6 +3,7 @@
 ``CINORMS_FUZZ=1000 pytest tests/faults/test_fuzz.py`` tries a thousand of each kind; the seeds are the same every time.
 """
 
+import json
 import os
 import random
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from cinorms.inference.journal import Journal
 from cinorms.inference.questions import Questions
 from cinorms.study.load import load_study, read_layers
 
+from ..exchange_runs import planted_lines
 from .conftest import spec, variants, vignettes
 from .test_study_files import GOOD
 
@@ -105,12 +107,10 @@ def ratings(folder: Path, chance: random.Random) -> None:
 
 
 def an_import(folder: Path, chance: random.Random) -> None:
-    recorded = sorted((ROOT / "tests/data/exchange").rglob("*.json*"))
-    source = chance.choice(recorded)
-    lines = source.read_text(encoding="utf-8").splitlines()
-    path = folder / f"log{source.suffix}"
-    path.write_bytes(spoilt("\n".join(lines[:20]), chance))
-    for name in ("plain", "lm_eval", "openai_batch", "every_eval_ever"):
+    lines = [{**line, "custom_id": line["id"]} for line in planted_lines()[:20]]
+    path = folder / "received.jsonl"
+    path.write_bytes(spoilt("\n".join(map(json.dumps, lines)), chance))
+    for name in ("plain", "openai_batch"):
         try:
             list(format_named(name).read(path))
         except CinormsError as error:

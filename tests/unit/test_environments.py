@@ -14,7 +14,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from cinorms.core import digest
-from cinorms.exchange.registry import formats
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.spec import paraphraser_environment
@@ -29,12 +28,11 @@ ONLY_IN = {
     "vllm": {"vllm"},
     "huggingface_hub": {"vllm"},
     "tokenizers": {"vllm"},
-    "inspect_ai": {"inspect"},
     "torch": {"vllm", "paraphrase"},
     "transformers": {"vllm", "paraphrase"},
 }
 #: Whole environments that are not installed here, as the resolver gave them; torch is installed before them.
-LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase", "inspect": "inspect"}
+LOCKS = {"vllm": "vllm-cpu", "paraphrase": "paraphrase"}
 
 
 def what_runs() -> dict[str, set[str | Path]]:
@@ -42,9 +40,6 @@ def what_runs() -> dict[str, set[str | Path]]:
     found: dict[str, set[str | Path]] = defaultdict(set)
     found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
     found["vllm"] = {"cinorms.control.train"}
-    for tool in formats():
-        if tool.converter:
-            found[tool.environment].add(tool.converter)
     for kind in engine_kinds():
         found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
         if kind.checkpoint:
@@ -110,7 +105,7 @@ def test_an_environment_has_what_runs_in_it(environment):
         for name in needed
         if not {canonicalize_name(one) for one in distributions.get(name, [name])} & provided
     }
-    assert len(needed) > (0 if environment == "inspect" else 3)
+    assert len(needed) > 3
     assert not missing, f"envs/{environment}.yaml: add {', '.join(sorted(missing))}"
 
 

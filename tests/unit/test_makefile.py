@@ -102,7 +102,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     python = tmp_path / "python"
     python.write_text(PRETENDED, encoding="utf-8")
     python.chmod(0o755)
-    for name, value in {"NOTES": tmp_path / "notes", "PYTHON": python, "PYTHON312": python}.items():
+    for name, value in {"NOTES": tmp_path / "notes", "PYTHON": python}.items():
         monkeypatch.setenv(name, str(value))
     return tmp_path
 

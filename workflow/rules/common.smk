@@ -4,7 +4,7 @@ import shlex
 from inspect import signature
 
 from cinorms.core.digest import code_digest
-from cinorms.exchange.registry import format_modules, formats, written_formats
+from cinorms.exchange.registry import format_modules
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.spec import PATTERN as SHARD_PATTERN
 from cinorms.report.words import closing_words

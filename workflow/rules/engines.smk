@@ -1,12 +1,10 @@
-"""Engines: the rules that follow from a declaration, one for each engine, prompt set that is generated, and format.
+"""Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
 
-Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub; the file of a prompt set; files of
-        another tool
+Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub; the file of a prompt set
 Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is),
          results/{study}/responses/{arm}/{model}/{shard}.parquet,
          frozen/{prompt set}.yaml next to a prompt set of `source: generate` (under `engine: planted`
-         results/{study}/paraphrases/{prompt set}.yaml),
-         results/{study}/responses/{arm}/{model}/received.jsonl (files that only the own package of another tool reads)
+         results/{study}/paraphrases/{prompt set}.yaml)
 
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
 `fetch_checkpoint_{engine}` follow from that. `spec` is one value with everything that can change a response and nothing
@@ -135,36 +133,3 @@ def define_paraphrases(prompt_set):
 
 for prompt_set in AWAITED:
     define_paraphrases(prompt_set)
-
-
-def define_conversion(kind):
-    """Define `convert_responses_{format}`, which runs in the environment of the tool."""
-
-    rule:
-        name:
-            f"convert_responses_{kind.name}"
-        input:
-            files=of(VALUES.response_files),
-        output:
-            converted=temp("results/{study}/responses/{arm}/{model}/received.jsonl"),
-        log:
-            f"logs/{{study}}/convert_responses_{kind.name}/{{arm}}/{{model}}.log",
-        wildcard_constraints:
-            arm=pattern(VALUES.arms_in(kind.name)),
-        localrule: True
-        conda:
-            get_env(kind.environment)
-        resources:
-            mem_mb=4000,
-            runtime=30,
-        params:
-            python=get_python_in(kind.virtual_environment),
-            converter=kind.converter,
-            code=code_digest(kind.converter),
-        shell:
-            "{params.python} -m {params.converter} --out {output.converted:q} {input.files:q} >{log:q} 2>&1"
-
-
-for each in formats():
-    if each.converter:
-        define_conversion(each)

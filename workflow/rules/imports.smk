@@ -116,7 +116,6 @@ rule list_raters:
 rule import_responses:
     input:
         files=of(VALUES.response_files),
-        converted=of(VALUES.converted),
         vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
     output:
@@ -152,7 +151,7 @@ rule export_prompts:
         "logs/{study}/export_prompts/{format}/{arm}.log",
     wildcard_constraints:
         arm=pattern(EXPORTED_ARMS),
-        format=pattern(each.name for each in written_formats()),
+        format=pattern(format_modules()),
     localrule: True
     conda:
         "../../envs/core.yaml"

@@ -1,7 +1,5 @@
 """Take the responses of a model from the files of another tool, matched to the prompts of the arm."""
 
-from pathlib import Path
-
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.exchange.importing import import_responses
@@ -20,7 +18,6 @@ if __name__ == "__main__":
         tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         tables.read(snakemake.input.variants, tables.PROMPTS),
         arm["response_origin"],
-        Path(snakemake.input.converted[0]) if snakemake.input.converted else None,
         secrets,
     )
     csv_tables.write(imported.unmatched, snakemake.output.unmatched, csv_tables.UNMATCHED)

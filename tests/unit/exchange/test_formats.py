@@ -4,30 +4,26 @@ import json
 import math
 from itertools import cycle
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 
 from cinorms.answers.acting import read_actions
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.exchange import inspect_log
 from cinorms.exchange.exporting import export_prompts
-from cinorms.exchange.formats import lm_eval, openai_batch, plain
+from cinorms.exchange.formats import openai_batch, plain
 from cinorms.exchange.importing import Imported, import_responses
-from cinorms.exchange.registry import format_modules, format_named, formats, written_formats
-from cinorms.exchange.way import ways_of
+from cinorms.exchange.registry import format_modules, format_named
+from cinorms.exchange.way import prompt_text, ways_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 
 from ...agents import flows
 from ...exchange_runs import (
-    RECORDED,
     ROOT,
     answers_bytes,
     arm,
@@ -70,15 +66,13 @@ def assert_same_answers(imported: Imported, folder: Path) -> None:
 
 
 def test_every_format_is_found_and_says_what_it_reads():
-    assert set(format_modules()) == {"plain", "openai_batch", "lm_eval", "inspect", "every_eval_ever"}
-    assert all(known.about.endswith(".") and known.endings for known in formats())
-    assert all(bool(known.write) == bool(known.command) for known in formats())
-    assert [known.name for known in written_formats()] == ["inspect", "lm_eval", "openai_batch", "plain"]
+    assert set(format_modules()) == {"plain", "openai_batch"}
+    assert all(format_named(name).endings for name in format_modules())
 
 
 def test_the_makefile_knows_the_formats():
     (line,) = [one for one in (ROOT / "Makefile").read_text().splitlines() if one.startswith("FORMATS := ")]
-    assert sorted(line.split()[2:]) == [each.name for each in written_formats()]
+    assert sorted(line.split()[2:]) == sorted(format_modules())
 
 
 # --- Round trips
@@ -90,22 +84,22 @@ PLACE = ["flow", "template", "order"]
 @pytest.mark.parametrize(
     ("write", "keys"),
     [
-        *((jsonl, keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["prompt"], ["messages"])),
-        *((parquet, keys) for keys in (PLACE, ["messages"])),
-        *((csv, keys) for keys in (PLACE, ["prompt"])),  # a cell of a CSV file holds no list
+        *((jsonl, keys) for keys in (["id"], PLACE, ["prompt_sha256"], ["input"])),
+        *((parquet, keys) for keys in (PLACE, ["input"])),
+        *((csv, keys) for keys in (PLACE, ["prompt_sha256"])),  # a cell of a CSV file holds no list
     ],
 )
 def test_plain_gives_the_answers_of_a_study_that_asked_itself(tmp_path, write, keys):
     folder = export("plain", tmp_path)
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     lines = [
-        {**{key: line[key] for key in keys}, "text": answers[line["prompt"]]}
+        {**{key: line[key] for key in keys}, "text": answers[prompt_text(line["input"])]}
         for line in lines_of(folder / "prompts.jsonl")
     ]
     assert_same_answers(take("plain", write(tmp_path / "received.jsonl", lines[::-1])), tmp_path)
 
 
-@pytest.mark.parametrize("name", [each.name for each in written_formats()])
+@pytest.mark.parametrize("name", format_modules())
 def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path, name):
     vignettes, disclosure = flows(tmp_path / "flows", 3), load_scale(FOLDER / "disclosure.yaml")
     variants = list_variants("act", load_prompt_set(ROOT / "resources/prompts/act.yaml").templates, 2, 2)
@@ -123,7 +117,7 @@ def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path,
         for prompt, text in zip(way.prompts(), responses["text"].astype(str), strict=True)
     ]
     received = import_responses(
-        format_named("plain"), [jsonl(tmp_path / "r.jsonl", lines)], spec, vignettes, variants, "a test", None
+        format_named("plain"), [jsonl(tmp_path / "r.jsonl", lines)], spec, vignettes, variants, "a test"
     )
     acts = [read_actions(table, disclosure, vignettes) for table in (received.responses, responses)]
     assert acts[0]["level"].tolist() == acts[1]["level"].tolist()
@@ -155,41 +149,19 @@ def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):
     assert_same_answers(imported, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
-def test_what_the_tools_wrote_gives_the_same_answers(tmp_path, name):
-    """The files in tests/data/exchange were written by the tools: `CINORMS_RECORD=1 make test-exchange`."""
-    converted = RECORDED / "inspect_converted.jsonl" if name == "inspect" else None
-    recorded = RECORDED / (f"{name}.jsonl" if converted is None else "inspect.eval")
-    assert_same_answers(take(name, recorded, converted=converted), tmp_path)
-
-
-@pytest.mark.parametrize("name", ["lm_eval", "every_eval_ever", "inspect"])
-def test_a_verdict_for_each_of_two_cases_comes_back_as_conditional(tmp_path, name):
-    recorded = RECORDED / ("inspect_converted.jsonl" if name == "inspect" else f"{name}.jsonl")
-    said = "With consent: somewhat acceptable. Without consent: strongly unacceptable."
-    changed = tmp_path / "changed.jsonl"
-    text = recorded.read_text(encoding="utf-8").replace('"somewhat acceptable"', json.dumps(said))
-    changed.write_text(text, encoding="utf-8")
-    files = (RECORDED / "inspect.eval", changed) if name == "inspect" else (changed, None)
-    imported = take(name, files[0], converted=files[1])
-    answers_bytes(imported.responses, tmp_path)
-    answers = tables.read(tmp_path / "answers.parquet", tables.ANSWERS)
-    found = answers[answers["status"] == "conditional"]
-    assert len(found) == 3
-    assert found["level"].isna().all()
-    assert {json.loads(cases)[0][1] - json.loads(cases)[1][1] for cases in found["cases"]} == {3}
-
-
 def test_facts_state_where_responses_are_from_and_no_folder(tmp_path):
-    facts = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl").facts["elsewhere"])
+    path = jsonl(
+        tmp_path / "r.jsonl", [{**line, "temperature": 0, "max_tokens": 100} for line in planted_lines()]
+    )
+    facts = json.loads(take("plain", path).facts["elsewhere"])
     assert facts["origin"] == "a test"
-    assert [file["name"] for file in facts["files"]] == ["lm_eval.jsonl"]
+    assert [file["name"] for file in facts["files"]] == ["r.jsonl"]
     assert (facts["received"], facts["used"], facts["unmatched"]) == (24, 24, {})
-    assert facts["stated"] == {"temperature": [0.0], "max_tokens": [100]}
+    assert facts["stated"] == {"temperature": [0], "max_tokens": [100]}
     assert facts["unlike_the_arm"] == []
-    hotter = json.loads(take("lm_eval", RECORDED / "lm_eval.jsonl", temperature=1).facts["elsewhere"])
-    assert hotter["unlike_the_arm"] == ["temperature 0.0 instead of 1"]
-    assert str(ROOT) not in json.dumps(facts)
+    hotter = json.loads(take("plain", path, temperature=1).facts["elsewhere"])
+    assert hotter["unlike_the_arm"] == ["temperature 0 instead of 1"]
+    assert str(tmp_path) not in json.dumps(facts)
 
 
 # --- What is written
@@ -207,121 +179,22 @@ def test_batch_requests_are_those_of_the_engine_and_are_split_at_the_limit(tmp_p
     assert (first["body"]["max_tokens"], first["body"]["temperature"]) == (100, 0)
 
 
-def test_a_task_of_lm_eval_names_its_documents_and_settings(tmp_path):
-    folder = export("lm_eval", tmp_path)
-    task = yaml.safe_load((folder / "cinorms_main.yaml").read_text(encoding="utf-8"))
-    assert task["dataset_kwargs"]["data_files"]["test"] == "prompts.jsonl"
-    assert task["generation_kwargs"] == {
-        "until": [],
-        "max_gen_toks": 100,
-        "do_sample": False,
-        "temperature": 0,
-    }
-    document = lines_of(folder / "prompts.jsonl")[0]
-    assert set(document) == {"id", "prompt_sha256", "system", "user"}
-    assert task["doc_to_text"] in document
-    assert task["description"] in document
+def test_the_fields_of_plain_are_those_that_other_tools_read(tmp_path):
+    """Inspect reads `id` and `input` by these names; a task of lm-evaluation-harness names `input`."""
+    line = lines_of(export("plain", tmp_path) / "prompts.jsonl")[0]
+    assert list(line) == ["id", "input", "flow", "template", "order", "prompt_sha256"]
+    assert [list(message) for message in line["input"]] == [["role", "content"]] * 2
+    assert [message["role"] for message in line["input"]] == ["system", "user"]
 
 
 def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go(tmp_path):
     spec, vignettes, variants = arm(engine="vllm", wrap="llama2", layout="single")
-    export_prompts(format_named("lm_eval"), [spec], vignettes, variants, "main", tmp_path)
-    document = lines_of(tmp_path / "prompts.jsonl")[0]
-    assert document["user"].startswith("[INST]Please")
-    assert document["system"] == ""
-    assert "--apply_chat_template" not in (tmp_path / "cinorms_main.yaml").read_text(encoding="utf-8")
-    for name in ("inspect", "openai_batch"):
-        with pytest.raises(
-            ConfigError, match=f"literal wrapper 'llama2', but the format '{name}' sends chat"
-        ):
-            export_prompts(format_named(name), [spec], vignettes, variants, "main", tmp_path)
-
-
-def test_a_task_of_inspect_is_python_that_names_its_dataset(tmp_path):
-    folder = export("inspect", tmp_path)
-    text = (folder / "cinorms_main.py").read_text(encoding="utf-8")
-    compile(text, "cinorms_main.py", "exec")
-    assert 'json_dataset("prompts.jsonl"' in text
-    page = (folder / "README.md").read_text(encoding="utf-8")
-    assert "response_files: received/{model}.eval " in page  # Inspect's log, not the dataset
-    assert "GenerateConfig(temperature=0, max_tokens=100)" in text
-    assert [m["role"] for m in lines_of(folder / "prompts.jsonl")[0]["input"]] == ["system", "user"]
-
-
-# --- Recorded prompts
-
-
-def in_template(prompt: Any) -> str:
-    turns = "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in prompt.messages)
-    return f"{turns}<|im_start|>assistant\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "recorded", "same"),
-    [
-        ("lm_eval", in_template, True),
-        ("lm_eval", lambda prompt: [json.dumps(prompt.messages)], True),
-        ("lm_eval", lambda prompt: f"Q: Is it cold?\nA: Yes\n\n{prompt.text}", False),
-        ("lm_eval", lambda prompt: JOKE, False),
-        ("lm_eval", lambda prompt: [json.dumps([{"role": "user", "content": JOKE}])], False),
-        ("every_eval_ever", in_template, True),
-        # Inspect's converter keeps the user's message only.
-        ("every_eval_ever", lambda prompt: prompt.messages[-1]["content"], True),
-        ("every_eval_ever", lambda prompt: prompt.messages[0]["content"], False),
-        ("every_eval_ever", lambda prompt: JOKE, False),
-        ("inspect", lambda prompt: prompt.messages, True),
-        ("inspect", lambda prompt: [{"role": "user", "content": JOKE}], False),
-        ("inspect", lambda prompt: [{"role": "system", "content": "Be brief."}, *prompt.messages], False),
-    ],
-)
-def test_a_recorded_prompt_is_compared_with_the_one_that_the_id_names(tmp_path, name, recorded, same):
-    lines = [
-        {
-            "lm_eval": {
-                "doc": {"id": prompt.id},
-                "resps": [["neutral"]],
-                "arguments": [[recorded(prompt), {}]],
-            },
-            "every_eval_ever": {
-                "sample_id": prompt.id,
-                "interaction_type": "single_turn",
-                "input": {"raw": recorded(prompt), "formatted": None},
-                "output": {"raw": ["neutral"]},
-            },
-            "inspect": {"id": prompt.id, "messages": recorded(prompt), "text": "neutral"},
-        }[name]
-        for prompt in planted_responses()[0].prompts()
-    ]
-    path = jsonl(tmp_path / "r.jsonl", lines)
-    if same:
-        assert take(name, path).reasons == {}
-    else:
-        with pytest.raises(DataError, match=r"r\.jsonl: none of the 24 responses .*asked_otherwise 24"):
-            take(name, path)
-
-
-def test_every_text_that_every_eval_ever_states_is_compared(tmp_path):
-    record = json.loads((RECORDED / "every_eval_ever.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    record["input"]["formatted"] = JOKE
-    with pytest.raises(DataError, match="asked_otherwise 1"):
-        take("every_eval_ever", jsonl(tmp_path / "r.jsonl", [record]))
-
-
-def test_a_log_of_inspect_states_what_the_model_received():
-    def said(role: str, text: str) -> SimpleNamespace:
-        return SimpleNamespace(role=role, text=text)
-
-    output = SimpleNamespace(error=None, choices=[1], stop_reason="stop", usage=None, completion="neutral")
-    common = {"id": 1, "error": None, "output": output, "input": "Rate."}
-    added = [said("system", "Be brief."), said("user", "Rate."), said("assistant", "neutral")]
-    for messages, system, expected in (
-        (added, None, ["Be brief.", "Rate."]),
-        (added[1:], "Be bold.", ["Be bold.", "Rate."]),
-        (added[1:2], None, ["Rate."]),
-        ([], None, ["Rate."]),
+    export_prompts(format_named("plain"), [spec], vignettes, variants, "main", tmp_path)
+    assert lines_of(tmp_path / "prompts.jsonl")[0]["input"].startswith("[INST]Please")
+    with pytest.raises(
+        ConfigError, match="literal wrapper 'llama2', but the format 'openai_batch' sends chat"
     ):
-        line = inspect_log._line(SimpleNamespace(**common, messages=messages), system)
-        assert [message["content"] for message in line["messages"]] == expected
+        export_prompts(format_named("openai_batch"), [spec], vignettes, variants, "main", tmp_path)
 
 
 # --- Wrong files
@@ -348,14 +221,6 @@ NUMBERS = {"text": "neutral", "flow": 1, "template": 0, "order": 0}
         ),
         ("plain", {"text": 3, "id": "x"}, "has 3 as 'text', which is not a text"),
         ("openai_batch", {"id": "x", "text": "neutral"}, "line 1 has no key 'custom_id'"),
-        ("lm_eval", {"doc": {}, "text": "neutral"}, "line 1 has no key 'resps'"),
-        ("lm_eval", {"doc": {}, "resps": []}, "line 1 has no response in 'resps'"),
-        ("every_eval_ever", {"text": "neutral"}, "line 1 has no key 'sample_id'"),
-        (
-            "every_eval_ever",
-            {"sample_id": "x", "interaction_type": "agentic", "input": {}},
-            "line 1 is a record of 'agentic', not of a single turn",
-        ),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_number(tmp_path, name, line, message):
@@ -370,9 +235,7 @@ ODD = ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" * 400, '"\\ud800"'
 ODD += ["true", "-1"]
 
 
-@pytest.mark.parametrize(
-    "key", ["file", "line", "finish_reason", "n_output_tokens", "temperature", "model", "max_tokens"]
-)
+@pytest.mark.parametrize("key", ["finish_reason", "n_output_tokens", "temperature", "model", "max_tokens"])
 def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(tmp_path, key):
     planted = zip(planted_lines(), cycle(ODD), strict=False)  # each of them in two lines or more
     lines = [json.dumps(line)[:-1] + f', "{key}": {odd}}}' for line, odd in planted]
@@ -419,18 +282,6 @@ def test_failures_of_a_batch_are_errors_and_not_left_out(tmp_path):
     ]
     read = list(openai_batch.read(jsonl(tmp_path / "b.jsonl", lines)))
     assert [(one.text, one.finish_reason) for one in read] == [(None, "error")] * 3
-
-
-def test_half_a_character_in_a_list_can_be_written(tmp_path):
-    line = {"doc": {"id": planted_lines()[0]["id"]}, "resps": [["neutral \ud83d"]]}
-    assert take("lm_eval", jsonl(tmp_path / "s.jsonl", [line])).responses["text"][0] == "neutral ?"
-
-
-def test_every_repeat_of_lm_eval_is_a_response(tmp_path):
-    path = jsonl(tmp_path / "s.jsonl", [{"doc": {"q": 1}, "resps": [["a", "b"]], "arguments": [["ask", {}]]}])
-    read = list(lm_eval.read(path))
-    assert [one.text for one in read] == ["a", "b"]
-    assert len({one.sha256 for one in read}) == 1
 
 
 def test_an_empty_cell_of_a_csv_file_is_an_empty_text(tmp_path):

@@ -28,42 +28,20 @@ def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash():
         assert read_id(other) is None
 
 
-SAME = [
-    "Rate.\n\na tells b",
-    " Rate.\r\n\r\na  tells b\n",
-    "<s>[INST] <<SYS>>\nRate.\n<</SYS>>\n\na tells b [/INST]",
-    "[gMASK]<sop><|system|>\nRate.<|user|>\na tells b<|assistant|>\n<think>\n\n</think>\n\n",
-    "<start_of_turn>user\nRate.\n\na tells b<end_of_turn>\n<start_of_turn>model\n",
-    "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
-    "<|im_start|>user\nRate.\n\na tells b<|im_end|>\n<|im_start|>assistant\n",
-    "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
-    "Today Date: 26 Jul 2024\n\nRate.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\na tells b<|eot_id|>",
-    "Below is an instruction that describes a task. Write a response that appropriately completes the request."
-    "\n\n### Instruction:\nRate.\n\na tells b\n\n### Response:",
-    "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
-    "detailed, and polite answers to the user's questions. USER: Rate.\n\na tells b ASSISTANT:",
-]
-#: With another word, or without one.
-OTHER = [
-    "",
-    "Tell me a joke.",
-    "a tells b",
-    "Rate.",
-    "Rate.\n\na tells bc",
-    "a tells b\n\nRate.",
-    "Rate.\n\na tells b\n\nAnswer in one word.",
-    "You are a pirate.\n\nRate.\n\na tells b",
-    "<|system|>You are Jack, a pirate.<|user|>Rate.\n\na tells b",
-    "Rate.\n\nb tells a\n\nneutral\n\nRate.\n\na tells b",
-    "Rate. [lowest, highest]\n\na tells b",
-    "Rate.\n\nSuppose that a tells b",
-    "<Say yes to this> Rate.\n\na tells b",
-]
-
-
-@pytest.mark.parametrize("recorded", [*SAME, *OTHER])
-def test_only_white_space_and_a_chat_template_ask_the_same(recorded):
-    assert same_prompt(recorded, ["Rate.", "a tells b"]) == (recorded in SAME)
+@pytest.mark.parametrize(
+    ("recorded", "same"),
+    [
+        ("Rate.\n\na tells b", True),
+        (" Rate.\r\n\r\na  tells b\n", True),
+        ("", False),
+        ("a tells b", False),
+        ("Rate.\n\na tells bc", False),
+        ("a tells b\n\nRate.", False),
+        ("<s>[INST] Rate.\n\na tells b [/INST]", False),
+    ],
+)
+def test_only_white_space_asks_the_same(recorded, same):
+    assert same_prompt(recorded, prompt_text(CHAT)) == same
 
 
 def test_a_way_has_the_prompts_that_the_engine_would_send():

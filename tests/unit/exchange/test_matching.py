@@ -15,8 +15,6 @@ from cinorms.exchange.way import prompt_hash
 from ...exchange_runs import arm, planted_lines, planted_responses, take
 
 JOKE = "Tell me a joke."
-REPLY = {"role": "assistant", "content": "neutral"}
-_IN_PROMPT = {"prompt": "text", "messages": "messages"}
 
 
 def imported(tmp_path: Path, lines: list[dict[str, Any]], **changes: Any) -> Any:
@@ -61,7 +59,7 @@ def test_a_repeat_counts_once_and_a_contradiction_not_at_all(tmp_path, change):
         ({"id": None, "flow": 999_999, "template": 0, "order": 0}, "unknown_numbers"),
         ({"id": None, "prompt_sha256": "0" * 64}, "unknown_prompt"),
         ({"id": None, "prompt_sha256": "abc"}, "unknown_prompt"),
-        ({"id": None, "prompt": "What is the capital of France?"}, "unknown_prompt"),
+        ({"id": None, "input": "What is the capital of France?"}, "unknown_prompt"),
         ({"prompt_sha256": "0" * 64}, "other_prompt"),
         ({"prompt_sha256": "abc"}, "other_prompt"),
     ],
@@ -73,39 +71,37 @@ def test_a_foreign_prompt_is_never_guessed(tmp_path, changes, reason):
 
 
 @pytest.mark.parametrize("naming", ["id", "numbers", "prompt_sha256"])
-@pytest.mark.parametrize("recorded", ["prompt", "messages"])
+@pytest.mark.parametrize("recorded", ["text", "messages"])
 def test_a_response_to_another_prompt_is_not_used_whatever_names_it(tmp_path, naming, recorded):
     keys = {"id": ["id"], "numbers": ["flow", "template", "order"], "prompt_sha256": ["sha256"]}[naming]
     lines = []
     for prompt in planted_responses()[0].prompts():
         named = {naming if key == "sha256" else key: getattr(prompt, key) for key in keys}
-        lines.append({**named, "text": "neutral", recorded: getattr(prompt, _IN_PROMPT[recorded])})
+        lines.append({**named, "text": "neutral", "input": getattr(prompt, recorded)})
     assert imported(tmp_path, lines).reasons == {}
     # The prompt of the next question: only the scenario or the order of the options differs.
-    lines[2][recorded] = lines[3][recorded]
-    lines[5][recorded] = {"prompt": JOKE, "messages": [{"role": "user", "content": JOKE}]}[recorded]
+    lines[2]["input"] = lines[3]["input"]
+    lines[5]["input"] = {"text": JOKE, "messages": [{"role": "user", "content": JOKE}]}[recorded]
     found = imported(tmp_path, lines)
     assert found.reasons == {"asked_otherwise": 2, "not_received": 2}
     assert "(asked_otherwise 2). They are listed in u.csv" in found.message("m", "u.csv")
     listed = found.unmatched.set_index("reason").loc["asked_otherwise"]
     assert listed[["file", "line"]].to_numpy().tolist() == [["r.jsonl", 3], ["r.jsonl", 6]]
     for line in lines:
-        line[recorded] = lines[5][recorded]
+        line["input"] = lines[5]["input"]
     with pytest.raises(DataError, match=r"asked_otherwise 24; the first: r\.jsonl line 1, asked_otherwise"):
         imported(tmp_path, lines)
 
 
-def test_a_recorded_chat_may_end_with_the_response_and_nothing_else(tmp_path):
+def test_white_space_of_a_recorded_prompt_does_not_count_and_every_word_does(tmp_path):
     prompts = list(planted_responses()[0].prompts())
-    lines = [{"id": p.id, "text": "neutral", "messages": [*p.messages, REPLY]} for p in prompts]
+    lines = [{"id": p.id, "text": "neutral", "input": f" {p.text}\r\n"} for p in prompts]
     assert imported(tmp_path, lines).reasons == {}
-    with pytest.raises(DataError, match="asked_otherwise 1"):  # without the instruction
-        imported(tmp_path, [{**lines[0], "messages": lines[0]["messages"][1:]}])
-    lines[0]["messages"][-1] = {**REPLY, "content": "I rate this scenario as"}
-    lines[1]["messages"] = [*lines[1]["messages"], {"role": "user", "content": "Sure?"}]
+    lines[0]["input"] += "Answer in one word."
+    lines[1]["input"] = prompts[1].messages[1:]  # without the instruction
     assert imported(tmp_path, lines).reasons == {"asked_otherwise": 2, "not_received": 2}
-    with pytest.raises(DataError, match=r"line 1 has 17 as 'messages', which is neither a text nor messages"):
-        imported(tmp_path, [{**lines[0], "messages": 17}])
+    with pytest.raises(DataError, match=r"line 1 has 17 as 'input', which is neither a text nor messages"):
+        imported(tmp_path, [{**lines[0], "input": 17}])
 
 
 def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
@@ -116,17 +112,16 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
         "model": f"m {key}",
         "temperature": 0,
     }
-    lines[1] |= {"id": None, "prompt_sha256": key, "file": f"{key}.jsonl", "text": key}
+    lines[1] |= {"id": None, "prompt_sha256": key, "text": key}
     imported(tmp_path, lines)
-    found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, None, [key, "neut"])
+    found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, [key, "neut"])
     assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == [
         "neutral [key]",
         "stop [key]",
     ]
     row = found.unmatched.iloc[0]
-    assert row[["reason", "file", "sha256", "text"]].tolist() == [
+    assert row[["reason", "sha256", "text"]].tolist() == [
         "unknown_prompt",
-        "[key].jsonl",
         "[key]",
         "[key]",
     ]
@@ -155,7 +150,7 @@ def test_what_looks_like_a_key_or_names_a_home_folder_is_marked(text, kept):
 def test_a_prompt_of_several_questions_needs_their_numbers(tmp_path):
     way, _ = planted_responses(order_method="fixed")
     prompts = list(way.prompts())
-    lines = [{"prompt": prompt.text, "text": "neutral"} for prompt in prompts]
+    lines = [{"input": prompt.text, "text": "neutral"} for prompt in prompts]
     with pytest.raises(DataError, match=r"none of the 24 responses answers .* prompts \(shared_prompt 24"):
         imported(tmp_path, lines, order_method="fixed")
     named = [{"id": prompt.id, "text": "neutral"} for prompt in prompts]
@@ -179,7 +174,7 @@ def test_both_tables_can_be_written(tmp_path):
     lines = planted_lines()
     lines[0]["text"] = "half a \ud83d character"
     lines[1] |= {"text": None, "finish_reason": "error"}
-    found = imported(tmp_path, [*lines[:-1], {"id": "x", "prompt": "\ud83d", "text": "\ud83d"}])
+    found = imported(tmp_path, [*lines[:-1], {"id": "x", "input": "\ud83d", "text": "\ud83d"}])
     tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
     csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
     read = tables.read(tmp_path / "r.parquet", tables.RESPONSES)

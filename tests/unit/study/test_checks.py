@@ -250,7 +250,7 @@ def test_the_place_of_a_models_files(build_study):
     [
         (responses(response_files=None), "source: 'responses' also needs the key 'response_files'"),
         (responses(response_format=None), "source: 'responses' also needs the key 'response_format'"),
-        (responses(response_format="inspct"), "'inspct' is not a format; allowed: .* did you mean 'inspect'"),
+        (responses(response_format="plian"), "'plian' is not a format; allowed: .* did you mean 'plain'"),
         (responses(raw_files="x"), "arms.main.raw_files: 'x' does not fit source 'responses'; remove it"),
         (
             responses(source="model", response_files=None, response_format=None, response_origin="us"),

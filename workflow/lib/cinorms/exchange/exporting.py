@@ -39,7 +39,6 @@ def export_prompts(
     folder: Path,
 ) -> list[Way]:
     """Write the prompts of ``arm`` for the models of ``specs`` into ``folder``; return the ways of asking."""
-    assert format_.write is not None, "only formats that can be written are asked for"
     told = [spec.model for spec in specs if "budget" in spec.identity.get("reasoning", {})]
     if told:
         raise ConfigError(
@@ -51,10 +50,10 @@ def export_prompts(
         if way.wrapper and format_.messages_only:
             raise ConfigError(
                 f"arms.{arm}: {', '.join(way.specs)} receives prompts in the literal wrapper '{way.wrapper}', but the "
-                f"format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain or lm_eval"
+                f"format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain"
             )
     folder.mkdir(parents=True, exist_ok=True)
-    format_.write(ways, arm, folder)
+    format_.write(ways, folder)
     rows = [
         f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {way.spec.layout}"
         f"{f', literal wrapper {way.wrapper}' if way.wrapper else ''}, temperature {way.spec.temperature}, at most "

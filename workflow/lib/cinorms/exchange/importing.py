@@ -17,7 +17,7 @@ from cinorms.core.files import sha256_of
 from cinorms.core.logs import SHORTEST_KEY, redact
 from cinorms.core.version import __version__
 from cinorms.exchange.registry import STATED, Format, Received
-from cinorms.exchange.way import DIGITS, Way, prompt_hash, same_prompt, ways_of
+from cinorms.exchange.way import DIGITS, Way, same_prompt, ways_of
 from cinorms.inference.spec import Spec
 
 #: Different values of a setting that are noted.
@@ -70,15 +70,13 @@ def import_responses(
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     origin: str | None,
-    converted: Path | None = None,
     secrets: Sequence[str] = (),
 ) -> Imported:
     """Read ``files`` and match their responses to what ``spec`` asks.
 
-    ``converted`` is what the format's converter made of the files. ``origin`` is where the user states that the
-    responses are from. ``secrets`` are redacted as in replies to this project's own requests, and so is what looks like
-    a key or names a home folder: a log from elsewhere may hold another person's. Raises ``DataError`` with file and
-    line for what cannot be read.
+    ``origin`` is where the user states that the responses are from. ``secrets`` are redacted as in replies to this
+    project's own requests, and so is what looks like a key or names a home folder: a file from elsewhere may hold
+    another person's. Raises ``DataError`` with file and line for what cannot be read.
     """
     (way,) = ways_of([spec], vignettes, variants)
     # What files state of how their responses were collected is counted on the way.
@@ -94,7 +92,7 @@ def import_responses(
                     counts[name][value if isinstance(value, str | int | float) else str(value)] += 1
                 yield response
 
-    paths = [converted] if converted else [Path(file) for file in files]
+    paths = [Path(file) for file in files]
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     responses, unmatched, n_received = _match(way, received(), ", ".join(map(str, files)))
     reasons = {str(name): int(n) for name, n in sorted(unmatched["reason"].value_counts().items())}
@@ -107,7 +105,7 @@ def import_responses(
         "format": format_.name,
         "origin": origin,
         # Never the folder of a file, which is of no use elsewhere.
-        "files": [{"name": path.name, "sha256": sha256_of(path)} for path in map(Path, files)],
+        "files": [{"name": path.name, "sha256": sha256_of(path)} for path in paths],
         "received": n_received,
         "used": len(responses),
         "unmatched": reasons,
@@ -180,14 +178,9 @@ class _Questionnaire:
             if len(alike) != 1:
                 return SHARED_PROMPT if alike else UNKNOWN_PROMPT
             (at,) = alike
-        asked = all(self._asks(at, text, response.in_part) for text in response.recorded)
-        return at if asked else ASKED_OTHERWISE
-
-    def _asks(self, at: int, recorded: str, in_part: bool) -> bool:
-        if prompt_hash(recorded) == self.hashes[at]:
-            return True
-        contents = self._way.contents(at)
-        return same_prompt(recorded, contents) or (in_part and same_prompt(recorded, contents[-1:]))
+        if response.recorded is None or same_prompt(response.recorded, self._way.text(at)):
+            return at
+        return ASKED_OTHERWISE
 
 
 def _match(way: Way, received: Iterable[Received], whose: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
@@ -207,7 +200,7 @@ def _match(way: Way, received: Iterable[Received], whose: str) -> tuple[pd.DataF
             left.append((at, response))
         else:
             # Compared already: the prompts of a whole study need not be kept.
-            answers.setdefault(at, []).append(replace(response, recorded=()))
+            answers.setdefault(at, []).append(replace(response, recorded=None))
     taken: dict[int, Received] = {}
     for at, several in answers.items():
         same = len({(response.text, response.finish_reason) for response in several}) == 1

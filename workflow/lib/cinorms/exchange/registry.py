@@ -10,7 +10,7 @@ from typing import Any
 
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.errors import DataError
-from cinorms.exchange.way import Way, prompt_hash, prompt_text, read_id
+from cinorms.exchange.way import Way, prompt_text, read_id
 
 #: Settings that a file may state of how its responses were collected.
 STATED = ("model", "temperature", "max_tokens")
@@ -25,8 +25,7 @@ class Received:
     """One response: where it is, which prompt it answers as far as the file states that, and its text.
 
     ``text`` is None where the model gave none. ``sha256`` is the hash of the prompt, or its beginning. ``stated``
-    has those of ``STATED`` that the file states. ``recorded`` are the texts that the file states as what was asked;
-    with ``in_part``, they may lack the system message.
+    has those of ``STATED`` that the file states. ``recorded`` is the text that the file states as what was asked.
     """
 
     file: str
@@ -40,39 +39,23 @@ class Received:
     n_prompt_tokens: int | None = None
     n_output_tokens: int | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
-    recorded: tuple[str, ...] = ()
-    in_part: bool = False
+    recorded: str | None = None
 
 
-def named_by(name: object, text: str | None = None) -> dict[str, Any]:
-    """Return the fields of ``Received`` that tell which prompt is answered: by our id, else by the prompt's text."""
+def named_by(name: object) -> dict[str, Any]:
+    """Return the fields of ``Received`` that our id states; of another name none."""
     key = read_id(str(name))
-    recorded: dict[str, Any] = {} if text is None else {"sha256": prompt_hash(text), "recorded": (text,)}
-    return recorded if key is None else {**recorded, **key._asdict()}
+    return {} if key is None else key._asdict()
 
 
 def chat_text(chat: Any) -> str | None:
-    """Return the text of a chat prompt as a tool recorded it: a text, or messages (also as JSON); None for others."""
+    """Return the text of a recorded prompt: a text, or messages whose contents are texts; None for others."""
     if isinstance(chat, str):
-        try:
-            return (chat_text(json.loads(chat)) if chat.startswith("[") else None) or chat
-        except (ValueError, RecursionError):  # a wrapper such as [INST]
-            return chat
-    if not (isinstance(chat, list) and chat and all(isinstance(message, dict) for message in chat)):
+        return chat
+    are_messages = isinstance(chat, list) and all(isinstance(message, dict) for message in chat)
+    if not (chat and are_messages and all(isinstance(message.get("content"), str) for message in chat)):
         return None
-    contents = []
-    for message in chat:
-        content = message.get("content")
-        # The content of a message is a text, or parts that are all texts.
-        parts = (
-            [part.get("text") if isinstance(part, dict) else None for part in content]
-            if isinstance(content, list)
-            else [content]
-        )
-        if not all(isinstance(part, str) for part in parts):
-            return None
-        contents.append({"content": "".join(map(str, parts))})
-    return prompt_text(contents)
+    return prompt_text(chat)
 
 
 def tokens(value: object) -> int | None:
@@ -139,27 +122,18 @@ FORMATS = "cinorms.exchange.formats"
 
 @dataclass(frozen=True)
 class Format:
-    """One format. ``read`` reads a file that a tool wrote; ``write`` writes the prompts of an arm into a folder.
-
-    A format that only its tool's own package can read names a module as ``converter``: run as
-    ``python -m CONVERTER --out FILE LOG...`` in the environment ``environment``, it writes what ``read`` reads.
-    """
+    """One format. ``read`` reads a file with responses; ``write`` writes the prompts of an arm into a folder."""
 
     name: str
-    #: One sentence: which files these are.
-    about: str
     #: Endings of the files that are read.
     endings: tuple[str, ...]
     read: Callable[[Path], Iterator[Received]]
-    #: Writes prompts; receives the ways of asking of an arm, its name and a folder. None where a tool takes none.
-    write: Callable[[Sequence[Way], str, Path], None] | None = None
-    #: The command with which the tool asks the prompts that ``write`` wrote.
-    command: str = ""
+    #: Receives the ways of asking of an arm, and a folder.
+    write: Callable[[Sequence[Way], Path], None]
+    #: How to ask the prompts that ``write`` wrote.
+    command: str
     #: Whether it has no place for a prompt in a literal wrapper.
     messages_only: bool = False
-    converter: str | None = None
-    environment: str = "core"
-    virtual_environment: str | None = None
 
 
 @cache
@@ -172,13 +146,3 @@ def format_modules() -> dict[str, str]:
 def format_named(name: str) -> Format:
     """Return the format ``name``; raise ``KeyError`` where there is none."""
     return declared(Format, name, format_modules(), "FORMAT")
-
-
-def formats() -> tuple[Format, ...]:
-    """Return all formats, by name."""
-    return tuple(map(format_named, sorted(format_modules())))
-
-
-def written_formats() -> tuple[Format, ...]:
-    """Return the formats in which prompts can be written."""
-    return tuple(known for known in formats() if known.write)

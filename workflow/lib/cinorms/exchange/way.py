@@ -5,16 +5,13 @@ and responses are matched by it. A prompt that a tool recorded next to an id is 
 """
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from cinorms.core.files import replacing
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import wrap
@@ -23,22 +20,6 @@ from cinorms.prompts.variants import wrap
 DIGITS = 16
 #: Between the contents of the messages of a chat, in the text that is hashed.
 BETWEEN = "\n\n"
-
-#: What chat templates put round messages: markers, names of roles, dates, and the system prompts that they come with.
-_TEMPLATE = re.compile(
-    r"""(?: \s | <{1,2}[^<>\s]{1,60}>{1,2} | \[/?\|?[a-z_]{1,30}\|?\]
-    | (?:\#+\s)?(?:GPT4\sCorrect\s)?(?:system|developer|user|human|assistant|model|bot|instruction|input|response)\b:?
-    | (?:Cutting\sKnowledge|Knowledge\sCutoff|Today|Today's|Current)\sDate:\s[\w-]{1,10}(?:\s\w{3,9})?,?(?:\s\d{4})?\.?
-    | You\sare\s\w+,\s(?:created|developed|trained|made)\sby\s[\w\s]{1,40}\.
-    | You\sare\sa\shelpful(?:,\srespectful\sand\shonest)?\s(?:AI\s)?assistant
-        (?:\snamed\s\w+,\strained\sby\s[\w\s]{1,40})?\.?
-    | A\schat\sbetween\sa\scurious\suser\sand\san\sartificial\sintelligence\sassistant\.
-    | The\sassistant\sgives\shelpful,\sdetailed,\sand\spolite\sanswers\sto\sthe\suser's\squestions\.
-    | Below\sis\san\sinstruction\sthat\sdescribes\sa\stask\.
-    | Write\sa\sresponse\sthat\sappropriately\scompletes\sthe\srequest\.
-    )*""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 _ID = re.compile(rf"(\d{{1,9}})\.(\d{{1,6}})_(\d{{1,6}})\.([0-9a-f]{{{DIGITS}}})")
 
@@ -60,18 +41,9 @@ def prompt_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def same_prompt(recorded: str, contents: Sequence[str]) -> bool:
-    """Return whether the text ``recorded`` asks what messages with ``contents`` ask.
-
-    White space does not count, nor what a chat template puts round the messages. Any other word before, between or
-    after them asks something else: another instruction, an example, a system prompt of one's own.
-    """
-    rest = " ".join(recorded.split())
-    for content in contents:
-        before, found, rest = rest.partition(" ".join(content.split()))
-        if not found or not _TEMPLATE.fullmatch(before):
-            return False
-    return _TEMPLATE.fullmatch(rest) is not None
+def same_prompt(recorded: str, text: str) -> bool:
+    """Return whether the text ``recorded`` is the prompt ``text``; white space does not count."""
+    return recorded.split() == text.split()
 
 
 def prompt_id(flow: int, variant: str, sha256: str) -> str:
@@ -128,10 +100,9 @@ class Way:
     def __len__(self) -> int:
         return len(self.questions.grid)
 
-    def contents(self, at: int) -> list[str]:
-        """Return the contents of the messages of a prompt by its position; in a literal wrapper, its whole text."""
-        chat = self.questions.chat(at)
-        return [prompt_text(chat, self.wrapper)] if self.wrapper else [message["content"] for message in chat]
+    def text(self, at: int) -> str:
+        """Return the text of a prompt by its position."""
+        return prompt_text(self.questions.chat(at), self.wrapper)
 
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt, by flow, template and order."""
@@ -145,18 +116,6 @@ class Way:
             sha256 = prompt_hash(text)
             variant, template, order = variants[row]
             yield Prompt(prompt_id(flow, variant, sha256), flow, template, order, sha256, chat, text)
-
-    def write(self, folder: Path, line_of: Callable[[Prompt, str | None], Mapping[str, Any]]) -> str:
-        """Write what ``line_of`` makes of each prompt and the wrapper as a line of JSON; return the file's name."""
-        file = f"{self.name}.jsonl"
-        with replacing(folder / file) as part, part.open("w", encoding="utf-8") as lines:
-            for prompt in self.prompts():
-                lines.write(json.dumps(line_of(prompt, self.wrapper), ensure_ascii=False) + "\n")
-        return file
-
-    def task(self, arm: str) -> str:
-        """Return the name of the task that asks the prompts of ``arm`` in this way."""
-        return f"cinorms_{arm}{self.name.removeprefix('prompts')}".replace("-", "_")
 
 
 def literal_wrapper(spec: Spec) -> str | None:

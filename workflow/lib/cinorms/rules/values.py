@@ -15,7 +15,6 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of
-from cinorms.exchange.registry import format_named
 from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
@@ -208,11 +207,6 @@ class StudyValues:
         # Without any, the pattern itself: Snakemake then names it as missing.
         return sorted(glob(pattern)) or [pattern]
 
-    def converted(self, arm: str, model: str) -> list[str]:
-        """Return what the converter of the format makes of these files, for a format that has one."""
-        converter = format_named(self.study.arms[arm].response_format).converter
-        return [f"{self.responses}/{arm}/{model}/received.jsonl"] if converter else []
-
     def unmatched(self) -> list[str]:
         """Return the files that list responses without a prompt or prompts without a response, where there are any."""
         responses = [Path(path) for *_, path in self.responses_from("responses")]
@@ -330,11 +324,6 @@ class StudyValues:
                 }
             )
         return asked
-
-    def arms_in(self, format_name: str) -> list[str]:
-        """Return the arms whose responses come in a format."""
-        arms = self.study.arms_from("responses")
-        return [arm for arm in arms if self.study.arms[arm].response_format == format_name]
 
     def received_from(self) -> list[dict[str, str]]:
         """Return which responses another tool collected: arm, model and file."""

@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Received]:
         )
 
 
-def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
+def write(ways: Sequence[Way], folder: Path) -> None:
     """Write the requests of each model, in files as large as the API takes."""
     for way in ways:
         for model, spec in way.specs.items():
@@ -61,10 +61,10 @@ def _files(way: Way, endpoint: Endpoint) -> Iterator[bytes]:
 
 FORMAT = Format(
     name="openai_batch",
-    about="Output and error files of the OpenAI Batch API, or of a server's batch runner with the same format.",
     endings=(".jsonl",),
     read=read,
     write=write,
     messages_only=True,
-    command="upload each `{model}-*.jsonl` as a batch to `/v1/chat/completions`, and download its output",
+    command="upload each `{model}-*.jsonl` as a batch to `/v1/chat/completions`, and download its output; or "
+    "`vllm run-batch -i {model}-1.jsonl -o output.jsonl --model MODEL`",
 )

@@ -1,11 +1,13 @@
 """The project's own format: JSONL, Parquet or CSV with keys that any script can write."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, listing
+from cinorms.core.files import replacing
 from cinorms.exchange.registry import (
     MOST_DIGITS,
     STATED,
@@ -19,11 +21,11 @@ from cinorms.exchange.registry import (
     named_by,
     tokens,
 )
-from cinorms.exchange.way import Prompt, Way
+from cinorms.exchange.way import Prompt, Way, prompt_hash
 
 #: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.
 NUMBERS = ("flow", "template", "order")
-NAMING = ("id", "prompt_sha256", "prompt", "messages")
+NAMING = ("id", "prompt_sha256", "input")
 
 
 def read(path: Path) -> Iterator[Received]:
@@ -35,8 +37,8 @@ def read(path: Path) -> Iterator[Received]:
         if text is not None and not isinstance(text, str):
             raise broken(path, line, f"has {text!r:.40} as 'text', which is not a text")
         yield Received(
-            file=str(row.get("file") or path.name),
-            line=tokens(row.get("line")) or line,
+            file=path.name,
+            line=line,
             text=text,
             finish_reason=str(row.get("finish_reason") or "unknown"),
             n_prompt_tokens=tokens(row.get("n_prompt_tokens")),
@@ -59,30 +61,16 @@ def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
         fields = {**named_by(given["id"]), **fields}
     if "prompt_sha256" in given:
         fields["sha256"] = str(given["prompt_sha256"]).lower()
-    recorded = []
-    for name in ("prompt", "messages"):
-        if (chat := given.get(name)) is None:
-            continue
-        # A chat may go on with the response itself.
-        reply = {"role": "assistant", "content": row["text"]}
-        if (
-            isinstance(chat, list)
-            and chat
-            and isinstance(chat[-1], dict)
-            and reply.items() <= chat[-1].items()
-        ):
-            chat = chat[:-1]
-        text = chat_text(chat)
-        if text is None:
-            raise broken(
-                path, line, f"has {given[name]!r:.40} as '{name}', which is neither a text nor messages"
-            )
-        recorded.append(text)
-    if not fields and recorded:
-        fields = named_by(None, recorded[0])
-    if not fields:
+    if "input" not in given and not fields:
         raise lacking(path, line, "id", "plain", row)
-    return {**fields, "recorded": tuple(recorded)}
+    if "input" in given:
+        recorded = chat_text(given["input"])
+        if recorded is None:
+            raise broken(
+                path, line, f"has {given['input']!r:.40} as 'input', which is neither a text nor messages"
+            )
+        fields = {"recorded": recorded, **(fields or {"sha256": prompt_hash(recorded)})}
+    return fields
 
 
 def _whole(path: Path, line: int, name: str, value: Any) -> int:
@@ -129,30 +117,31 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         )
 
 
-def write(ways: Sequence[Way], arm: str, folder: Path) -> None:
+def write(ways: Sequence[Way], folder: Path) -> None:
     """Write one JSONL file per way: a prompt per line, to be completed with ``text``."""
     for way in ways:
-        way.write(folder, _line)
+        with replacing(folder / f"{way.name}.jsonl") as part, part.open("w", encoding="utf-8") as lines:
+            for prompt in way.prompts():
+                lines.write(json.dumps(_line(prompt, way.wrapper), ensure_ascii=False) + "\n")
 
 
 def _line(prompt: Prompt, wrapper: str | None) -> dict[str, Any]:
-    line = {
+    # Inspect reads `id` and `input` by these names.
+    return {
         "id": prompt.id,
+        "input": prompt.text if wrapper else prompt.messages,
         "flow": prompt.flow,
         "template": prompt.template,
         "order": prompt.order,
         "prompt_sha256": prompt.sha256,
-        "prompt": prompt.text,
     }
-    return line if wrapper else {**line, "messages": prompt.messages}
 
 
 FORMAT = Format(
     name="plain",
-    about="JSONL, Parquet or CSV of any script: `text`, and `id` (as exported), or `flow`, `template` and `order`, or "
-    "`prompt_sha256`, or the `prompt` itself.",
     endings=(".jsonl", ".parquet", ".csv"),
     read=read,
     write=write,
-    command="add `text` to each line with a script of your own, and keep `id`",
+    command="add `text` to each line with a script of your own, and keep `id`; or ask them with Inspect or "
+    "lm-evaluation-harness (docs/exchange.md)",
 )
