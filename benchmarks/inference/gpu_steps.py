@@ -87,7 +87,7 @@ def main() -> None:
     dtype = ("bfloat16" if job["dry_run"] else "float16") if awq else job["dtype"]
     model = random_model(job["shape"], dtype, 1, folder / job["step"], awq)
     prompts = sample_of(model, job["prompts"])
-    llm = load(model, PUBLISHED if job["step"] == "published" else {})
+    llm = load(model, PUBLISHED if job["step"] == "published" else {}, job["dry_run"])
     warm_up(llm, model.spec, prompts)
     if job["step"] == "published":
         emit(rate=by_calls(llm, model, prompts, model.spec.max_tokens, job["seconds"] / 2))
@@ -111,6 +111,8 @@ def peak(job: dict[str, Any]) -> None:
     import torch
 
     on_gpu = torch.cuda.is_available()
+    if not on_gpu and not job["dry_run"]:
+        sys.exit("error: torch sees no GPU here; without one only --dry-run says something")
     name = torch.cuda.get_device_name() if on_gpu else device_name(on_cpu=True)
     emit(
         device=name,
@@ -123,12 +125,14 @@ def peak(job: dict[str, Any]) -> None:
     emit(tflops=round(measure_peak(not on_gpu, job["dtype"]), 3))
 
 
-def load(model: Model, changed: dict[str, Any]) -> Any:
+def load(model: Model, changed: dict[str, Any], dry_run: bool) -> Any:
     """Load random weights under cinorms' settings, some of them ``changed``."""
     started = time.perf_counter()
     for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK"):
         os.environ.setdefault(name, "1")
     LLM, version, on_cpu = import_vllm(model.spec.model)
+    if on_cpu and not dry_run:
+        sys.exit("error: vLLM here is the build for CPUs; without GPU only --dry-run says something")
     if on_cpu:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     emit(vllm=version, device=device_name(on_cpu), import_seconds=round(time.perf_counter() - started, 1))

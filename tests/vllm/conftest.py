@@ -13,6 +13,7 @@ import pytest
 from cinorms.control.corpus import Corpus, make_corpus
 from cinorms.control.train import TrainingSettings, train_control
 from cinorms.core.validation import load_yaml
+from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
@@ -31,7 +32,7 @@ QUICK = TrainingSettings(
     phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
 )
 
-TUNING = {"max_model_len": 256, "gpus": 1}
+TUNING = {"max_model_len": 256, "gpus": 0}
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +114,7 @@ class Session:
         def load_once(folder: Path) -> Any:
             if self._llm is None:
                 self._llm = load(folder)
+                offline._LOADED.clear()  # a test that loads another model must not close this one
                 self.loads += 1
                 self.facts = engine.facts()
             return self._llm

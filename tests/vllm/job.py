@@ -22,7 +22,7 @@ from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 
-TUNING = {"max_model_len": 256, "gpus": 1}
+TUNING = {"max_model_len": 256, "gpus": 0}
 #: Prompts that are handed over at once: few, so that a kill falls between many of them.
 CHUNK = 4
 

@@ -104,7 +104,9 @@ for kind in engine_kinds():
 
 def define_paraphrases(prompt_set):
     """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
-    environment = paraphraser_environment(AWAITED[prompt_set]["paraphraser"]["engine"])
+    paraphraser = AWAITED[prompt_set]["paraphraser"]
+    environment = paraphraser_environment(paraphraser["engine"])
+    entry = STUDY.registry.get(paraphraser["name"])
 
     def get_request(wildcards):
         # A function, because Snakemake fills in the braces of a text.
@@ -122,6 +124,7 @@ def define_paraphrases(prompt_set):
         conda:
             get_env(environment.environment)
         resources:
+            **({"gpu": entry.gpus} if entry and entry.gpus else {}),
             mem_mb=16000,
             runtime=120,
         params:

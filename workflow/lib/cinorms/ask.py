@@ -23,6 +23,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.ending import ending_in_time
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
@@ -216,6 +217,7 @@ def _stop(number: int, frame: object) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with ending_in_time():
+        main()
 elif __name__ == "__mp_main__":  # in a process that vLLM starts for this one
     end_with_parent()

@@ -11,10 +11,8 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+from cinorms.core.gpus import job_has_gpus
 from cinorms.run.forks import ONE_THREAD, Forks
-
-#: Where SLURM tells a job which GPUs it has.
-_GPUS = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS")
 
 
 class Inside:
@@ -89,7 +87,7 @@ class Inside:
         job has.
         """
         in_job = self._workflow.remote_exec and "SLURM_JOB_ID" in os.environ
-        return in_job and not any(map(os.environ.get, _GPUS))
+        return in_job and not job_has_gpus(os.environ)
 
     @property
     def uses_conda(self) -> bool:

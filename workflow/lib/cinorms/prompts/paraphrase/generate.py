@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+from cinorms.core.ending import ending_in_time
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
@@ -237,4 +238,5 @@ def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -
 
 
 if __name__ == "__main__":
-    main()
+    with ending_in_time():
+        main()

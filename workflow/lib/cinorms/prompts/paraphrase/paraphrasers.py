@@ -5,7 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cinorms.core.ending import OPENED, close_vllm
 from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.gpus import refuse_cpu_build
 from cinorms.core.logs import redact
 
 #: The instruction to a model. ``<count>``, ``<original>`` and ``<taken>`` are filled in.
@@ -170,7 +172,6 @@ VLLM_SETTINGS = {
     "revision": "revision",
     "tokenizer_revision": "revision",
     "dtype": "dtype",
-    "tensor_parallel_size": "gpus",
     "trust_remote_code": "trust_remote_code",
 }
 
@@ -257,15 +258,19 @@ class VllmParaphraser(Paraphraser):
             from vllm import LLM, SamplingParams
         except ImportError:
             raise self._not_installed() from None
+        refuse_cpu_build(self._name, entry.get("gpus", 1))
         self._sampling = SamplingParams
         # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
         # there is for short questions.
         settings = {name: entry[key] for name, key in VLLM_SETTINGS.items() if key in entry}
         settings["max_model_len"] = MAX_MODEL_LEN
+        if "gpus" in entry:
+            settings["tensor_parallel_size"] = max(1, entry["gpus"])
         try:
             self._llm = LLM(model=entry["source"], **settings)
         except Exception as error:
             raise ParaphraseError(f"{self._name}: vLLM cannot load it: {error}") from error
+        OPENED.callback(close_vllm, self._llm)
 
     def ask(self, ask: Ask) -> Candidates:
         """Ask for all rewordings of the round in one chat."""

