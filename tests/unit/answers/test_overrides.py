@@ -52,6 +52,15 @@ def test_overrides_settle_texts_and_say_how_many(tmp_path):
     assert match_overrides(table, overrides)["n_responses"].tolist() == [1, 2, 0]
 
 
+def test_an_override_of_one_answer_leaves_the_other_models_and_arms_alone(tmp_path):
+    path = write_csv(tmp_path / "o.csv", PLACED, "main,m,0,v,1,")
+    overrides, table = load_overrides(path, LEVELS), responses(["s"])
+    shards = [("main", "m", table), ("main", "other", table), ("say", "m", table)]
+    assert settled(shards, overrides, path)["n_responses"].tolist() == [1]
+    none = write_csv(tmp_path / "none.csv", PLACED)
+    assert settled(shards, load_overrides(none, LEVELS), none)["n_responses"].tolist() == []
+
+
 def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_path):
     path = write_csv(
         tmp_path / "mine.csv", "text,level", "not neutral,1", "s,0", "never said,0", "nor this,1"

@@ -147,7 +147,8 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
     counted = text.codes[(responses["finish_reason"] != "error").to_numpy()]
     counts = np.bincount(counted[counted >= 0], minlength=len(text.categories))
     by_hash = {text_hash(t): int(n) for t, n in zip(text.categories, counts, strict=True)}
-    settled_by = [by_hash.get(h, 0) for h in overrides["sha256"]]
+    # With the type named: of no overrides numpy would make floating-point numbers.
+    settled_by = np.array([by_hash.get(h, 0) for h in overrides["sha256"]], dtype=np.intp)
     for number, _, at in _answers_named(responses, overrides):
         settled_by[number] = len(at)
     return overrides.assign(n_responses=settled_by)
