@@ -66,6 +66,7 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
         "analyses": {},
         "figures": {},
         "printed": (),
+        "shards": {},
         "settings": {},
     },
 }

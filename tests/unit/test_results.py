@@ -48,16 +48,21 @@ def ask(folder: Path, **changes: Any) -> None:
     write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.at(folder / ".journal", spec).begin())  # type: ignore[arg-type]
 
 
+def describe(folder: Path, *shards: str) -> Results:
+    """Write what the study is, and return its results."""
+    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
+    arms = {"main": facts(ArmFacts, models=["m"])}
+    study = facts(StudyFacts, models=models, arms=arms, shards={"main": {"m": shards}})
+    (folder / "study").mkdir(exist_ok=True)
+    (folder / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
+    return open_results(folder / "study")
+
+
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
-    study = facts(StudyFacts, models=models, arms={"main": facts(ArmFacts, models=["m"])})
-    for name in ("vignettes", "prompts"):
-        (tmp_path / "study" / name).mkdir(parents=True)
-    (tmp_path / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
     tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
-    return open_results(tmp_path / "study")
+    return describe(tmp_path, "1-of-1")
 
 
 def test_each_trace_is_at_the_place_of_its_answer(tmp_path, results):
@@ -90,6 +95,7 @@ def test_where_there_are_none_a_message_says_so(tmp_path, results):
 def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(tmp_path, results):
     ask(tmp_path)
     ask(tmp_path, shard="1-of-1-repeat-2")
+    results = describe(tmp_path, "1-of-1", "1-of-1-repeat-2")
     said = tables.read(tmp_path / "study/responses/main/m/1-of-1.parquet", tables.RESPONSES)
     answers = read_responses(said, ACCEPTABILITY)
     (tmp_path / "study/answers/main").mkdir(parents=True)
@@ -107,6 +113,20 @@ def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(tmp_path, r
     for path in (tmp_path / "study/responses/main/m").glob("*.parquet"):
         path.unlink()
     assert results.answers("main", "m", text=True)[["prompt", "text"]].isna().all(axis=None)
+
+
+def test_files_that_a_run_with_other_shards_left_are_not_read(tmp_path, results):
+    ask(tmp_path)
+    for number in (1, 2):
+        ask(tmp_path, shard=f"{number}-of-2", reasoning={"effort": "low", "extra_tokens": 9})
+    assert len(results.replies("main", "m")) == len(FLOWS) * len(VARIANTS)
+    with pytest.raises(DataError, match="no responses with traces"):
+        results.traces("main", "m")
+    both = describe(tmp_path, "1-of-2", "2-of-2")
+    assert len(both.replies("main", "m")) == len(FLOWS) * len(VARIANTS)
+    (tmp_path / "study/responses/main/m/2-of-2.parquet").unlink()
+    with pytest.raises(DataError, match=r"2-of-2\.parquet: there is no such file; let the study run"):
+        both.replies("main", "m")
 
 
 def test_without_the_journal_a_message_says_where_traces_are(tmp_path, results):

@@ -208,6 +208,9 @@ def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhe
     ((severity, fault),) = told(look_at_overrides(case(study)))
     assert severity == "error"
     assert fault.startswith("mine.csv, line 3: no response of this study has this place")
+    # What a run with other shards has left is not the study's.
+    stale = elsewhere / "results/s/responses/main/gpt-4o-mini/1-of-2.parquet"
+    stale.write_bytes(stale.with_name("1-of-1.parquet").read_bytes())
     responses_of(study, elsewhere)
     assert (
         "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)"

@@ -1,7 +1,6 @@
 """The results of a study as data frames, for notebooks: ``cinorms.open_results("results/demo")``."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +17,7 @@ from cinorms.core.sealing import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import PATTERN, Spec, repeat_of
+from cinorms.inference.spec import Spec, repeat_of
 from cinorms.study.facts import StudyFacts
 
 if TYPE_CHECKING:
@@ -253,11 +252,16 @@ class Results:
         return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
 
     def _responses(self, arm: str, model: str) -> list[Path]:
-        """Return the files of responses of a model in an arm, one for each shard; none where none was kept."""
+        """Return the files of responses of a model in an arm, one for each shard; none where none was kept.
+
+        The study names them: a run with other `shards` leaves files in the same folder.
+        """
         self._named("arm", arm, self.study.arms)
         self._named("model", model, self.study.models)
-        files = (self.folder / f"responses/{arm}/{model}").glob("*.parquet")
-        return sorted(path for path in files if re.fullmatch(PATTERN, path.stem))
+        shards = self.study.shards.get(arm, {}).get(model, ())
+        names = [f"responses/{arm}/{model}/{shard}.parquet" for shard in shards]
+        kept = any((self.folder / name).is_file() for name in names)
+        return [self._file(name) for name in names] if kept else []
 
     def _questions(self, arm: str, spec: Mapping[str, Any]) -> Questions:
         vignettes = self._file(f"vignettes/{self.study.arms[arm].dataset}.parquet")

@@ -5,8 +5,8 @@ from typing import Any
 
 from cinorms.study.entries import make_entry
 from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
-from cinorms.study.spec import make_spec
-from cinorms.study.study import Study
+from cinorms.study.spec import all_shards_of, make_spec
+from cinorms.study.study import READ_HERE, Study
 
 #: Kinds of analyses whose tables a card reads.
 ON_CARDS = ("mean_delta", "flow_dependence", "stability", "repeatability", "people_distances", "people_flows")
@@ -71,6 +71,10 @@ def facts_of(study: Study) -> StudyFacts:
         analyses={name: _entry(study, "analyses", name) for name in study.settings.analyses},
         figures={name: _entry(study, "figures", name) for name in study.settings.figures},
         printed=tuple(study.settings.printed),
+        shards={
+            arm: {model: tuple(all_shards_of(study, arm, model)) for model in study.models(arm)}
+            for arm in study.arms_from(*READ_HERE)
+        },
         settings=study.settings.plain(),
     )
 

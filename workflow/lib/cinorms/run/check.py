@@ -27,14 +27,14 @@ from cinorms.inference.engine_kind import (
 )
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
-from cinorms.inference.spec import repeat_of
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
-from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, responses_folder, summary
+from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, response_file, summary
 from cinorms.run.progress import ask_slurm
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
+from cinorms.study.spec import shards_of
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
 
@@ -219,9 +219,9 @@ def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
     study, made = case.study, {}
     asked = [(arm, model) for arm in study.arms_from(*READ_HERE) for model in study.models(arm)]
     for arm, model in asked:
-        files = sorted((responses_folder(study) / arm / model).glob("*.parquet"))
-        if files and (arm, model) not in case.asked:
-            made[arm, model] = [file for file in files if repeat_of(file.stem) == 1]
+        files = [response_file(study, arm, model, shard) for shard in shards_of(study, arm, model)]
+        if all(file.exists() for file in files) and (arm, model) not in case.asked:
+            made[arm, model] = files
     places = pd.Series(list(zip(overrides["arm"], overrides["model"], strict=True)), index=overrides.index)
     # A text can be in any response that is still to come.
     known = places.isin(made) | (overrides["flow"].isna() & (len(made) == len(asked)))

@@ -133,6 +133,8 @@ class StudyFacts(_Facts):
     analyses: Mapping[str, EntryFacts]
     figures: Mapping[str, EntryFacts] = {}
     printed: tuple[str, ...] = ()
+    #: The files of responses of each model in each arm, repeats included: others in their folder are not the study's.
+    shards: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
     settings: Mapping[str, Any] = {}
 
     @model_validator(mode="after")
