@@ -227,6 +227,8 @@ FORMULAS = [
     "''-1",
     "plain",
     "'quoted'",
+    "x;=cmd|' /C calc'!A0;y",
+    "x\t'=1;\"-1",
     "＝1",
     "",
 ]
@@ -241,6 +243,13 @@ def test_no_cell_of_the_review_is_a_formula_and_every_text_comes_back(tmp_path):
         rows = list(csv.DictReader(handle))
     assert len(rows) == len(texts)
     assert not any(row["text"].startswith(("=", "+", "-", "@", "\t", "\r", "＝")) for row in rows)
+    for separator in ";\t":
+        with (tmp_path / "review.csv").open(newline="", encoding="utf-8-sig") as handle:
+            assert not any(
+                cell.startswith(("=", "+", "-", "@"))
+                for row in csv.reader(handle, delimiter=separator)
+                for cell in row
+            )
     assert {undo_defusing(row["text"]) for row in rows} == set(texts)
     # The same lines with a verdict are an overrides file that matches every one of those texts.
     with (tmp_path / "overrides.csv").open("w", newline="", encoding="utf-8") as handle:
@@ -251,7 +260,7 @@ def test_no_cell_of_the_review_is_a_formula_and_every_text_comes_back(tmp_path):
     assert matched["n_responses"].tolist() == [1] * (len(texts) - 1)
 
 
-@given(st.text(alphabet="'=+-@\t\r\n a", max_size=6) | st.text(max_size=20))
+@given(st.text(alphabet="'=+-@\t\r\n; \"a", max_size=8) | st.text(max_size=20))
 def test_defusing_can_be_undone(text):
     assert undo_defusing(defuse(text)) == text
     assert not defuse(text).startswith(("=", "+", "-", "@", "\t", "\r"))

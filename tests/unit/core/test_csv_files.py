@@ -15,6 +15,7 @@ from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.errors import DataError
 
 TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 HOSTILE = [
     *(f"{trigger}cmd|' /C calc'!A0" for trigger in TRIGGERS),
     "=1+1",
@@ -24,6 +25,10 @@ HOSTILE = [
     "a\r=1",
     'a",=1',
     "a\n=1",
+    "x;=cmd|' /C calc'!A0;y",
+    "x\t=1\ty;'=1;\"=1;\"'-a",
+    "\t=1",
+    ";\t\n@a",
     "plain",
     "'quoted'",
 ]
@@ -43,6 +48,12 @@ def harmless(cell: str) -> bool:
     return "\n" not in cell or not cell.startswith(TRIGGERS)
 
 
+def with_separator(path: Path, separator: str) -> list[str]:
+    """Return the cells as a spreadsheet with another separator finds them."""
+    with path.open(newline="", encoding="utf-8-sig") as handle:
+        return [cell for row in csv.reader(handle, delimiter=separator) for cell in row]
+
+
 @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
 def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind, tmp_path):
     frame = pd.DataFrame({"text": pd.Series(HOSTILE, dtype=kind), "n": range(len(HOSTILE))})
@@ -51,6 +62,8 @@ def test_no_cell_and_no_heading_is_a_formula_and_every_text_comes_back(kind, tmp
     path = tmp_path / "deep" / "x.csv"
     write_csv(frame, path)
     assert all(harmless(cell) for row in cells(path) for cell in row)
+    found = [cell for separator in ";\t" for cell in with_separator(path, separator)]
+    assert not [cell for cell in found if cell.startswith(FORMULAS) and not cell.startswith("-2|-1,")]
     for back in (read_csv(path), read_csv(path, as_text=True)):
         assert list(back.columns) == list(frame.columns)
         assert back["text"].tolist() == HOSTILE
@@ -125,12 +138,14 @@ def test_the_frame_that_is_written_stays_as_it_was():
     assert frame.to_dict("list") == {"=a": ["=1"]}
 
 
-@given(st.lists(st.text(alphabet="'=+-@\t\r\n a1,\"＝", max_size=6), min_size=1, max_size=4))
+@given(st.lists(st.text(alphabet="'=+-@\t\r\n a1,;\"＝", max_size=8), min_size=1, max_size=4))
 def test_any_texts_come_back(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     write_csv(pd.DataFrame({"text": texts, "n": 1}), path)
     assert read_csv(path, as_text=True)["text"].tolist() == texts
     assert all(harmless(row[0]) for row in cells(path))
+    for separator in ";\t":
+        assert not any(cell.startswith("=") for cell in with_separator(path, separator))
 
 
 def test_a_column_named_twice_is_refused(tmp_path):

@@ -16,6 +16,9 @@ from cinorms.core.files import replacing
 
 #: How a spreadsheet recognises a formula, behind any apostrophes that already defuse one.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+#: The same inside a text: a spreadsheet whose separator is a semicolon or a tab begins a cell there, or a line.
+_INSIDE = r"""([;\t\r\n]"*){}(?='*[=+\-@＝＋－＠])"""
+_DEFUSE, _UNDO = (re.compile(_INSIDE.format(apostrophe)) for apostrophe in ("", "'"))
 #: A number as it is printed, with its stars, the dash where there is none, and two levels as "-2|-1": no formula.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\**|--|[+-]?[0-9]+\|[+-]?[0-9]+")
 
@@ -25,14 +28,17 @@ _LOGICAL = {True: "TRUE", False: "FALSE"}
 def defuse(text: str) -> str:
     """Return ``text`` so that no spreadsheet treats it as a formula: an apostrophe before = + - @ tab CR LF.
 
+    Also after a semicolon, a tab or a line break inside the text: with another separator a cell begins there.
     Apostrophes that are already before such a character get one more, so that ``undo_defusing`` can undo it.
     """
+    text = _DEFUSE.sub(r"\1'", text)
     return "'" + text if _FORMULA.match(text) else text
 
 
 def undo_defusing(text: str) -> str:
     """Return the text that ``defuse`` received."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    text = text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    return _UNDO.sub(r"\1", text)
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -44,10 +44,14 @@ function offer(name, text) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-/** Return rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
+/** Return rows as CSV. What a spreadsheet would take for a formula, also with another separator, gets an apostrophe. */
 function csv(rows) {
   const cell = (value) => {
-    const text = typeof value === "string" && /^'*[=+\-@\t\r\n＝＋－＠]/.test(value) ? `'${value}` : String(value ?? "");
+    let text = String(value ?? "");
+    if (typeof value === "string") {
+      text = text.replace(/([;\t\r\n]"*)(?='*[=+\-@＝＋－＠])/g, "$1'");
+      if (/^'*[=+\-@\t\r\n＝＋－＠]/.test(text)) text = `'${text}`;
+    }
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
