@@ -59,7 +59,7 @@ def test_the_answers_are_those_of_the_study_that_asked(answered):
 def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     folder = answered.folder / "received"
     lines = (folder / f"{MODEL}.jsonl").read_text(encoding="utf-8").splitlines()
-    foreign = json.dumps({"prompt": "What is the capital of France?", "text": "Paris"})
+    foreign = json.dumps({"input": "What is the capital of France?", "text": "Paris"})
     (folder / "short.jsonl").write_text("\n".join([*lines[:-2], foreign]) + "\n", encoding="utf-8")
     answered.write("short.yaml", elsewhere("short", response_files="received/short.jsonl"))
     assert f"Not matched  results/short/responses/main/{MODEL}/unmatched.1-of-1.csv" in answered.run(
