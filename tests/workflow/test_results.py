@@ -17,6 +17,7 @@ import cinorms
 from cinorms.core.csv_files import read_header
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import NORM_LABELS
+from cinorms.core.version import RELEASE
 from cinorms.results import Results
 from cinorms.trace import trace
 
@@ -280,9 +281,7 @@ def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(demo
     run([sys.executable, "-c", build.format("sdist", str(built))], source)
     (archive,) = built.glob("*.tar.gz")
     shutil.unpack_archive(archive, tmp_path)
-    run(
-        [sys.executable, "-c", build.format("wheel", str(built))], tmp_path / f"cinorms-{cinorms.__version__}"
-    )
+    run([sys.executable, "-c", build.format("wheel", str(built))], tmp_path / f"cinorms-{RELEASE}")
 
     run([sys.executable, "-m", "venv", "--without-pip", own], tmp_path)
     pip = [sys.executable, "-m", "pip", "--python", own / "bin/python", "install", "--quiet"]
@@ -299,7 +298,8 @@ def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(demo
     assert printed.splitlines()[-1] == "set()"
 
     command = own / "bin/cinorms"
-    assert f"cinorms {cinorms.__version__}" in run([command, "--help"], demo, environment={})
+    printed = run([command, "--help"], demo, environment={})
+    assert re.search(rf"cinorms {re.escape(RELEASE)}\+files\.[0-9a-f]{{8}}:", printed)
     assert "needs the workflow" in run([command, "run"], demo, 2, environment={})
     opened = cinorms.open_results(demo / "results/demo")
     flow, (one, other, *_) = str(opened.norms["flow"].iloc[0]), opened.study.models

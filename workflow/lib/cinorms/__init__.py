@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 if sys.argv[:1] == ["-m"]:
     import_module("cinorms.core.logs").prepare()
 
-from cinorms.core.version import __version__
-
 __all__ = ["__version__", "open_results"]
+
+
+def __getattr__(name: str) -> str:
+    """Return ``__version__``: git is asked for the commit, so only where somebody wants to know."""
+    if name == "__version__":
+        return str(import_module("cinorms.core.version").version())
+    raise AttributeError(f"module 'cinorms' has no attribute {name!r}")
 
 
 def open_results(folder: str | Path) -> "Results":

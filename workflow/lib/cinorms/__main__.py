@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.logs import command, prepare
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 
 #: The project's own folder, in a clone.
 PROJECT = Path(__file__).parents[3]
@@ -58,16 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; print all of them where they name none."""
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help", "help"):
-        print(
-            f"usage: cinorms COMMAND [--configfile STUDY.yaml] [options]\n\ncinorms {__version__}:", end=" "
-        )
+        print(f"usage: cinorms COMMAND [--configfile STUDY.yaml] [options]\n\ncinorms {version()}:", end=" ")
         print("the privacy norms that language models encode, measured.\n")
         print(*(f"  {name:<12} {about}" for name, about in ABOUTS.items()), sep="\n")
         print(
             "\ncinorms COMMAND --help lists a command's options. Without --configfile the default study is meant."
         )
     elif name == "--version":
-        print(f"cinorms {__version__}")
+        print(f"cinorms {version()}")
     elif name not in ABOUTS:
         raise ConfigError(
             f"cinorms has no command {name!r}; {listing(name, ABOUTS)}; cinorms --help describes them"

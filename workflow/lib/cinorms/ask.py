@@ -27,7 +27,7 @@ from cinorms.core.ending import ending_in_time
 from cinorms.core.errors import ConfigError, JournalError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.inference import checkpoints, job_state
 from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
 from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
@@ -189,7 +189,7 @@ def response_facts(questions: Questions) -> dict[str, str]:
     """
     spec = questions.spec
     facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
-    facts |= {QUESTIONS: questions.digest, "cinorms": __version__, "engine": spec.engine}
+    facts |= {QUESTIONS: questions.digest, "cinorms": version(), "engine": spec.engine}
     if not len(questions.grid):
         return facts
     example = json.dumps(questions.chat(0), ensure_ascii=False)
@@ -202,7 +202,7 @@ def response_facts(questions: Questions) -> dict[str, str]:
 
 def run_facts(spec: Spec) -> dict[str, Any]:
     """Return what a run record states of any engine."""
-    versions = {"cinorms": __version__, "python": platform.python_version()}
+    versions = {"cinorms": version(), "python": platform.python_version()}
     for package in (*(name for kind in engine_kinds() for name in kind.packages), *PACKAGES):
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)

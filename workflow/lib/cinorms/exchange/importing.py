@@ -15,7 +15,7 @@ from cinorms.core.csv_tables import UNMATCHED
 from cinorms.core.errors import DataError
 from cinorms.core.files import sha256_of
 from cinorms.core.logs import SHORTEST_KEY, redact
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.exchange.registry import STATED, Format, Received
 from cinorms.exchange.way import DIGITS, Way, same_prompt, ways_of
 from cinorms.inference.spec import Spec
@@ -119,9 +119,7 @@ def import_responses(
         "spec": spec.as_plain(),
     }
     elsewhere = json.dumps(facts, sort_keys=True, allow_nan=False)
-    return Imported(
-        responses, unmatched, n_received, reasons, {"cinorms": __version__, "elsewhere": elsewhere}
-    )
+    return Imported(responses, unmatched, n_received, reasons, {"cinorms": version(), "elsewhere": elsewhere})
 
 
 def anonymous(text: str) -> str:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from cinorms.core.files import replacing
 from cinorms.core.filling import render_page
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.gate.claims import KINDS, ClaimFinding
 from cinorms.gate.side import Side
 from cinorms.gate.verdicts import Gate, Judged
@@ -56,7 +56,7 @@ def as_document(gate: Gate) -> dict[str, Any]:
     matched, policy = gate.matched, gate.policy
     return {
         "format": f"gate v{VERSION}",
-        "cinorms": __version__,
+        "cinorms": version(),
         "verdict": gate.verdict,
         "exit_code": gate.exit_code,
         "policy": {
@@ -203,7 +203,7 @@ def render(gate: Gate) -> str:
         claims=[_shown(claim, gate) for claim in gate.claims],
         alpha=f"{policy.alpha:.1%}".replace(".0%", "%"),
         confidence=f"{1 - 2 * policy.alpha:.1%}".replace(".0%", "%"),
-        version=__version__,
+        version=version(),
         worst=[(kind, WORST[kind], WORST[f"{kind}, a tenth of the wordings"]) for kind in measured],
     )
 

@@ -13,7 +13,7 @@ from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.files import sha256_of
 from cinorms.core.sealing import REMEDY
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import known_sum
 from cinorms.inference.spec import Spec
@@ -49,7 +49,7 @@ def gather(
         elsewhere.append({"arm": entry["arm"], "model": entry["model"], **stated})
     return {
         "study": study,
-        "cinorms": __version__,
+        "cinorms": version(),
         "usd": known_sum(model["usd"] for model in [*models, *coders]),
         "usd_taken_from_the_cap": spent_in(Path(spending)),
         "asked": models,

@@ -18,7 +18,7 @@ import pandas as pd
 from cinorms.core.csv_tables import COMPARISON, SENTENCES
 from cinorms.core.errors import DataError, listing, nearest
 from cinorms.core.filling import render_page
-from cinorms.core.version import __version__, software
+from cinorms.core.version import software, version
 from cinorms.printed.cells import rounded, rounded_once, scientific
 from cinorms.published.releases import Release, Sentence
 from cinorms.stats import pvalues
@@ -250,7 +250,7 @@ def render(
         cells=sentences[sentences["holds"].isin(["yes", "no"])],
         figures=figures or {},
         software=[*software(), ("machine", platform.machine())],
-        version=__version__,
+        version=version(),
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from cinorms.core.filling import environment
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
@@ -50,7 +50,7 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
     return {
         "card": "cinorms norm card",
         "version": 1,
-        "cinorms": __version__,
+        "cinorms": version(),
         "study": study.name,
         "model": model,
         "planted": study.models[model].planted,

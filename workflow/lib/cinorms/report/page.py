@@ -12,7 +12,7 @@ from urllib.parse import quote
 from cinorms.core.csv_files import read_csv
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
-from cinorms.core.version import __version__, software
+from cinorms.core.version import software, version
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
@@ -241,7 +241,7 @@ def render(results: StudyResults, command: str) -> str:
         citations=method.citations(results),
         settings=json.dumps(dict(results.study.settings), indent=2, ensure_ascii=False),
         cards=_cards(results),
-        version=__version__,
+        version=version(),
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
 from cinorms.core.labels import model_labels
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.report.words import plain
 
 #: Flows that the chart of flows shows; of more, those with the largest differences.
@@ -119,7 +119,7 @@ def render(
             for name, one in nearest.items()
             if one
         },
-        version=__version__,
+        version=version(),
     )
 
 

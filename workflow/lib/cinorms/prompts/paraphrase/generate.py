@@ -19,7 +19,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
 from cinorms.core.validation import load_yaml, unknown
-from cinorms.core.version import __version__
+from cinorms.core.version import version
 from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
 from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path
@@ -215,7 +215,7 @@ def _ask_once(
         }
     )
     versions = {package: metadata.version(package) for package in paraphraser.packages}
-    provenance["software"] = {"cinorms": __version__, "python": platform.python_version(), **versions}
+    provenance["software"] = {"cinorms": version(), "python": platform.python_version(), **versions}
 
 
 def _too_few(document: Mapping[str, Any], missing: int, file: str, part: Path) -> str:
