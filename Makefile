@@ -53,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate trace figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -76,10 +76,6 @@ confirm: $(VENV)/run.done ## show the unconfirmed paraphrases of CONFIG, and con
 # make itself ends with 2 where a command fails; `python -m cinorms.gate` ends with the gate's own exit code (docs/gate.md).
 gate: $(VENV)/run.done ## did norms change? BASE=STUDY/ARM/MODEL NEW=... POLICY=policy.yaml; with CONFIG: the gates of a study
 	@$(if $(POLICY),PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.gate --base "$(BASE)" --new "$(NEW)" --policy "$(POLICY)" $(ARGS),$(SNAKEMAKE) $(ARGS) -- gate)
-
-# ARM=... where the model was asked in several arms.
-trace: $(VENV)/run.done ## show how one flow became numbers: STUDY=demo FLOW=12 MODEL=planted-gpt-4o-mini
-	@PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.trace --results "$(if $(findstring command,$(origin STUDY)),$(STUDY))" --flow "$(FLOW)" --model "$(MODEL)" $(if $(ARM),--arm "$(ARM)")
 
 figures: $(VENV)/run.done ## draw the figures of CONFIG
 	@$(SNAKEMAKE) $(ARGS) -- figures

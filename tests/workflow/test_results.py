@@ -19,15 +19,12 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import NORM_LABELS
 from cinorms.core.version import RELEASE
 from cinorms.results import Results
-from cinorms.trace import trace
 
 from ..scales import ACCEPTABILITY
 from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
-#: How the first template begins.
-WORDS = "Please indicate the extent to which"
 STUDY = {
     **SMALL,
     "study": "demo",
@@ -204,52 +201,6 @@ def test_what_is_not_there_is_named(demo, results, tmp_path):
     ):
         with pytest.raises(DataError, match=message):
             ask()
-
-
-def test_the_way_of_a_flow_leads_from_its_words_to_the_cells_that_rest_on_it(demo, results):
-    model = "planted-gpt-4o-mini"
-    norm = next(results.norms.query("model == @model").iloc[7:].itertuples())
-    told = "\n".join(trace(results, model, norm.flow))
-    assert all(f"{level}\n" in told for level in (norm.sender, norm.recipient, norm.transmission_principle))
-    sent = pq.read_table(demo / f"results/demo/responses/main/{model}/1-of-1.parquet").to_pandas()
-    asked = sent[sent["flow"] == norm.flow]
-    assert told.count(f"      user: {WORDS[:30]}") == 1
-    assert told.count("      reply: ") == len(asked) == 5
-    assert all(f"      reply: {text}\n" in told for text in asked["text"])
-    readings = results.answers("main", model).query("flow == @norm.flow")
-    for answer in readings.itertuples():
-        assert f"read as: {answer.answer} ({answer.level:+d}), by rule '{answer.rule}'" in told
-    for words, count in readings["answer"].value_counts().items():
-        assert re.search(rf"^   {words}: +{count}$", told, re.MULTILINE)
-    assert re.search(rf"^   norm: +{norm.norm if norm.status == 'kept' else '.*'}", told, re.MULTILINE)
-    # Tables by levels show those of this flow and no other; a table of the whole arm is not listed.
-    (shown,) = re.findall(r"tables/marginal-means.csv\n((?: {6}.*\n)+)", told)
-    means = results.tables["marginal-means"].query("model == @model")
-    own = means[[row.level == getattr(norm, row.factor) for row in means.itertuples()]]
-    assert len(own) > 2
-    assert [line.split()[1] for line in shown.splitlines()[1:]] == [model] * len(own)
-    assert all(f"{mean:.6f}" in shown for mean in own["mean"])
-    assert "tables/answers.csv" not in told
-    assert "This flow was not asked" in "\n".join(trace(results, model, 5))
-
-
-@pytest.mark.parametrize(
-    ("model", "flow", "arm", "message"),
-    [
-        ("planted-gpt-4", 5, None, "there is no model 'planted-gpt-4' in this study; allowed:"),
-        ("planted-gpt-4o-mini", 99999, None, "there is no flow 99999 in dataset iot; its flows have the numbers"),
-        ("planted-gpt-4o-mini", 5, "mainn", "was not asked in an arm 'mainn'; allowed: main;"),
-    ],
-)  # fmt: skip
-def test_a_way_that_cannot_be_told_says_what_there_is(results, model, flow, arm, message):
-    with pytest.raises(DataError, match=re.escape(message)):
-        list(trace(results, model, flow, arm))
-
-
-def test_make_trace_without_a_flow_says_what_it_needs():
-    printed = run(["make", "trace", "STUDY=demo", "MODEL=m"], ROOT, 2)
-    assert "make trace STUDY=demo FLOW=12 MODEL=" in printed
-    assert "Traceback" not in printed
 
 
 def test_importing_the_package_needs_no_other():

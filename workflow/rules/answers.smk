@@ -3,10 +3,9 @@
 Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one; the
         sheet of codes that a person filled in, where the study names it
 Outputs: results/{study}/coding/{scale}/unread.parquet, prompts.parquet (what no exact rule reads; what the coder is asked),
-         results/{study}/coding/{scale}/readings.parquet (how often each model gave it, and what the rules made of it),
+         results/{study}/coding/{scale}/readings.parquet (which model gave it, and what the rules made of it),
          results/{study}/coding/{scale}/1-of-1.parquet (what it replied),
          results/{study}/coding/agreement.csv, codes.parquet (how well it agrees with the person, and what counts),
-         results/{study}/coding/own_error.csv (precision and recall of the reading, and numbers without its errors),
          results/{study}/answers/{arm}/{model}.parquet,
          results/{study}/repeats/{arm}/{model}.parquet (of arms that are asked again: what the further askings gave),
          results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
@@ -88,7 +87,6 @@ rule judge_coder:
     output:
         codes="results/{study}/coding/codes.parquet",
         agreement="results/{study}/coding/agreement.csv",
-        own_error="results/{study}/coding/own_error.csv",
     log:
         "logs/{study}/judge_coder.log",
     localrule: True

@@ -5,7 +5,6 @@ from pathlib import Path
 import pandas as pd
 
 from cinorms.coding.codes import codes_that_count, read_replies, with_codes
-from cinorms.coding.own_error import own_error
 from cinorms.coding.sample import as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
@@ -17,14 +16,14 @@ if __name__ == "__main__":
     given, asked = snakemake.input, snakemake.params
     scales = {name: Scale.of(known) for name, known in asked.scales.items()}
     questions = [tables.read(path, tables.VIGNETTES) for path in given.unread]
-    readings = dict(zip(scales, (tables.read(path, tables.READINGS) for path in given.readings), strict=True))
+    readings = [tables.read(path, tables.READINGS) for path in given.readings]
     replies = [None] * len(scales)
     for at, (path, spec) in enumerate(zip(given.replies, asked.specs.values(), strict=True)):
         replies[at] = tables.read(path, tables.RESPONSES)
         check_complete(path, replies[at], spec, questions[at], tables.read(given.prompts[at], tables.PROMPTS))
-    parts = zip(scales, questions, replies, strict=True)
-    coded = {n: with_codes(readings[n], read_replies(items, reply, scales[n])) for n, items, reply in parts}
-    every, shown = (pd.concat(parts, ignore_index=True) for parts in (coded.values(), questions))
+    parts = zip(scales.values(), questions, replies, readings, strict=True)
+    coded = [with_codes(read, read_replies(items, reply, scale)) for scale, items, reply, read in parts]
+    every, shown = (pd.concat(parts, ignore_index=True) for parts in (coded, questions))
     shown["scale"] = [name for name, items in zip(scales, questions, strict=True) for _ in range(len(items))]
     written = load_codes(given.coded[0], scales.values()) if given.coded else {}
     by_hand = as_levels(written, shown, scales)
@@ -34,7 +33,3 @@ if __name__ == "__main__":
     csv_tables.write(agreement, snakemake.output.agreement, csv_tables.AGREEMENT)
     codes = codes_that_count(every, by_hand, agreement, asked.coder)
     tables.write(codes, snakemake.output.codes, tables.CODES)
-    errors = [
-        own_error(readings[name], coded[name], sample, by_hand, agreement, scales[name]) for name in scales
-    ]
-    csv_tables.write(pd.concat(errors), snakemake.output.own_error, csv_tables.OWN_ERROR)

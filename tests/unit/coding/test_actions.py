@@ -17,7 +17,6 @@ from cinorms.coding.codes import (
     read_replies,
     with_codes,
 )
-from cinorms.coding.own_error import own_error
 from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.coding.sample import compare, draw_sample, strata_of
 from cinorms.core.scale_files import load_scale
@@ -77,9 +76,8 @@ def judged(told: pd.DataFrame, mistakes: float, size: int) -> tuple[pd.DataFrame
     right = read_replies(items, ask(items, prompts_of(SCALE), judge=0), SCALE)
     by_hand = right[right["item"].isin(sample["item"])]
     agreement = compare(coded, sample, by_hand, 0.8)
-    errors = own_error(readings, coded, sample, by_hand, agreement, SCALE).set_index("measure")
     codes = codes_that_count(coded, by_hand, agreement, "judge-of-planted-agents")
-    return acted, answers, coded, agreement, errors, apply_codes(answers, acted, told, SCALE.name, codes, "m")
+    return acted, answers, coded, agreement, apply_codes(answers, acted, told, SCALE.name, codes, "m")
 
 
 def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(told):
@@ -94,7 +92,7 @@ def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(tol
 def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(
     told,
 ):
-    acted, answers, coded, agreement, errors, read = judged(told, 0, 120)
+    acted, answers, coded, agreement, read = judged(told, 0, 120)
     true = truly_shares(told, acted["text"])
     ok = read["status"].eq("ok").to_numpy()
     by_words, by_both = (table["level"].eq(1).fillna(False).to_numpy() for table in (answers, read))
@@ -102,16 +100,13 @@ def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_m
     assert (by_both == true)[ok].all()
     assert {"rules: other level", "rules: level"} <= set(strata_of(coded))
     assert agreement.set_index("kind").loc["contested", "status"] == "counts"
-    assert errors.loc["accepted_share", "estimate"] == pytest.approx(true[ok].mean(), abs=0.01)
 
 
-def test_the_sample_corrects_the_rate_of_words_where_the_judge_is_not_good_enough(told):
-    acted, answers, _, agreement, errors, _ = judged(told, 0.3, 160)
+def test_a_judge_that_is_not_good_enough_does_not_count(told):
+    *_, agreement, read = judged(told, 0.3, 160)
     assert agreement.set_index("kind").loc["contested", "status"] == "agreement_too_low"
-    true = truly_shares(told, acted["text"])[answers["status"].eq("ok").to_numpy()].mean()
-    share = errors.loc["accepted_share"]
-    assert share["as_read"] > true + 0.04
-    assert share["low"] <= true <= share["high"]
+    assert set(read["rule"]) & {"override"}
+    assert not any(str(rule).startswith("coder") for rule in read["rule"].unique())
 
 
 def test_a_planted_judge_reads_nothing_but_actions():

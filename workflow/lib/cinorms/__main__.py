@@ -21,7 +21,6 @@ READING = {
         "cinorms.reference",
         "write JSON schemas, with which an editor checks studies: cinorms schema FOLDER",
     ),
-    "trace": ("cinorms.trace", "show how one flow became numbers"),
     "gate": (
         "cinorms.gate.__main__",
         "did a model's norms change? ends with the gate's exit code (docs/gate.md)",

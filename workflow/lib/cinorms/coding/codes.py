@@ -115,26 +115,20 @@ def read_replies(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale
 
 
 def list_readings(model: str, answers: pd.DataFrame, unread: Unread) -> pd.DataFrame:
-    """Return how often ``model`` gave each item, or another reply, and what the rules read there."""
-    item = np.full(len(answers), "", dtype=object)
-    item[unread.rows] = unread.items["item"].to_numpy(dtype=object)[unread.places]
-    level = answers["level"].reset_index(drop=True)
-    read = pd.DataFrame({"item": item, "level": level, "rule": answers["rule"].astype(object).to_numpy()})
-    counted = read.groupby(list(read), dropna=False, sort=True).size().rename("n").reset_index()
-    return counted.assign(model=model)
+    """Return the level that the rules read in each reply of ``model`` that is among the items."""
+    item = unread.items["item"].to_numpy(dtype=object)[unread.places]
+    return pd.DataFrame({"model": model, "item": item, "level": answers["level"].array[unread.rows]})
 
 
 def merge_readings(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the readings of several arms as one table of each model's."""
-    keys = ["model", "item", "level", "rule"]
-    return pd.concat(parts).groupby(keys, dropna=False)["n"].sum().reset_index()
+    """Return the readings of several arms as one table of each model's, each item once."""
+    found = pd.concat(parts).sort_values(["model", "item", "level"])
+    return found.drop_duplicates(["model", "item"], ignore_index=True)
 
 
 def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
     """Return each model's items: what the rules read (``read``), and the coder's level and status."""
-    items = readings[readings["item"] != ""].drop_duplicates(["model", "item"])
-    items = items.rename(columns={"level": "read"})
-    found = items[["model", "item", "read"]].merge(coded, on="item", how="left")
+    found = readings.rename(columns={"level": "read"}).merge(coded, on="item", how="left")
     return found.astype({"level": "Int8", "status": object})
 
 

@@ -158,25 +158,6 @@ AGREEMENT = CsvTable(
         "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low.",
     },
 )
-OWN_ERROR = CsvTable(
-    "own_error",
-    "coding/own_error.csv",
-    "How well replies are read, by a person's codes of a sample, and numbers of models without the errors of reading.",
-    ("scale", "model", "against", "measure"),
-    {
-        "scale": "Name of the answer scale.",
-        "model": "The model whose replies were read.",
-        "against": "The model that it is compared with: the numbers are differences; empty for the model alone.",
-        "measure": "precision (levels out of running text that are right), recall (replies with a level that are read "
-        "rightly), valid_share (answers with a level), accepted_share (of those, above the middle), mean_level.",
-        "as_read": "The number as the study reads the replies; missing for precision and recall.",
-        "estimate": "The number without the errors of reading.",
-        "low": "Lower end of its 95% interval, which covers the errors of reading alone: for exactly these replies.",
-        "high": "Its upper end.",
-        "coded_by_hand": "How many distinct replies to a flow a person has coded.",
-        "status": "complete, or sample_incomplete: no estimate until the whole sample is coded by hand.",
-    },
-)
 CONTROL = CsvTable(
     "control",
     "control.csv",

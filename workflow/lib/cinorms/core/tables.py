@@ -264,17 +264,15 @@ CODES = Contract(
 READINGS = Contract(
     "readings",
     1,
-    ("model", "item", "level", "rule"),
-    {"model": CATEGORY, "item": TEXT, "level": pa.int8(), "rule": CATEGORY, "n": pa.int32()},
+    ("model", "item"),
+    {"model": CATEGORY, "item": TEXT, "level": pa.int8()},
     nullable=frozenset({"level"}),
     file="results/{study}/coding/{scale}/readings.parquet",
-    holds="How often each model gave a reply that no exact rule read, and what the rules made of it.",
+    holds="What the rules made of each reply that no exact rule read.",
     about={
         "model": "The model that gave the reply.",
-        "item": "Name (as in to_code.csv) of a distinct reply to a flow; empty for all other replies.",
+        "item": "Name (as in to_code.csv) of a distinct reply to a flow.",
         "level": "The level that the rules read; missing without one.",
-        "rule": "The rule that decided.",
-        "n": "Number of such answers.",
     },
 )
 NORMS = Contract(

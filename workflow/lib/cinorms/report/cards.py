@@ -13,7 +13,6 @@ from cinorms.core.version import version
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
-from cinorms.report.method import own_error_sentence
 from cinorms.report.reliance import reliance
 from cinorms.report.results import StudyResults
 from cinorms.stats.wordings import ShareBetween
@@ -61,18 +60,8 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         ),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
-        # How well the replies are read, by scale, where a person codes a sample.
-        "reading": _reading(results, model),
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
     }
-
-
-def _reading(results: StudyResults, model: str) -> dict[str, str]:
-    table = results.own_error
-    if table is None:
-        return {}
-    alone = table[(table["model"] == model) & table["against"].isna()]
-    return {str(scale): own_error_sentence(part) for scale, part in alone.groupby("scale", sort=False)}
 
 
 def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:

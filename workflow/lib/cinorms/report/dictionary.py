@@ -13,7 +13,6 @@ from cinorms.core.csv_tables import (
     CSV_TABLES,
     DICTIONARY,
     OVERRIDES,
-    OWN_ERROR,
     SENTENCES,
     TO_CODE,
 )
@@ -78,7 +77,6 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         CONTROL.name: study.name == "control",
         TO_CODE.name: coded,
         AGREEMENT.name: coded,
-        OWN_ERROR.name: coded,
     }
     for table in CSV_TABLES:
         holds = f"{table.holds} One row per {listed(table.key)}."

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import pandas as pd
-
 from cinorms.coding.codes import BY_HAND, rule_of
 from cinorms.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
 from cinorms.core.labels import listed
@@ -163,8 +161,8 @@ def _revision(ran: Any, stated: Any) -> str:
 
 
 def readers(results: StudyResults) -> list[tuple[str, str]]:
-    """Return who coded how many answers, how well, and how often a person agrees with the coder."""
-    if results.readers is None or results.agreement is None or results.own_error is None:
+    """Return who coded how many answers, and how often a person agrees with the coder."""
+    if results.readers is None or results.agreement is None:
         return []
     coder, by = str(results.study.coder), results.readers
     n_coder, n_hand = int(by.get(rule_of(coder), 0)), int(by.get(BY_HAND, 0))
@@ -174,10 +172,6 @@ def readers(results: StudyResults) -> list[tuple[str, str]]:
     ]
     if results.study.coder:
         rows.append((f"Read by {coder}", f"{count(n_coder)} answers that no exact rule could read"))
-    alone = results.own_error[results.own_error["against"].isna()]
-    for (scale, model), table in alone.groupby(["scale", "model"], sort=False):
-        name = f"Replies of {model}" + (f" ({scale})" if len(set(alone["scale"])) > 1 else "")
-        rows.append((name, own_error_sentence(table)))
     for row in results.agreement.to_dict("records"):
         text = f"{count(row['codes'])} given; {count(row['coded_by_hand'])} of {count(row['sample'])} checked by hand"
         if row["coded_by_hand"]:
@@ -188,29 +182,6 @@ def readers(results: StudyResults) -> list[tuple[str, str]]:
         name = f"{coder} on {row['model']}, {KINDS[row['kind']]}"
         rows.append((name, f"{text}; {CODER_VERDICTS[row['status']]}"))
     return rows
-
-
-#: What the measures of `coding.own_error` are called, those of answers with what is added to the number as read.
-_OWN_ERROR = {
-    "precision": "levels out of running text that are right",
-    "recall": "replies with a level that are read rightly",
-    "valid_share": "share of answers with a level",
-    "accepted_share": "share of them above the middle of the scale",
-    "mean_level": "mean level",
-}
-
-
-def own_error_sentence(table: pd.DataFrame) -> str:
-    """Return how well a model's replies are read, and its numbers without the errors of reading."""
-    found = table[table["estimate"].notna()]
-    if found.empty:
-        return "not known how well they are read until the sample is coded by hand (coding/to_code.csv)"
-    parts = [f"{count(int(found['coded_by_hand'].iloc[0]))} coded by hand"]
-    for row in found.to_dict("records"):
-        read = "" if pd.isna(row["as_read"]) else f"as read {row['as_read']:.3f}, without errors of reading "
-        interval = f"{row['estimate']:.3f} (95% interval {row['low']:.3f} to {row['high']:.3f})"
-        parts.append(f"{_OWN_ERROR[row['measure']]}: {read}{interval}")
-    return "; ".join(parts)
 
 
 def hashes(results: StudyResults) -> list[tuple[str, str]]:

@@ -143,9 +143,7 @@ class StudyResults:
     provenance: dict[str, Any]
     files: Files
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
-    #: How well replies are read, how well a coder agrees with a person, and how many answers each rule read; None
-    #: where no person codes a sample.
-    own_error: pd.DataFrame | None = None
+    #: How well a coder agrees with a person, and how many answers each rule read; None where no person codes a sample.
     agreement: pd.DataFrame | None = None
     readers: "pd.Series[int] | None" = None
 
@@ -237,7 +235,6 @@ def _card_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "prompts": {arm: f"prompts/{arm}.parquet" for arm in arms},
         "tables": {name: f"tables/{name}.csv" for name in study.analyses},
         "provenance": {"": "provenance.json"},
-        "own_error": {"": "coding/own_error.csv"} if study.hand_sample else {},
     }
 
 
@@ -281,7 +278,6 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Study
         prompts=variants,
         provenance=json.loads(files["provenance"][""].read_text(encoding="utf-8")),
         files=files,
-        own_error=read_csv(files["own_error"][""]) if study.hand_sample else None,
     )
 
 
