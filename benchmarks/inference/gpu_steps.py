@@ -11,7 +11,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from run import PUBLISHED, PUBLISHED_TOKENS, measure_peak
 from workload import Model, flop_per_token, flows_and_variants, questions_of, random_model, sample_of
 
 from cinorms.ask import write_shard
@@ -36,6 +35,11 @@ from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.journal import Journal
 from cinorms.inference.spec import Spec
 
+#: What the published code runs: eager mode, no prefix caching, answers of up to 100 tokens, blocking launches.
+PUBLISHED = {"enforce_eager": True, "enable_prefix_caching": False}
+PUBLISHED_TOKENS = 100
+#: Times that the matrices are multiplied, and their size, to see what the machine can do at best.
+MATMULS, SIZE_GPU, SIZE_CPU = 20, 8192, 1536
 #: Prompts per call of the published code: one template in one answer order.
 CALL = 6_912
 #: Prompts that are asked before anything is timed.
@@ -123,6 +127,26 @@ def peak(job: dict[str, Any]) -> None:
     if on_gpu:
         emit(memory_gb=round(torch.cuda.mem_get_info()[1] / 1e9, 1))
     emit(tflops=round(measure_peak(not on_gpu, job["dtype"]), 3))
+
+
+def measure_peak(on_cpu: bool, dtype: str) -> float:
+    """Return how many TFLOP/s the device does in products of large matrices of the weights' type."""
+    import torch
+
+    size, device = (SIZE_CPU, "cpu") if on_cpu else (SIZE_GPU, "cuda")
+    kind = getattr(torch, dtype if dtype != "auto" else "bfloat16")
+    a, b = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
+    best = float("inf")
+    for _ in range(MATMULS):
+        started = time.perf_counter()
+        a @ b
+        if not on_cpu:
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - started)
+    del a, b
+    if not on_cpu:
+        torch.cuda.empty_cache()
+    return 2 * size**3 / best / 1e12
 
 
 def load(model: Model, changed: dict[str, Any], dry_run: bool) -> Any:

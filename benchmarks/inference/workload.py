@@ -20,12 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from specs import make_spec
 
 from cinorms.control.train import make_tokenizer
-from cinorms.core.errors import ConfigError
-from cinorms.core.root import Root
-from cinorms.inference import checkpoints
-from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.model_entry import load_registry
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
 from cinorms.prompts.prompt_sets import load_prompt_set
@@ -53,21 +48,6 @@ class Model:
     max_model_len: int
     #: Whether its weights are random numbers: its answers then never end by themselves.
     random: bool
-
-
-def registry_model(name: str) -> Model:
-    """Return the model ``name`` of config/models.yaml; its checkpoint is downloaded where it is not here."""
-    registry = load_registry(Root(ROOT))
-    loaded = {model: of for model, of in registry.items() if isinstance(of.settings, VllmSettings)}
-    if name not in loaded:
-        raise ConfigError(f"--model {name!r} was given; allowed: {', '.join(loaded)}")
-    entry, settings = loaded[name], loaded[name].settings
-    assert isinstance(settings, VllmSettings)
-    keys = ("dtype", "quantisation", "trust_remote_code", "wrap")
-    stated = {key: entry.stated[key] for key in keys if key in entry.stated}
-    spec = make_spec("vllm", **{**_SPEC, "model": name, **stated})
-    folder = checkpoints.find(settings.source, settings.revision, name)
-    return Model(folder, spec, settings.gpus, settings.max_model_len, random=False)
 
 
 #: 4-bit weights as AWQ stores them, in groups of 128.
@@ -109,12 +89,6 @@ def random_model(shape: str, dtype: str, gpus: int, folder: Path, awq: bool = Fa
     # Of about as many tokens a prompt as a large model's tokenizer makes: a prompt's words are few.
     make_tokenizer(texts, 800).save_pretrained(folder)
     return Model(folder, spec, gpus, 512, random=True)
-
-
-def prompts_of(model: Model, n: int) -> list[Ids]:
-    """Return the token ids of the first ``n`` prompts of iot in three answer orders, as the engine sorts them."""
-    questions = questions_of(model.spec)
-    return _ids(model, questions, questions.missing(np.zeros(len(questions.grid), dtype=bool))[:n])
 
 
 def sample_of(model: Model, n: int) -> list[Ids]:

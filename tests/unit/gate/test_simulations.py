@@ -1,11 +1,10 @@
-"""How often the gate errs on planted models, with the simulation of benchmarks/gate.py."""
+"""How often the gate errs on planted models."""
 
 import itertools
-from pathlib import Path
 
 import pytest
 
-from ...modules import module_at
+from . import simulation
 
 pytestmark = pytest.mark.slow
 RUNS = 1500
@@ -13,27 +12,24 @@ RUNS = 1500
 SLACK = 2.5 * (0.05 * 0.95 / RUNS) ** 0.5
 
 
-GATE = module_at(Path(__file__).parents[3] / "benchmarks/gate.py")
-
-
 @pytest.mark.parametrize("policy", ["USUAL", "TIGHT"])
 @pytest.mark.parametrize("templates", [3, 5, 11])
 def test_models_with_the_same_norms_rarely_fail(templates, policy):
     """400 runs, 12 claims. TIGHT allows next to no difference: what fails then is chance."""
-    found = GATE.false_failures(templates, getattr(GATE, policy), runs=400)
+    found = simulation.false_failures(templates, getattr(simulation, policy), runs=400)
     assert found["fail"] <= 0.05
     if policy == "USUAL":
         assert found["undecided" if templates == 3 else "pass"] >= {3: 0.95, 5: 0, 11: 0.75}[templates]
 
 
 def test_two_templates_are_always_undecided():
-    assert GATE.false_failures(2, runs=50) == {"fail": 0.0, "pass": 0.0, "undecided": 1.0}
+    assert simulation.false_failures(2, runs=50) == {"fail": 0.0, "pass": 0.0, "undecided": 1.0}
 
 
 @pytest.mark.parametrize("templates", [3, 5, 11, 30])
 def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templates):
     steps = (0.0, 0.15, 0.25, 0.35, 0.5)
-    found = [GATE.shares(templates, GATE.Planted(shift=step), "shift", RUNS) for step in steps]
+    found = [simulation.shares(templates, simulation.Planted(shift=step), "shift", RUNS) for step in steps]
     passed, failed = ([each[name] for each in found] for name in ("pass", "fail"))
     assert all(a >= b - SLACK for a, b in itertools.pairwise(passed))
     assert all(a <= b + SLACK for a, b in itertools.pairwise(failed))
@@ -49,8 +45,8 @@ def test_the_power_to_find_a_shift_rises_and_errors_stay_at_five_per_cent(templa
 
 @pytest.mark.parametrize("templates", [3, 5, 11])
 def test_norms_on_the_other_side_and_refusals_beyond_the_limit_rarely_pass(templates):
-    flipped = GATE.shares(templates, GATE.Planted(flipped=0.08), "flips", runs=100)
+    flipped = simulation.shares(templates, simulation.Planted(flipped=0.08), "flips", runs=100)
     assert flipped["pass"] <= 0.05
     for rise in (0.02, 0.04):
-        refusing = GATE.shares(templates, GATE.Planted(refusals=rise), "refusals", RUNS)
+        refusing = simulation.shares(templates, simulation.Planted(refusals=rise), "refusals", RUNS)
         assert refusing["pass"] <= 0.05 + SLACK

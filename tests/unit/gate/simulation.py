@@ -1,19 +1,12 @@
-"""How often the gate errs on planted models: false failures, wrong passes, its power, and when it stays undecided.
-
-Run: ``python benchmarks/gate.py`` (about 6 minutes on one core). The slow tests of the gate run parts of it.
-"""
+"""How often the gate errs on planted models: false failures, wrong passes, its power, and when it stays undecided."""
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib"))
 
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.stats import equivalence, flips, pvalues
@@ -185,39 +178,3 @@ def shares(templates: int, planted: Planted, claim: str, runs: int = RUNS) -> di
         both = pair(rng, templates, planted)
         found[verdicts({claim: CLAIMS[claim](*both, USUAL, run)})[claim]] += 1
     return {name: n / runs for name, n in found.items()}
-
-
-def main() -> None:
-    """Print the tables."""
-    print(f"{FLOWS} flows, {ORDERS} orders, {RUNS} runs; a policy with {PARTS + 4} claims\n")
-    print("Two models with the same norms: share of gates that")
-    print(f"{'policy':>9}  {'templates':>9}  {'fail a claim':>12}  {'pass all':>8}  {'are undecided':>13}")
-    for name, policy in (("tight", TIGHT), ("usual", USUAL)):
-        for templates in (2, 3, 5, 11):
-            found = false_failures(templates, policy)
-            shown = f"{found['fail']:12.1%}  {found['pass']:8.1%}  {found['undecided']:13.1%}"
-            print(f"{name:>9}  {templates:9}  {shown}", flush=True)
-    print(
-        f"\nA shift of the mean level, margin {USUAL.margin}: share of runs with verdict pass / undecided / fail"
-    )
-    steps = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-    print(f"{'templates':>9}  " + "  ".join(f"{step:^15}" for step in steps))
-    for templates in (3, 5, 11, 30):
-        row = [shares(templates, Planted(shift=step), "shift") for step in steps]
-        text = (" / ".join(f"{each[name]:.0%}" for name in ("pass", "undecided", "fail")) for each in row)
-        print(f"{templates:9}  " + "  ".join(f"{cell:^15}" for cell in text), flush=True)
-    for claim, what, at in (
-        ("flips", "flipped", (0.0, 0.02, 0.04, 0.08)),
-        ("refusals", "refusals", (0.0, 0.01, 0.02, 0.04)),
-    ):
-        limit = USUAL.flipped if claim == "flips" else USUAL.rise
-        print(f"\nClaim {claim}, limit {limit:.0%}: pass / undecided / fail by what is planted")
-        print(f"{'templates':>9}  " + "  ".join(f"{step:^15.1%}" for step in at))
-        for templates in (3, 5, 11):
-            row = [shares(templates, Planted(**{what: step}), claim, RUNS // 4) for step in at]
-            text = (" / ".join(f"{each[name]:.0%}" for name in ("pass", "undecided", "fail")) for each in row)
-            print(f"{templates:9}  " + "  ".join(f"{cell:^15}" for cell in text), flush=True)
-
-
-if __name__ == "__main__":
-    main()
