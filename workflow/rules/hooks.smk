@@ -7,7 +7,6 @@ from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
 from cinorms.inference.engine_kind import Surroundings
-from cinorms.core.run_process import hand_on_signals
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.rules.values import SECTIONS
@@ -16,6 +15,7 @@ from cinorms.run.check import make_checks
 from cinorms.run.case import Case, left_to_ask, summary
 from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
 from cinorms.run.progress import Follower, waiting_jobs
+from cinorms.run.signals import hand_on_signals
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.

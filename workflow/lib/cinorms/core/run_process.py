@@ -1,4 +1,4 @@
-"""A job that asks ends with its run: when the run's main process is gone or is told to end, nothing more is spent.
+"""A job that asks ends with its run: when the main process of the run is gone, nothing more is spent.
 
 Between the two are shells, and perhaps conda or a container, which outlive the main process. So the main process names
 itself in the environment, and a job looks for it among its ancestors. On SLURM that is the Snakemake inside the job.
@@ -7,12 +7,8 @@ itself in the environment, and a job looks for it among its ancestors. On SLURM 
 import os
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from threading import Thread, Timer
-from types import FrameType
+from threading import Thread
 
 #: Environment variable with the main process: its namespace of processes, and its number.
 RUN = "CINORMS_RUN"
@@ -20,10 +16,6 @@ RUN = "CINORMS_RUN"
 PERIOD = 1.0
 #: Seconds that a job has to end by itself; SLURM gives as many.
 GRACE = 30.0
-#: Seconds after which jobs are told what the main process was told: from a terminal, Ctrl+C reaches them too.
-DELAY = 1.0
-#: The modules that ask, as their commands name them.
-ASKING = frozenset({"cinorms.ask", "cinorms.prompts.paraphrase.generate"})
 
 
 def name_run() -> None:
@@ -34,36 +26,12 @@ def name_run() -> None:
 def end_with_run() -> None:
     """Have this process end when the main process of its run is gone; without one, when its parent is."""
     namespace, _, named = os.environ.get(RUN, "").rpartition(" ")
+    main = os.getppid()
     # In a namespace of its own, as in some containers, the number means another process.
-    main = int(named) if namespace and namespace == _namespace() else os.getppid()
+    if namespace and namespace == _namespace():
+        hidden = not _is_ancestor(int(named)) and Path("/proc", named).exists()
+        main = main if hidden else int(named)
     Thread(target=_watch, args=(main,), daemon=True).start()
-
-
-def hand_on_signals() -> None:
-    """Have the jobs of this run that ask end when this process receives SIGTERM or SIGINT: Snakemake waits for them."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        handler = signal.getsignal(number)
-        if callable(handler):  # in the background, SIGINT is ignored
-            with suppress(ValueError):  # not the main thread: another program runs Snakemake
-                signal.signal(number, partial(_hand_on, handler))
-
-
-def _hand_on(
-    handler: Callable[[int, FrameType | None], object], number: int, frame: FrameType | None
-) -> None:
-    telling = Timer(DELAY, _tell_jobs)
-    telling.daemon = True
-    telling.start()
-    handler(number, frame)
-
-
-def _tell_jobs() -> None:
-    import psutil
-
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            if ASKING & set(process.cmdline()):
-                process.terminate()
 
 
 def _watch(main: int) -> None:
