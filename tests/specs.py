@@ -61,7 +61,7 @@ def endpoint_tuning(**changes: Any) -> dict[str, Any]:
     """
     stated = {name: changes.pop(name) for name in ("limits", "rates") if name in changes}
     model = make_model("m", engine="openai", source="s", **stated)
-    job = Job(mode=None, max_cost_usd=None, spending=".", name="job")
+    job = Job(max_cost_usd=None, spending=".", name="job")
     return {**model.kind.tuning(model.settings, job), "key_variable": None, **changes}
 
 
@@ -70,5 +70,5 @@ def ask_shard(
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return the responses to the shard that ``spec`` describes, without a journal, and the facts of its file."""
     questions = Questions.of(spec, vignettes, variants)
-    engine = engine or make_engine(spec, {}, None, None)
+    engine = engine or make_engine(spec, {}, None)
     return ask_questions(engine, CollectedReplies(questions)), response_facts(questions)

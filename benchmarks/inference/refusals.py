@@ -143,7 +143,7 @@ def ask(port: int, n: int, at_once: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "responses/main/m/1-of-1.parquet"
         journal = Journal.at(Path(folder) / "journal", spec).begin()
-        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": at_once}), None, journal.folder)
+        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": at_once}), None)
         started, cpu = time.perf_counter(), time.process_time()
         with contextlib.redirect_stdout(io.StringIO()), job_state.followed(out):
             n_asked = len(write_shard(spec, flows, variants, out, engine, journal))

@@ -11,7 +11,6 @@ import pytest
 
 from cinorms.ask import write_shard
 from cinorms.core import tables
-from cinorms.inference.engines.openai.batch import BatchEngine
 from cinorms.inference.engines.openai.engine import make_openai
 from cinorms.inference.engines.openai.live import LiveEngine
 from cinorms.inference.journal import Journal
@@ -25,11 +24,6 @@ from .server import Endpoint
 KEY = "sk-planted-0123456789abcdef"
 #: A reply costs 0.008 + 0.004 dollars.
 RATES = {"usd_per_million_input": 100.0, "usd_per_million_output": 1000.0}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the soak: it waits more than it computes, so the others run beside it."""
-    items.sort(key=lambda item: "soak" not in item.nodeid)
 
 
 @pytest.fixture
@@ -90,11 +84,6 @@ class Shard:
         asked = self.variants[self.variants["template_no"] < self.spec.n_templates]
         return len(self.flows) * len(asked)
 
-    @property
-    def billed(self) -> list[int]:
-        """How often each prompt was paid for in batches."""
-        return sorted(self.endpoint.billed.values())
-
     def journal(self) -> Journal:
         return Journal.at(self.out.parent / ".journal", self.spec).begin()
 
@@ -102,12 +91,8 @@ class Shard:
         own = {"key_variable": "CINORMS_TEST_KEY", "job": f"main.audited.{self.spec.shard}"}
         own["spending"] = str(self.folder / "responses/.spending")
         tuning = endpoint_tuning(**{**own, **self.tuning})
-        engine = make_openai(self.spec, tuning, self.key, self.journal().folder)
-        if isinstance(engine, LiveEngine):
-            return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})
-        return BatchEngine(
-            engine.endpoint, self.journal().folder / "batches", **{"poll": 0.01, "backoff": 0.01, **pace}
-        )
+        engine: Any = make_openai(self.spec, tuning, self.key)
+        return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})
 
     def ask(self, **pace: Any) -> pd.DataFrame:
         write_shard(self.spec, self.flows, self.variants, self.out, self.engine(**pace), self.journal())
@@ -133,13 +118,6 @@ def shard(tmp_path: Path, endpoint: Endpoint) -> Shard:
     return Shard(tmp_path, endpoint)
 
 
-@pytest.fixture
-def batched(shard: Shard) -> Shard:
-    """Return the same shard, asked in batches."""
-    shard.tuning = {"mode": "batch"}
-    return shard
-
-
 def every_file(folder: Path) -> bytes:
     """Return the content of every file under ``folder``, names included."""
     return b"\n".join(str(p).encode() + p.read_bytes() for p in folder.rglob("*") if p.is_file())
@@ -156,22 +134,3 @@ def once(fault: Any) -> Callable[[int, dict[str, Any]], Any]:
         return fault if first else None
 
     return decide
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-def killed_when(shard: Shard, name: str, monkeypatch: pytest.MonkeyPatch, after: bool = True) -> None:
-    """Ask, and die after (or before) the first call of a method of the engine."""
-    engine = shard.engine()
-    method = getattr(engine, name)
-
-    def die(*given: Any, **named: Any) -> Any:
-        if after:
-            method(*given, **named)
-        raise Killed
-
-    monkeypatch.setattr(engine, name, die)
-    with pytest.raises(Killed):
-        write_shard(shard.spec, shard.flows, shard.variants, shard.out, engine, shard.journal())

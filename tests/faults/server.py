@@ -5,8 +5,10 @@ The answer to a prompt is a pure function of the prompt, so that two runs can be
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import random
 import socket
 import struct
 import threading
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 OPTIONS = (
     "strongly unacceptable",
@@ -46,6 +48,42 @@ class Fault:
 def about(flow: int, fault: Fault) -> Callable[[int, dict[str, Any]], Fault | None]:
     """Return a decision to answer the prompts about one flow with a fault."""
     return lambda number, body: fault if f"picture {flow} " in body["messages"][0]["content"] else None
+
+
+#: Share of requests that fail.
+FAILING = 0.2
+BOMB = Fault(200, content=gzip.compress(bytes(8 * 2**20)), headers={"Content-Encoding": "gzip"})
+HEADERS = Fault(200, content=b"{}", headers={f"X-{n}": "x" * 8000 for n in range(20)})
+#: Failures of one request, which do not say anything of the next.
+FAULTS = (
+    *(Fault(500), Fault(503), Fault(502, content=b"<html>"), Fault(408, "timeout"), Fault(409)),
+    Fault(429, "rate_limit_exceeded", headers={"Retry-After": "0.2"}),
+    *(Fault(way=way) for way in ("drop", "reset")),
+)
+#: The same where there is a reply that nobody can read: a prompt has at most one, as the second is believed.
+UNREADABLE = (BOMB, HEADERS, *(Fault(way=way) for way in ("truncate", "malformed", "nothing")))
+#: These take their time: more of them, and at a kill they alone would be under way.
+SLOW = (Fault(way="hang"), Fault(way="drip"))
+
+
+class Moody:
+    """Decides which request fails, and how; a share of the failures is ``slow``."""
+
+    def __init__(self, chance: random.Random, slow: float = 0.03) -> None:
+        self._chance, self._slow, self._unread = chance, slow, set[str]()
+        self.failed: Counter[str] = Counter()
+
+    def __call__(self, number: int, body: dict[str, Any]) -> Fault | None:
+        prompt = json.dumps(body["messages"])
+        if self._chance.random() >= FAILING:
+            return None
+        self.failed[prompt] += 1
+        if self._chance.random() < self._slow:
+            return self._chance.choice(SLOW)
+        unreadable = prompt not in self._unread and self._chance.random() < 0.3
+        if unreadable:
+            self._unread.add(prompt)
+        return self._chance.choice(UNREADABLE if unreadable else FAULTS)
 
 
 def answer_to(chat: list[dict[str, str]]) -> str:
@@ -82,20 +120,12 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.fault: Callable[[int, dict[str, Any]], Fault | None] = lambda number, body: None
-        #: The same for a line of a batch, with the number of times that it was in a batch before.
-        self.line_fault: Callable[[int, dict[str, Any]], Fault | None] = lambda times, body: None
-        #: Called with (number of the batch, its requests); returns the status in which it ends.
-        self.batch_end: Callable[[int, list[dict[str, Any]]], str] = lambda number, requests: "completed"
         #: Called with the path of every request that posts something; may return what to do in place of it.
         self.every: Callable[[str], Fault | None] = lambda path: None
         #: What the endpoint says to a chat; a pure function of it.
         self.answer: Callable[[list[dict[str, str]]], str] = answer_to
-        #: What becomes of a live reply, given the request.
+        #: What becomes of a reply, given the request.
         self.reply: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = lambda asked, reply: reply
-        #: What becomes of the body of a line that is answered.
-        self.line_body: Callable[[dict[str, Any]], Any] = lambda body: body
-        #: What becomes of a batch, or of the id of a file, that is shown.
-        self.shown: Callable[[dict[str, Any]], Any] = lambda found: found
         #: What it says when it is asked for its models; None where it lists none.
         self.models: list[str] | None = None
         #: What it does instead, and the paths that were asked for.
@@ -105,24 +135,13 @@ class Endpoint:
         #: Requests from this number on are answered only after ``released`` is set.
         self.hold_from: int | None = None
         self.released = threading.Event()
-        self.batch_polls = 1
         self.headers: dict[str, str] = {}
-        self.most_lines: int | None = None
         self.lock = threading.Lock()
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
-        self.billed: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.keys: set[str] = set()
-        self.times: list[float] = []
         self.number = 0
-        self.under_way = 0
-        self.most_under_way = 0
-        self.files: dict[str, bytes] = {}
-        self.batches: dict[str, dict[str, Any]] = {}
-        self.downloads = 0
-        self.spoil_download: Callable[[int, bytes], bytes] = lambda number, data: data
-        self.lose_create = 0
 
     def __enter__(self) -> Endpoint:
         endpoint = self
@@ -151,71 +170,6 @@ class Endpoint:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    # --- Batches
-
-    def create_batch(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Create a batch; it ends after ``batch_polls`` looks at it."""
-        number = len(self.batches)
-        batch = {
-            "id": f"batch_{number}",
-            "object": "batch",
-            "endpoint": given["endpoint"],
-            "completion_window": given["completion_window"],
-            "input_file_id": given["input_file_id"],
-            "created_at": int(time.time()),
-            "metadata": given.get("metadata"),
-            "status": "in_progress",
-            "polls": 0,
-            "number": number,
-        }
-        self.batches[batch["id"]] = batch
-        return batch
-
-    def look_at_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Move a batch on and return what the API shows of it."""
-        batch["polls"] += 1
-        if batch["status"] == "in_progress" and batch["polls"] > self.batch_polls:
-            self._end(batch)
-        return {name: value for name, value in batch.items() if name not in ("polls", "number")}
-
-    def _end(self, batch: dict[str, Any]) -> None:
-        requests = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
-        batch["status"] = status = self.batch_end(batch["number"], requests)
-        if status.startswith("failed:"):
-            code = status.split(":")[1]
-            batch["status"] = "failed"
-            error = {"code": code, "message": "planted", "line": None, "param": None}
-            batch["errors"] = {"object": "list", "data": [error]}
-            return
-        done: list[str] = []
-        failed: list[str] = []
-        for place, request in enumerate(requests):
-            key = json.dumps(request["body"]["messages"])
-            times = self.asked[key]
-            self.asked[key] += 1
-            fault = self.line_fault(times, request["body"])
-            line: dict[str, Any] = {
-                "id": f"batch_req_{place}",
-                "custom_id": request["custom_id"],
-                "error": None,
-            }
-            if status in ("expired", "cancelled") and place >= len(requests) // 2:
-                error = {"code": f"batch_{status}", "message": "This request could not be executed in time."}
-                failed.append(json.dumps(line | {"response": None, "error": error}))
-            elif fault:
-                body = {"error": {"code": fault.code, "message": fault.message, "param": fault.param}}
-                failed.append(json.dumps(line | {"response": {"status_code": fault.status, "body": body}}))
-            else:
-                self.billed[key] += 1
-                self.answered[key] += 1
-                body = self.line_body(completion(request["body"], self.answer))
-                done.append(json.dumps(line | {"response": {"status_code": 200, "body": body}}))
-        for name, lines in (("output_file_id", done), ("error_file_id", failed)):
-            if lines:
-                batch[name] = f"file-{batch['id']}-{name}"
-                self.files[batch[name]] = ("\n".join(lines) + "\n").encode()
-        batch["request_counts"] = {"total": len(requests), "completed": len(done), "failed": len(failed)}
-
 
 class _Handler(BaseHTTPRequestHandler):
     server_endpoint: Endpoint
@@ -233,54 +187,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(fault, {})
         elif self.path.endswith("/chat/completions"):
             self._chat(endpoint, json.loads(data))
-        elif self.path.endswith("/files"):
-            start = data.index(b"\r\n\r\n", data.index(b'name="file"')) + 4
-            content = data[start : data.index(b"\r\n--", start)]
-            with endpoint.lock:
-                file_id = f"file-in-{len(endpoint.files)}"
-                endpoint.files[file_id] = content
-            file = {"id": file_id, "object": "file", "bytes": len(content), "purpose": "batch"}
-            self._send(200, endpoint.shown(file))
-        elif self.path.endswith("/batches"):
-            with endpoint.lock:
-                batch = endpoint.create_batch(json.loads(data))
-            if endpoint.lose_create:
-                endpoint.lose_create -= 1
-                self._drop()
-            else:
-                self._send(200, endpoint.shown(batch))
         else:
             self._send(404, {"error": {"code": "not_found", "message": self.path}})
 
     def do_GET(self) -> None:
         endpoint = self.server_endpoint
         path = self.path.split("?")[0]
-        last = path.rsplit("/", 1)[1]
         endpoint.got.append(path)
         if endpoint.get_fault:
             endpoint.keys.add(self.headers.get("Authorization", ""))
             self._fail(endpoint.get_fault, {})
         elif endpoint.models is not None and "/models" in path:
             self._models(endpoint.models, path.partition("/models")[2])
-        elif path.endswith("/batches"):
-            newest_first = [endpoint.shown(batch) for batch in reversed(endpoint.batches.values())]
-            after = parse_qs(urlsplit(self.path).query).get("after", [None])[0]
-            start = [batch.get("id") for batch in newest_first].index(after) + 1 if after else 0
-            page = newest_first[start : start + 100]
-            more = start + 100 < len(newest_first)
-            self._send(200, {"object": "list", "data": page, "has_more": more})
-        elif "/batches/" in path and last not in endpoint.batches:
-            self._send(404, {"error": {"code": "not_found", "message": f"No batch {last}"}})
-        elif "/batches/" in path:
-            with endpoint.lock:
-                shown = endpoint.look_at_batch(endpoint.batches[last])
-            self._send(200, endpoint.shown(shown))
-        elif path.split("/")[-2] not in endpoint.files:
-            self._send(404, {"error": {"code": "not_found", "message": "No such file"}})
         else:
-            endpoint.downloads += 1
-            content = endpoint.spoil_download(endpoint.downloads, endpoint.files[path.split("/")[-2]])
-            self._send(200, content)
+            self._send(404, {"error": {"code": "not_found", "message": path}})
 
     def _models(self, models: list[str], one: str) -> None:
         if one and unquote(one[1:]) not in models:
@@ -296,22 +216,15 @@ class _Handler(BaseHTTPRequestHandler):
             endpoint.number += 1
             endpoint.asked[key] += 1
             endpoint.bodies.append(body)
-            endpoint.times.append(time.monotonic())
-            endpoint.under_way += 1
-            endpoint.most_under_way = max(endpoint.most_under_way, endpoint.under_way)
             fault = endpoint.fault(number, body)
-        try:
-            if endpoint.delay:
-                time.sleep(endpoint.delay)
-            if endpoint.hold_from is not None and number >= endpoint.hold_from:
-                endpoint.released.wait()
-            if fault is not None:
-                self._fail(fault, body)
-                return
-            reply = endpoint.reply(body, completion(body, endpoint.answer))
-        finally:
-            with endpoint.lock:
-                endpoint.under_way -= 1
+        if endpoint.delay:
+            time.sleep(endpoint.delay)
+        if endpoint.hold_from is not None and number >= endpoint.hold_from:
+            endpoint.released.wait()
+        if fault is not None:
+            self._fail(fault, body)
+            return
+        reply = endpoint.reply(body, completion(body, endpoint.answer))
         with endpoint.lock:
             endpoint.answered[key] += 1
         self._send(200, reply, endpoint.headers)

@@ -3,20 +3,18 @@
 import gzip
 import json
 import math
-import shutil
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.openai import batch, batch_api, clients, live, replies
+from cinorms.inference.engines.openai import live
 from cinorms.inference.journal import Journal
 
-from .conftest import KEY, RATES, Shard, every_file, killed_when, variants, vignettes
+from .conftest import KEY, RATES, Shard, every_file, variants, vignettes
 from .server import Endpoint, Fault, about, completion
 
 Decide = Callable[[int, dict[str, Any]], Fault | None]
@@ -46,11 +44,9 @@ ODD = [12345, 1.5, -1, True, [1], {"a": {}}, "fp_\ud800", "\x00", "", "x" * 10**
 FIELDS = ("id", "model", "system_fingerprint", "created", "usage", "object")
 
 
-@pytest.mark.parametrize("mode", ["live", "batch"])
-def test_odd_fields_cost_no_answer(shard, mode):
+def test_odd_fields_cost_no_answer(shard):
     clean = Shard(shard.folder / "clean", shard.endpoint)
     expected = clean.ask()["text"].tolist()
-    shard.tuning = {"mode": mode}
     values = cycle(ODD)
 
     def spoil(reply: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +55,6 @@ def test_odd_fields_cost_no_answer(shard, mode):
         return reply
 
     shard.endpoint.reply = lambda asked, reply: spoil(reply)
-    shard.endpoint.line_body = spoil
     assert shard.ask()["text"].tolist() == expected
     assert set(shard.endpoint.asked.values()) == {2}  # once by each shard
 
@@ -225,9 +220,7 @@ def test_an_endpoint_that_echoes_the_key_has_it_stored_nowhere(shard):
 
 
 @pytest.mark.parametrize("status", [301, 308])
-@pytest.mark.parametrize("mode", ["live", "batch"])
-def test_prompts_do_not_follow_a_redirect(shard, status, mode):
-    shard.tuning = {"mode": mode}
+def test_prompts_do_not_follow_a_redirect(shard, status):
     asked: list[str] = []
 
     def redirect(path: str) -> Fault:
@@ -284,137 +277,3 @@ def test_a_reply_that_drips_leaves_its_place_to_others_and_is_given_up_in_the_en
     asked = [body["messages"] for body in shard.endpoint.bodies]
     assert asked[-1] == asked[0], "the others did not wait for it"
     assert sorted(shard.endpoint.asked.values()) == [1] * 11 + [2]
-
-
-# --- Batches
-
-
-#: Six bodies and six lines that nobody can read.
-BODIES = [None, [], {"choices": 3}, "x", {"choices": [{"message": {"content": {}}}]}, 7]
-LINES = [b"[" * 100_000, b"", b"\xff", b"7", b'{"custom_id": "other"}', b"{}"]
-
-
-@pytest.mark.parametrize("way", ["unreadable bodies", "lines that never come"])
-def test_a_line_without_a_reply_is_asked_for_twice(batched, way):
-    marks: list[str] = []
-
-    def spoil(reply: dict[str, Any]) -> Any:
-        marks.append(reply["id"])
-        return BODIES[len(marks) % 6] if reply["id"] in marks[:6] else reply
-
-    if way == "unreadable bodies":
-        batched.endpoint.line_body = spoil
-    else:
-        batched.endpoint.spoil_download = lambda number, data: b"\n".join([*data.splitlines()[:-6], *LINES])
-    assert (batched.ask()["finish_reason"] == "error").sum() == 6
-    assert batched.billed == [1] * 114 + [2] * 6
-
-
-def test_a_line_that_is_too_long_is_an_error(batched, monkeypatch):
-    monkeypatch.setattr(replies, "LONGEST_REPLY", 1000)
-    first: list[str] = []
-
-    def lengthen(reply: dict[str, Any]) -> dict[str, Any]:
-        first.append(reply["id"])
-        return {**reply, "object": "x" * 2000} if reply["id"] == first[0] else reply
-
-    batched.endpoint.line_body = lengthen
-    assert (batched.ask()["finish_reason"] == "error").sum() == 1
-    assert max(batched.billed) == 2
-
-
-def test_results_without_end_are_one_message(batched, monkeypatch):
-    monkeypatch.setattr(clients, "LONGEST_RESULTS", 5000)
-    with pytest.raises(EngineError, match="more than 5,000 bytes"):
-        batched.ask()
-    assert batched.endpoint.downloads == 1
-
-
-def test_lines_of_another_shape_cost_no_answer(batched):
-    shapes = [7, "x", [], {"status_code": "x"}, {"status_code": [2]}, {}]
-
-    def spoil(number: int, data: bytes) -> bytes:
-        lines = [json.loads(line) for line in data.splitlines()]
-        if number == 1:
-            for line, response in zip(lines, shapes, strict=False):
-                line |= {"response": response, "error": response}
-        return "\n".join(json.dumps(line) for line in [*lines, lines[-1]]).encode()
-
-    batched.endpoint.spoil_download = spoil
-    assert batched.ask()["text"].notna().all()
-    assert batched.billed == [1] * 114 + [2] * 6
-
-
-def test_a_batch_is_not_named_after_the_key(batched):
-    create = batched.endpoint.create_batch
-    batched.endpoint.create_batch = lambda given: {**create(given), "id": KEY}  # type: ignore[method-assign]
-    with pytest.raises(EngineError, match="holds the key") as raised:
-        batched.ask()
-    assert KEY not in str(raised.value)
-    assert KEY.encode() not in every_file(batched.folder)
-
-
-STRANGE: list[Any] = [None, True, 7, 1.5, "", "x", [], [1], {}, {"data": 3}, {"data": [3, {"code": [1]}]}]
-STRANGE += ["\ud800", -(10**30)]
-
-
-@pytest.mark.parametrize(
-    "field",
-    ["output_file_id", "error_file_id", "request_counts", "errors", "metadata", "created_at", "status"],
-)
-def test_an_odd_field_of_a_batch_itself_is_harmless_or_one_message(batched, field, monkeypatch):
-    monkeypatch.setattr(batch_api, "ATTEMPTS", 2)
-    for number, value in enumerate(STRANGE):
-        if field == "status" and isinstance(value, str | int) and value != "" and value is not True:
-            continue  # a status that the API may have one day: waited for
-        one = Shard(
-            batched.folder / str(number), batched.endpoint, tuning=batched.tuning, changes={"seed": number}
-        )
-        one.endpoint.billed.clear()
-        one.endpoint.shown = lambda found, value=value: {**found, field: value}
-        with suppress(EngineError):
-            one.ask()
-        one.endpoint.shown = lambda found: found
-        assert one.ask()["text"].notna().all(), value
-        assert max(one.endpoint.billed.values()) == 1, value
-
-
-@pytest.mark.parametrize("name", STRANGE)
-def test_an_odd_id_is_one_message_and_says_how_to_go_on(batched, name):
-    batched.endpoint.shown = lambda found: {**found, "id": name}
-    with pytest.raises(EngineError) as raised:
-        batched.ask()
-    batched.endpoint.shown = lambda found: found
-    if "delete the folder batches" in str(raised.value):
-        shutil.rmtree(batched.journal().folder / "batches")
-    assert batched.ask()["text"].notna().all()
-
-
-@pytest.mark.parametrize(
-    "answer", [b"", b"[]", b"7", b"null", b"[" * 100_000, b"{}", b'{"data": 3}', b"\xff"]
-)
-def test_an_answer_of_another_shape_to_a_call_is_one_message(batched, answer):
-    for path in ("/files", "/batches"):
-        batched.endpoint.every = lambda asked, path=path: (
-            Fault(200, content=answer) if asked.endswith(path) else None
-        )
-        with pytest.raises(EngineError, match="nobody can read to a call of the Batch API"):
-            batched.ask()
-
-
-# --- Clocks
-
-
-@pytest.mark.parametrize("days", [-4000, 4000])
-def test_a_clock_that_was_wrong_when_a_batch_was_made_pays_for_nothing_twice(batched, days, monkeypatch):
-    now = time.time
-    with monkeypatch.context() as wrong:
-        wrong.setattr(batch.time, "time", lambda: now() + days * 86_400)
-        killed_when(batched, "_create", wrong)
-    for _ in range(150):  # of other people's, made since: the one that is looked for is on the second page
-        batched.endpoint.create_batch(
-            {"endpoint": "", "completion_window": "24h", "input_file_id": "file-in-0", "metadata": None}
-        )
-    batched.ask()
-    assert set(batched.billed) == {1}
-    assert batched.endpoint.number == 0

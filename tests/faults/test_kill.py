@@ -19,7 +19,7 @@ from cinorms.inference.spec import Spec
 
 from ..specs import endpoint_tuning
 from .conftest import every_file, spec, variants, vignettes
-from .server import Fault
+from .server import Fault, Moody
 
 JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
@@ -91,15 +91,17 @@ def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_batch_shard_killed_again_and_again(tmp_path, endpoint):
-    endpoint.batch_polls = 12
-    given = {**files(tmp_path, spec(endpoint), vignettes(400), variants()), "kind": "batch"}
-    killed = kill_until_done(
-        given, 10, lambda: len(endpoint.files) + len(endpoint.batches) + len(endpoint.got), apart=25, seed=3
+def test_a_shard_killed_again_and_again_at_an_endpoint_that_fails_in_every_way(tmp_path, endpoint):
+    endpoint.delay, endpoint.fault = 0.05, Moody(random.Random(3), slow=0.01)
+    given = files(tmp_path, spec(endpoint), vignettes(200), variants(), limits={"concurrency": 8})
+    killed = kill_until_done(given, 5, lambda: endpoint.number, apart=150, seed=3)
+    assert killed >= 4
+    assert len(endpoint.answered) == 1200, "a prompt was lost"
+    # A reply that drips leaves its place to another question.
+    assert sum(endpoint.answered.values()) - 1200 <= killed * 2 * 8, (
+        "more than what was under way was asked twice"
     )
-    assert killed >= 7
-    assert len(endpoint.billed) == 2400
-    assert set(endpoint.billed.values()) == {1}, "a request was paid for twice"
+    endpoint.delay, endpoint.fault = 0.0, lambda number, body: None
     assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
 
 

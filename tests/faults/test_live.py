@@ -196,4 +196,4 @@ def test_what_an_api_cannot_do_is_refused(shard, changes, message):
 
 def test_openai_itself_needs_a_key():
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
-        make_engine(spec(None), {"key_variable": "OPENAI_API_KEY"}, None, None)
+        make_engine(spec(None), {"key_variable": "OPENAI_API_KEY"}, None)

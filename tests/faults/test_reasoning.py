@@ -145,19 +145,11 @@ def test_a_model_that_does_not_reason_has_its_columns_as_before(shard):
     assert not (shard.journal().folder / "traces").exists()
 
 
-def test_a_batch_keeps_traces_too(shard):
-    shard.endpoint.line_body = lambda body: says(count=200, reasoning=TRACE)({}, body)
-    shard.tuning = {"mode": "batch"}
-    responses, _, traces = asked(shard, lambda request, reply: reply, SERVED)
-    assert set(responses["n_trace_tokens"]) == {200}
-    assert traces == [TRACE] * shard.n
-
-
 def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(tmp_path, endpoint):
     """Five jobs killed at any moment: every reply in the journal has its trace, and the bytes are the same."""
     endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
     of = spec(endpoint, **SERVED)
-    given = files(tmp_path, of, vignettes(60), variants(), limits={"concurrency": 8}) | {"kind": "live"}
+    given = files(tmp_path, of, vignettes(60), variants(), limits={"concurrency": 8})
     shard = Shard(tmp_path, endpoint, vignettes(60), variants(), SERVED)
     for number in range(6):
         running = job(given)

@@ -6,14 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cinorms.core import tables
-from cinorms.inference.engines.openai import batch
-from cinorms.inference.journal import Asker, Journal
 from cinorms.inference.spec import Spec
 
-from .conftest import RATES, Shard, spec, variants, vignettes
+from .conftest import spec, variants, vignettes
 from .test_kill import command, environment, files
 
 
@@ -67,33 +63,3 @@ def test_a_job_that_is_killed_leaves_its_claim_to_the_others(tmp_path, endpoint)
 def log_of(folder: Path, study: str) -> str:
     path = folder / "results" / study / "job.log"
     return path.read_text() if path.exists() else ""
-
-
-def test_a_running_batch_of_another_study_is_harvested_and_not_asked_again(tmp_path, endpoint, monkeypatch):
-    folder = tmp_path / "results/.journal"
-
-    def shard(study: str) -> Shard:
-        found = Shard(tmp_path / "results" / study, endpoint)
-        found.tuning = {"mode": "batch", "rates": RATES, "asker": [study, "main", "audited"]}
-        found.journal = lambda: Journal.at(folder, found.spec, Asker(study, "main", "audited")).begin()  # type: ignore[method-assign]
-        return found
-
-    one, two = shard("one"), shard("two")
-    endpoint.batch_polls = 4
-    engine = one.engine()
-
-    def stop(seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(batch.time, "sleep", stop)
-        with pytest.raises(KeyboardInterrupt):
-            one.ask()
-    assert engine.counts["batches"] == 0
-    assert len(endpoint.batches) == 1
-    frame = two.ask()
-    assert len(endpoint.batches) == 1, "the other study's batch has the replies"
-    assert two.journal().usd() == 0, "who created it pays"
-    before = sum(endpoint.billed.values())
-    assert one.ask()["text"].tolist() == frame["text"].tolist()
-    assert sum(endpoint.billed.values()) == before

@@ -105,8 +105,8 @@ def test_a_study_behind_an_api(tmp_path, endpoint):
     assert KEY not in printed
 
     # What changes no response asks nothing, and does not even start a job.
-    study.entry |= {"limits": {"concurrency": 3, "requests_per_minute": 1000}, "mode": "batch"}
-    study.study |= {"max_cost_usd": 5, "mode": "live"}
+    study.entry["limits"] = {"concurrency": 3, "requests_per_minute": 1000}
+    study.study["max_cost_usd"] = 5
     assert "Nothing to be done" in study.run("-n")
 
     # Other shards start jobs, which ask nothing; more orders ask only those.

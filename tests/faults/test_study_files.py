@@ -14,7 +14,6 @@ from cinorms.study import load
 ROOT = Path(__file__).parents[2]
 #: Seconds for one file: an alias bomb must not hang.
 PATIENCE = 300
-#: `test_fuzz.py` reads more of them, without Snakemake.
 N_MUTATED = 10
 
 GOOD = (

@@ -28,12 +28,10 @@ from cinorms.figures.theme import Drawn, save
 from cinorms.inference import journal as journals
 
 from .conftest import RATES, spec, variants, vignettes
-from .soak import Moody
+from .server import Moody
 from .test_kill import command, environment, files, journal_of
 
 IS_ROOT = os.geteuid() == 0
-#: How many prompts one job asks an endpoint that fails at random.
-PROMPTS = int(os.environ.get("CINORMS_PROMPTS", "1200"))
 
 
 @contextmanager
@@ -183,17 +181,15 @@ def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(shard, monkeypa
     assert not list(shard.folder.rglob("spare.*"))
 
 
-def test_many_prompts_of_which_a_fifth_fails(shard, record_property):
-    shard.flows = vignettes(PROMPTS // 6)
+def test_many_prompts_of_which_a_fifth_fails(shard):
+    shard.flows = vignettes(200)
     moody = Moody(random.Random(20), slow=0)
     shard.endpoint.fault = moody
     assert shard.ask(chunk=1000)["text"].notna().all()
     answered = shard.endpoint.answered
     assert len(answered) == shard.n
     assert set(answered.values()) == {1}
-    counts = {"prompts": shard.n, "failures": sum(moody.failed.values()), "requests": shard.endpoint.number}
-    for name, value in {**counts, "answered twice": 0}.items():
-        record_property(name, value)
+    assert sum(moody.failed.values()) > 200
 
 
 def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path):

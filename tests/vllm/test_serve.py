@@ -68,7 +68,7 @@ def ask(spec: Spec, key: str, questions_of: Callable[..., Questions], folder: Pa
     tuning = endpoint_tuning(key_variable="SERVER_KEY", spending=str(folder), limits={"concurrency": 32})
     questions, chunks = questions_of(spec), []
     todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-    make_engine(spec, tuning, key, None).ask(questions, todo, chunks.append)
+    make_engine(spec, tuning, key).ask(questions, todo, chunks.append)
     return pd.concat(chunks).set_index("at").sort_index()
 
 

@@ -37,7 +37,7 @@ class SlowEngine:
             note("starts", arm)
         for first in range(0, len(todo), 50):
             at = todo[first : first + 50]
-            note("asked", *[f"{arm} {questions.spec.model} {questions.name(a)}" for a in at])
+            note("asked", *[f"{arm} {questions.spec.model} {bytes(questions.prompts[a]).hex()}" for a in at])
             keep(pd.DataFrame({"at": at, "text": "neutral", "finish_reason": "stop"}))
             if (Path("kill").exists() and arm == Path("kill").read_text()):
                 os.kill(os.getpid(), 9)
@@ -53,7 +53,7 @@ def note(name, *lines):
 
 ENGINE = EngineKind(
     name="slow",
-    make=lambda spec, tuning, key, folder: SlowEngine(),
+    make=lambda spec, tuning, key: SlowEngine(),
     needs=Needs(memory_mb=always(1000), minutes=always(50), start_minutes=30),
     identity=stated("family", "dtype"),
     loads=lambda spec, tuning: spec.identity,

@@ -30,7 +30,7 @@ class FirstEngine:
 
 ENGINE = EngineKind(
     name="first",
-    make=lambda spec, tuning, key, folder: FirstEngine(),
+    make=lambda spec, tuning, key: FirstEngine(),
     needs=Needs(memory_mb=always(1000), minutes=always(5)),
     identity=stated("family"),
     environment="core",

@@ -28,7 +28,7 @@ from cinorms.study.settings import ArmDefaults
 
 from ...specs import make_model, make_spec
 
-JOB = Job(mode=None, max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
+JOB = Job(max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
 
 
 def test_engines_are_found_and_each_declaration_is_whole(folder):
@@ -69,9 +69,8 @@ def test_a_key_is_for_one_address():
 
 
 def test_an_endpoints_tuning_is_complete():
-    entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5}, mode="batch")
+    entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5})
     assert entry.kind.tuning(entry.settings, JOB) == {
-        "mode": "batch",
         "max_cost_usd": 1.5,
         "key_variable": "OPENAI_API_KEY",
         "rates": {},

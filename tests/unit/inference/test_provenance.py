@@ -122,7 +122,7 @@ def test_planted_respondents_need_no_journal(tmp_path):
         tmp_path / "responses/main/m/1-of-1.parquet",
     )
     flows = make_flows(6, sender=pd.Categorical(["a", "b"] * 3))
-    assert len(write_shard(made, flows, VARIANTS, out, make_engine(made, {}, None, None), None)) == 24
+    assert len(write_shard(made, flows, VARIANTS, out, make_engine(made, {}, None), None)) == 24
     assert not (out.parent / ".journal").exists()
     (model,) = gather_one([str(out)], planted=True, journal=None)["asked"]
     assert (model["planted"], model["usd"], model["runs"]) == (True, None, [])

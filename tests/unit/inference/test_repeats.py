@@ -82,7 +82,7 @@ def test_a_shard_knows_its_asking_and_holds_the_same_variants_in_each():
 
 def test_the_first_asking_has_the_keys_it_always_had_and_each_repeat_has_others():
     made = {repeat: questions(in_repeat("1-of-1", repeat)) for repeat in (1, 2, 3)}
-    names = {repeat: {each.name(at) for at in range(len(each.grid))} for repeat, each in made.items()}
+    names = {repeat: set(map(bytes, each.prompts)) for repeat, each in made.items()}
     assert len(names[1] | names[2] | names[3]) == 3 * 240
     assert {len(found) for found in names.values()} == {240}
     # Which journal it is does not depend on the asking, nor what the model sees.

@@ -29,14 +29,14 @@ def questions(
 
 def keys(*vignettes: str, **changes: Any) -> list[str]:
     made = questions(*vignettes, **changes)
-    return [made.name(at) for at in range(len(made.grid))]
+    return [bytes(prompt).hex() for prompt in made.prompts]
 
 
 def test_a_key_is_the_digest_of_the_messages_as_json():
     made = questions('with "quotes", \n a \ue000', system="Be brief.")
     for at in range(len(made.grid)):
         text = json.dumps(made.chat(at), ensure_ascii=False).encode("utf-8", "surrogatepass")
-        assert made.name(at) == hashlib.blake2b(text, digest_size=KEY_BYTES).hexdigest()
+        assert bytes(made.prompts[at]).hex() == hashlib.blake2b(text, digest_size=KEY_BYTES).hexdigest()
     assert len(set(keys())) == 12
 
 

@@ -107,7 +107,7 @@ def ask_job(job: Companion, key: str | None, secrets: Sequence[str], write: bool
         variants = tables.read(job.variants, tables.PROMPTS)
         journal = Journal.of(job.tuning, spec).begin() if "journal" in job.tuning else None
         assert write or journal, f"{spec.model}: the replies of a companion are kept in its journal alone"
-        engine = make_engine(spec, job.tuning, key, journal.folder if journal else None)
+        engine = make_engine(spec, job.tuning, key)
         out = Path(job.out) if write else None
         return len(write_shard(spec, vignettes, variants, out, engine, journal))
 

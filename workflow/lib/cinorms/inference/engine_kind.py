@@ -134,7 +134,6 @@ class RegistryPlace:
 class Job:
     """What a job receives besides its spec: the study's settings on how to ask, and where its files are."""
 
-    mode: str | None
     max_cost_usd: float | None
     #: Where the study's jobs count what they spend, and the name under which this one does.
     spending: str
@@ -257,9 +256,9 @@ class EngineKind:
 
     name: str
     needs: Needs
-    #: Makes the engine that asks: from the spec, the tuning, the endpoint's key, and the journal's folder for
-    #: an engine that has more to remember than replies. Imports heavy packages. None: people, who have answered.
-    make: Callable[[Spec, Mapping[str, Any], str | None, Path | None], Engine] | None = None
+    #: Makes the engine that asks: from the spec, the tuning and the endpoint's key. Imports heavy packages. None:
+    #: people, who have answered.
+    make: Callable[[Spec, Mapping[str, Any], str | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
     settings: "Callable[[], type[EntrySettings]]" = _common_settings
     #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
@@ -321,8 +320,8 @@ def engine_kinds() -> tuple[EngineKind, ...]:
     return tuple(map(engine_kind, sorted(engine_modules())))
 
 
-def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
+def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None) -> Engine:
     """Return what asks the model of ``spec``; see ``EngineKind.make``."""
     make = engine_kind(spec.engine).make
     assert make is not None, "a study asks no people"
-    return make(spec, tuning, key, folder)
+    return make(spec, tuning, key)

@@ -132,11 +132,6 @@ class JobState:
             failures = self.state.failures + 1
             self.state = replace(self.state, trouble=reason, next_attempt=at, failures=failures)
 
-    def recovered(self) -> None:
-        """Note a successful attempt without answers."""
-        if self.state.trouble:
-            self.note(trouble="", next_attempt=None)
-
     def follow(self) -> None:
         """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
         self.write()

@@ -71,10 +71,6 @@ class Questions:
             templates[rows[at]], vignettes[flows[at]], int(orders[at]), scale, spec.layout, spec.system
         )
 
-    def name(self, at: int) -> str:
-        """Return a name of a question that outlives shards, jobs and studies: the key of its prompt."""
-        return bytes(self.prompts[at]).hex()
-
     @cached_property
     def _prompt_parts(self) -> tuple[list[str], list[str], Places, Places, Places, Scale]:
         """What prompts are made of: templates and vignettes, each question's place in both, its order, the scale."""

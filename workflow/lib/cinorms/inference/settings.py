@@ -24,8 +24,6 @@ class Rates(Value):
     take."""
     trace_share: LeftOut[Number] = Field(default=None, gt=0, le=1)
     """Mean length of the model's traces as a share of an arm's budget, for the expected cost; default: a half."""
-    batch_discount: LeftOut[Number] = Field(default=None, ge=0, le=1)
-    """Share of the price that the Batch API takes off."""
 
 
 class TraceMarks(Value):

@@ -41,7 +41,6 @@ class Spending:
         cap: float | None,
         rates: Mapping[str, float],
         model: str,
-        discount: float = 0,
     ) -> None:
         """Begin to count; raise ``ConfigError`` where there is a cap and the model has no price."""
         names = ("usd_per_million_input", "usd_per_million_output")
@@ -51,7 +50,7 @@ class Spending:
                 f"rates.{names[1]} to its entry in config/models.yaml (0 for a server of your own)"
             )
         self.priced = all(name in rates for name in names)
-        self._input, self._output = (rates.get(name, 0.0) / 1e6 * (1 - discount) for name in names)
+        self._input, self._output = (rates.get(name, 0.0) / 1e6 for name in names)
         self.cap = cap
         self.spent = 0.0
         self._under_way = 0.0
@@ -90,21 +89,6 @@ class Spending:
         """Note that a request for which ``reserved`` was set aside has cost ``usd``."""
         self._under_way -= reserved
         self.spent += usd
-
-    def adopt(self, usd: float) -> float:
-        """Take over what an earlier job of this shard had reserved, and return how much of it there is."""
-        amount = min(usd, self._before)
-        self._before -= amount
-        self._taken += amount
-        self._under_way += amount
-        return amount
-
-    def left(self) -> float:
-        """Return what can still be reserved, infinite without a cap."""
-        if self.cap is None:
-            return float("inf")
-        with self._ledger():
-            return self.cap - self._others() - self._before - self.spent - self._under_way
 
     def close(self) -> None:
         """Give back what was taken and not spent."""

@@ -246,9 +246,6 @@ class StudySettings(Settings):
     """A release in resources/published; its printed numbers are compared with this study's tables. Null for none."""
     engine: Literal["planted", None]
     """'planted' replaces every model by its planted stand-in (no model is asked); null asks the models."""
-    mode: Literal["live", "batch", None]
-    """How models behind an API are asked: live, or batch (the Batch API); overrides the registry, null for the
-    registry's setting. Changes no response."""
     max_cost_usd: Number | None = Field(gt=0, le=10_000_000)
     """Dollars that the study may spend at paid APIs; asking stops before it spends more. Null for no cap. Changes no
     response."""

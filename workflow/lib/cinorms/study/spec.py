@@ -108,7 +108,7 @@ def make_tuning(study: Study, arm: str, model: str, shard: str, responses: str) 
 def _tuning(
     study: Study, entry: ModelEntry, name: str, journal: dict[str, Any], responses: str
 ) -> dict[str, Any]:
-    job = Job(study.settings.mode, study.settings.max_cost_usd, spending_folder(responses), name)
+    job = Job(study.settings.max_cost_usd, spending_folder(responses), name)
     return {**journal, **entry.kind.tuning(entry.settings, job)}
 
 

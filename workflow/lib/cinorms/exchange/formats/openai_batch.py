@@ -8,9 +8,12 @@ from typing import Any
 from cinorms.core.files import replacing
 from cinorms.exchange.registry import Format, Received, json_lines, named_by
 from cinorms.exchange.way import Way
-from cinorms.inference.engines.openai.batch import BYTES, REQUESTS
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.replies import Failure, read_body
+
+#: The API's limits for one file of requests.
+REQUESTS = 50_000
+BYTES = 200_000_000
 
 
 def read(path: Path) -> Iterator[Received]:
@@ -50,7 +53,13 @@ def _files(way: Way, endpoint: Endpoint) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     for prompt in way.prompts():
-        line = endpoint.batch_line(prompt.id, prompt.messages)
+        request = {
+            "custom_id": prompt.id,
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": endpoint.body(prompt.messages),
+        }
+        line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
         if lines and (len(lines) == REQUESTS or size + len(line) > BYTES):
             yield b"".join(lines)
             lines, size = [], 0

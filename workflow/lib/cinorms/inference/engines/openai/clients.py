@@ -1,17 +1,14 @@
-"""The HTTP clients, live and behind the openai package: they follow no redirect and read no endless reply."""
+"""The HTTP client of an endpoint: it follows no redirect and reads no endless reply."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 import httpx2
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from cinorms.inference.engines.openai.replies import LONGEST_REPLY, TooLarge
 
-#: Bytes that the results of a batch may have together, unpacked; the API takes 200 MB of requests.
-LONGEST_RESULTS = 256 * 2**20
 #: Seconds from a reply's first byte to its last after which it comes slowly: the answer exists, the network has it.
 SLOW = 1.0
 
@@ -86,37 +83,6 @@ class LiveClient:
     def _connect(self) -> httpx2.AsyncClient:
         return DefaultAsyncHttpxClient(
             verify=self._context, headers=self._headers, timeout=self._seconds, follow_redirects=False
-        )
-
-
-class BatchClient(DefaultHttpxClient):
-    """The same for files and batches."""
-
-    def __init__(self) -> None:
-        super().__init__(follow_redirects=False)
-
-    def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        """Send a request; return the response with its body read and unpacked."""
-        body, seconds = _Body(LONGEST_RESULTS), request.extensions.get("timeout", {}).get("read")
-        started = time.monotonic()
-        response = super().send(request, stream=True, **options)
-        try:
-            for piece in response.iter_bytes():
-                body.add(piece)
-                if seconds is not None and time.monotonic() - started > seconds:
-                    raise httpx2.ReadTimeout("the reply takes too long", request=request)
-        finally:
-            response.close()
-        left_out = ("content-encoding", "content-length", "content-type")
-        headers = [(name, value) for name, value in response.headers.multi_items() if name not in left_out]
-        # JSON is UTF-8, whatever charset an endpoint invents.
-        headers.append(("content-type", response.headers.get("content-type", "").split(";")[0]))
-        return httpx2.Response(
-            response.status_code,
-            headers=headers,
-            content=bytes(body.content),
-            request=request,
-            extensions=response.extensions,
         )
 
 

@@ -1,6 +1,5 @@
-"""What both ways of asking an OpenAI-compatible endpoint share: requests, prices, and how failures are explained."""
+"""One model at an OpenAI-compatible endpoint: requests, prices, and how failures are explained."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,16 +66,6 @@ class Endpoint:
         # At temperature 0 nothing is drawn, and some endpoints refuse the parameter.
         return body | ({"seed": spec.seed + spec.repeat - 1} if spec.temperature else {})
 
-    def batch_line(self, name: str, chat: Sequence[Mapping[str, str]]) -> bytes:
-        """Return the line of a batch's input file that asks ``chat`` as ``name``."""
-        request = {
-            "custom_id": name,
-            "method": "POST",
-            "url": "/v1/chat/completions",
-            "body": self.body(chat),
-        }
-        return json.dumps(request, ensure_ascii=False).encode() + b"\n"
-
     @property
     def most_output(self) -> int:
         """The longest output that a request may have, in tokens, reasoning included."""
@@ -120,7 +109,7 @@ class Endpoint:
             counted.append(tokens if tokens and tokens * CHARACTERS_PER_TOKEN >= length else most)
         return spending.price(*counted)
 
-    def spending(self, discount: float = 0.0) -> Spending:
+    def spending(self) -> Spending:
         """Return the money that this job may spend."""
         tuning = self.tuning
         return Spending(
@@ -129,7 +118,6 @@ class Endpoint:
             tuning["max_cost_usd"],
             tuning["rates"],
             self.spec.model,
-            discount,
         )
 
     def explain(self, failure: Failure) -> EngineError:
@@ -145,11 +133,6 @@ class Endpoint:
                 f"the endpoint does not know model {self.model!r}: it may have been retired, or the key may "
                 "not see it. Answers so far are kept. Check base_url, or give a model that is still served its own "
                 "entry in config/models.yaml (it is another instrument)"
-            ),
-            "batch": (
-                "the endpoint no longer knows a batch that it accepted, or its results. If that is final, the replies "
-                "are lost: to ask those questions again, and pay again, delete the folder batches in this model's "
-                "folder of results/.journal and run again"
             ),
             "request": (
                 "every request would be refused; correct the model's entry in config/models.yaml "
@@ -174,4 +157,4 @@ class Endpoint:
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about the endpoint."""
         request = {name: value for name, value in self.body([]).items() if name != "messages"}
-        return {"device": self.url, "request": request, "mode": self.tuning["mode"]}
+        return {"device": self.url, "request": request}

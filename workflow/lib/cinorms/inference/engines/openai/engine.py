@@ -1,7 +1,6 @@
 """How a model behind an OpenAI-compatible endpoint is declared: settings, what a job needs, how it is asked."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinorms.core.errors import ConfigError
@@ -48,7 +47,6 @@ def _reasoning(settings: "OpenAISettings", asked: Asked) -> dict[str, Any] | Non
 def _tuning(settings: "OpenAISettings", job: Job) -> dict[str, Any]:
     """Return how the endpoint is reached and paid; ``key_variable`` names a variable and holds no key."""
     return {
-        "mode": job.mode or settings.mode,
         "max_cost_usd": job.max_cost_usd,
         "key_variable": settings.needed_key_variable,
         "rates": settings.rates.model_dump(exclude_none=True),
@@ -58,8 +56,8 @@ def _tuning(settings: "OpenAISettings", job: Job) -> dict[str, Any]:
     }
 
 
-def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
-    """Return the engine that asks the endpoint of ``spec`` live or in batches.
+def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None) -> Engine:
+    """Return the engine that asks the endpoint of ``spec``.
 
     Raises ``ConfigError`` where the key is missing, or the arm asks for what an API cannot do.
     """
@@ -83,16 +81,10 @@ def make_openai(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: 
         raise ConfigError(
             f"{model}: the package openai is not installed here; run `make` or use envs/openai.yaml"
         ) from None
-    from cinorms.inference.engines.openai.batch import BatchEngine
     from cinorms.inference.engines.openai.endpoint import Endpoint
     from cinorms.inference.engines.openai.live import LiveEngine
 
-    endpoint = Endpoint(spec, tuning, key)
-    if tuning["mode"] != "batch":
-        return LiveEngine(endpoint)
-    if folder is None:
-        raise ConfigError(f"{model}: mode batch needs a journal")
-    return BatchEngine(endpoint, folder / "batches")
+    return LiveEngine(Endpoint(spec, tuning, key))
 
 
 def _checks() -> tuple[ModelCheck, ...]:

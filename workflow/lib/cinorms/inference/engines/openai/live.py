@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint asked live: one task per request, one retry layer, parts kept as they finish."""
+"""An OpenAI-compatible endpoint: one task per request, one retry layer, parts kept as they finish."""
 
 import asyncio
 import json

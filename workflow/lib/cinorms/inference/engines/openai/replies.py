@@ -33,7 +33,7 @@ _COMMON = {
 #: Failures of the HTTP client after which nothing can have been answered.
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
 #: What a request adds to base_url.
-_CALLS = re.compile(r"/(chat/completions|files|batches)\b.*$")
+_CALLS = re.compile(r"/chat/completions\b.*$")
 
 #: Bytes that a reply may have, unpacked; a reply of 100,000 tokens has half a million.
 LONGEST_REPLY = 4 * 2**20
@@ -85,26 +85,21 @@ def parsed(text: str | bytes) -> Any:
 
 
 def judge(error: Exception) -> Failure:
-    """Return what an exception of the openai package, of ``clients`` or of the HTTP client means."""
+    """Return what an exception of ``clients`` or of the HTTP client means."""
     import anyio
     import httpx2
-    import openai
 
     if isinstance(error, TooLarge):
         return unreadable(str(error))
-    if isinstance(error, openai.APIStatusError):
-        response = error.response
-        return judge_answer(response.status_code, response.content, response.headers, str(error.request.url))
-    if isinstance(error, openai.APIConnectionError | httpx2.RequestError | ssl.SSLError | anyio.EndOfStream):
-        cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
-        sent = type(cause).__name__ not in _NEVER_SENT
-        if type(cause).__name__ == "DecodingError":
-            return unreadable(f"a reply that cannot be unpacked ({cause})")
-        if "Receive buffer too long" in str(cause):  # as h11 calls headers without end
+    if isinstance(error, httpx2.RequestError | ssl.SSLError | anyio.EndOfStream):
+        sent = type(error).__name__ not in _NEVER_SENT
+        if type(error).__name__ == "DecodingError":
+            return unreadable(f"a reply that cannot be unpacked ({error})")
+        if "Receive buffer too long" in str(error):  # as h11 calls headers without end
             return unreadable("a reply whose headers are too long")
-        if sent and isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
+        if sent and isinstance(error, httpx2.TimeoutException):
             return Failure("again", "no reply in time", paid=True, overload=True, advice="down")
-        return Failure("again", f"no connection ({type(cause).__name__}: {cause})", paid=sent, advice="down")
+        return Failure("again", f"no connection ({type(error).__name__}: {error})", paid=sent, advice="down")
     raise error
 
 

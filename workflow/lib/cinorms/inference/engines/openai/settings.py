@@ -1,7 +1,5 @@
 """Settings of a model behind an OpenAI-compatible endpoint in an entry of config/models.yaml."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from cinorms.core.schema import LeftOut, Number, Value
@@ -33,8 +31,6 @@ class Limits(Value):
     """Most requests per minute."""
     tokens_per_minute: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
     """Most tokens per minute, counting the longest possible answers."""
-    enqueued_tokens: LeftOut[Number] = Field(default=None, gt=0, le=10**12)
-    """Input tokens that the account may have in unfinished batches of this model."""
     slow_replies: int = Field(default=256, ge=0, le=10_000)
     """Most replies beyond `concurrency` that have begun to arrive and are not complete a second later."""
     timeout: Number = Field(default=120.0, gt=0, le=86_400)
@@ -48,8 +44,6 @@ class OpenAISettings(ServedSettings):
     """Address of an OpenAI-compatible endpoint (https://host/v1), without any key; null for OpenAI itself."""
     key_variable: LeftOut[str] = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$")
     """Environment variable with the endpoint's key; default: OPENAI_API_KEY, or none with another base_url."""
-    mode: Literal["live", "batch"] = "live"
-    """How the endpoint is asked: live, or batch (the Batch API). Changes no response."""
     reasoning: LeftOut[OpenaiReasoning] = Field(default=None, description=str(OpenaiReasoning.__doc__))
     limits: Limits = Field(default=Limits(), description=str(Limits.__doc__))
 

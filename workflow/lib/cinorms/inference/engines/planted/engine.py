@@ -62,7 +62,7 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
 ENGINE = EngineKind(
     name="planted",
     settings=_settings,
-    make=lambda spec, tuning, key, folder: PlantedEngine(),
+    make=lambda spec, tuning, key: PlantedEngine(),
     needs=Needs(memory_mb=always(1500), minutes=always(10)),
     identity=_identity,
     reasoning=lambda settings, asked: {"reasoning": asked._asdict()},

@@ -102,7 +102,7 @@ def _settings() -> "type[EntrySettings]":
     return VllmSettings
 
 
-def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None, folder: Path | None) -> Engine:
+def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None) -> Engine:
     from cinorms.inference.engines.vllm.offline import VllmEngine
 
     return VllmEngine(spec, tuning)
