@@ -53,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults soak reliability test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -127,15 +127,8 @@ mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 5
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
 	@$(BIN)/pytest -m slow -n auto --dist loadfile --no-loadscope-reorder tests/workflow tests/unit
 
-test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server; five minutes of the soak among them
-	@$(BIN)/pytest -n 2 -o junit_family=xunit1 --junitxml=build/faults.xml tests/faults
-
-MINUTES ?= 60
-soak: $(VENV)/dev.done ## ask an endpoint that fails, in jobs that are killed, for MINUTES=60; compare and count
-	@PYTHONPATH=workflow/lib $(BIN)/python -m tests.faults.soak --minutes $(MINUTES) $(ARGS)
-
-reliability: $(VENV)/dev.done ## write what `make test-faults` and `make soak` measured last into docs/reliability.md
-	@$(BIN)/python docs/tools/reliability.py $(wildcard build/faults.xml build/soak.json)
+test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
+	@$(BIN)/pytest -n 2 tests/faults
 
 test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint made for the tests
 	@.venv-paraphrase/bin/python -m pytest -o filterwarnings= --confcutdir tests/paraphrase tests/paraphrase

@@ -80,7 +80,7 @@ def test_the_number_of_a_flow_and_of_a_template_are_in_no_key():
             "x", "c", "b", templates=["z {scenario} {options}", *TEMPLATES], order_method="fixed", orders=1
         ),
     )
-    named = [{json.dumps(q.chat(i)): q.name(i) for i in range(len(q.grid))} for q in (here, there)]
+    named = [{json.dumps(q.chat(i)): bytes(q.prompts[i]) for i in range(len(q.grid))} for q in (here, there)]
     both = named[0].keys() & named[1].keys()
     assert both
     assert all(named[0][chat] == named[1][chat] for chat in both)
