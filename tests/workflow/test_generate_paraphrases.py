@@ -77,3 +77,10 @@ def test_too_few_paraphrases_stop_the_run_with_the_reasons(generating):
     assert "36 of 40 paraphrases by planted-gpt-4o-mini are valid, 4 missing after round 2" in message
     assert "Traceback" not in message
     assert (generating.folder / "resources/prompts/frozen/mine.part.yaml").exists()
+
+
+def test_a_paraphraser_of_vllm_requests_the_gpus_of_its_entry(generating):
+    generating.write(MINE, {**DECLARED, "paraphraser": "llama-3.1-8b-instruct"})
+    planned = generating.run("-n", "--configfile", "tiny.yaml", "--", VARIANTS)
+    job = planned.partition("rule generate_paraphrases_mine:")[2].partition("\n\n")[0]
+    assert "gpu=1" in job
