@@ -191,24 +191,25 @@ clean: ## remove what can be rebuilt; keep responses and codes, which may have c
 
 # Sets up an environment. $(1): its folder, $(2): the Python that makes it, $(3): options for the installers, $(4): a
 # package that pip installs first, $(5): what to do where it cannot.
-# One set-up at a time: a second one waits, and finds its work done. While a set-up works, its folder has a file `unfinished`:
+# One set-up of an environment at a time, also where two clones share it by a link: a second one waits, and finds its
+# work done. While a set-up works, its folder has a file `unfinished`:
 # where that is left, the set-up was killed, anything may be half installed, and the next one begins again from nothing.
 # The locked files pin every package with its hash. uv installs them in seconds, pip in minutes; but only pip reads the
 # package indexes in a machine's pip.conf. pip is told to add nothing: for an extra of a package, Debian's pip would take
 # the newest version instead of the locked one.
 # $(VENV) also gets cinorms itself, as an installed package that is edited here: a line in a .pth file, and its command.
 define set-up
-@set -e; exec 9>>.venv-lock; flock -n 9 2>/dev/null || { if [ $$? = 1 ]; then \
-  echo "Waiting for another set-up in this folder to end"; flock 9; \
-  else echo "This folder cannot be locked: start only one set-up in it at a time"; fi; }; \
+@set -e; at=$$(readlink -m $(1)); exec 9>>$$at-lock; flock -n 9 2>/dev/null || { if [ $$? = 1 ]; then \
+  echo "Waiting for another set-up of $(1) to end"; flock 9; \
+  else echo "$$at-lock cannot be locked: start only one set-up at a time"; fi; }; \
 if [ -e $@ ] && [ ! $@ -ot $< ] && [ ! -e $(1)/unfinished ]; then exit 0; fi; \
 trap 'exit 130' INT TERM HUP; \
 pip="$(1)/bin/python -m pip --disable-pip-version-check"; \
 if [ -e $(1)/unfinished ] || ! $$pip --version >/dev/null 2>&1; then \
   echo "Making $(1) with $$($(2) --version)"; \
   $(2) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'; \
-  rm -rf $(1)-old; [ ! -e $(1) ] || mv $(1) $(1)-old; rm -rf $(1)-old; \
-  mkdir $(1); touch $(1)/unfinished; $(2) -m venv $(1); \
+  rm -rf $$at-old; [ ! -e $$at ] || mv $$at $$at-old; rm -rf $$at-old; \
+  mkdir $$at; touch $(1)/unfinished; $(2) -m venv $(1); \
 fi; \
 touch $(1)/unfinished; \
 { $(if $(4),{ $$pip install --quiet $(4) || { echo "$(5)"; false; }; } &&) \

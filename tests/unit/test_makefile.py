@@ -175,8 +175,15 @@ def test_the_environment_has_cinorms_itself_and_its_command(tmp_path):
     assert done.stdout == f"cinorms {cinorms.__version__}\n"
 
 
-def test_one_of_two_set_ups_waits_for_the_other(clone):
-    both = [make(".venv/run.done", cwd=clone, GO=str(clone / "go")) for _ in range(2)]
+@pytest.mark.parametrize("linked", [False, True], ids=["one clone", "two clones that share .venv by a link"])
+def test_one_of_two_set_ups_waits_for_the_other(clone, linked, tmp_path_factory):
+    places = [clone, clone]
+    if linked:
+        places[1] = tmp_path_factory.mktemp("other")
+        shutil.copytree(clone, places[1], dirs_exist_ok=True)
+        (clone / ".venv").mkdir()
+        (places[1] / ".venv").symlink_to(clone / ".venv")
+    both = [make(".venv/run.done", cwd=place, GO=str(clone / "go")) for place in places]
     reading = {process.stdout.fileno(): process for process in both if process.stdout}
     first_lines: dict[int, str] = {}
     while not any("Waiting for another set-up" in line for line in first_lines.values()):
