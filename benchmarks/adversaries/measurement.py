@@ -1,18 +1,15 @@
-"""How often tests of a measurement reviewer err where they should not: proportional odds by flow, and equivalence.
+"""How often claims of equivalence err where they should not.
 
 `promises.py` has them all, so `run.py` runs them. The processes of ``equivalence`` are those of `processes.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import processes
 
-from cinorms.stats.clm import fit_clm
 from cinorms.stats.equivalence import DifferenceLimits, Estimate, decide, paired
 
 FLOWS, ORDERS = 60, 3
@@ -23,32 +20,6 @@ class Rate(NamedTuple):
 
     where: str
     rate: float
-
-
-def norms_of_models(rng: np.random.Generator, flows: int, models: int) -> pd.DataFrame:
-    """Return norms of several models on the same flows (probit, intercepts of flows: odds are proportional)."""
-    of_flow, recipient = rng.normal(0, 1, flows), rng.integers(3, size=flows)
-    parts = []
-    for model in range(models):
-        latent = (of_flow + np.array([0, 0.6, -0.8])[recipient] + 0.4 * model) / np.sqrt(2)
-        level = np.digitize(latent + rng.normal(0, np.sqrt(0.5), flows), [-1.2, -0.4, 0.3, 1.1])
-        parts.append(
-            pd.DataFrame({"flow": range(flows), "recipient": recipient, "model": model, "level": level})
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-def odds(runs: int, flows: int, models: int, cluster: str | None) -> Iterator[Rate]:
-    """Yield how often the factor of the flows, that of the models, and all are found not proportional."""
-    rng, found = np.random.default_rng([flows, models, 1]), []
-    for _ in range(runs):
-        frame = norms_of_models(rng, flows, models)
-        fit = fit_clm(frame, "level", ["recipient", "model"], link="probit", cluster=cluster)
-        table = fit.proportional_odds_test()
-        found.append(table[table["level"].isna()].fillna({"factor": "all"}))
-    rates = pd.concat(found).groupby("factor")["p"].agg(lambda p: (p.dropna() < 0.05).mean())
-    for factor, rate in rates.items():
-        yield Rate(f"{flows} flows, {models} models, {factor}", float(rate))
 
 
 def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:

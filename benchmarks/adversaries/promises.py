@@ -280,16 +280,6 @@ def asked_once(runs: int) -> Iterator[Tried]:
         )
 
 
-def odds(cluster: str | None, sizes: tuple[int, ...]):
-    """Return what yields how often odds are found not proportional where they are."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        for flows, models in itertools.product(sizes, (2, 5)):
-            yield from (Tried(*rate) for rate in measurement.odds(runs, flows, models, cluster))
-
-    return cells
-
-
 def equivalent(reacts: str):
     """Return what yields how often models that differ by the margin are called equivalent."""
 
@@ -328,8 +318,6 @@ TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "asked once": asked_once,
     "flow_dependence": dependence,
     "flow_dependence, missing by flow and answer": missing_dependence,
-    "proportional odds, flows as units": odds("flow", (60, 200)),
-    "proportional odds, norms as units": odds(None, (60, 200)),
     "equivalence": equivalent("both"),
     "equivalence, one model reacts": equivalent("one"),
     "equivalence, few wordings move one model": moved,
@@ -358,8 +346,6 @@ ABOUT = {
     "asked once": "answers that differ in one fresh wording, beyond what the page states",
     "flow_dependence": "test, where the flow is not read",
     "flow_dependence, missing by flow and answer": "the same, low answers missing in half of the flows",
-    "proportional odds, flows as units": "test of `proportional_odds` clustered by flow",
-    "proportional odds, norms as units": "the same, not clustered, norms of a flow alike",
     "equivalence": "claim of `margin`, both models react to wordings",
     "equivalence, one model reacts": "the same, one model reacts to wordings",
     "equivalence, few wordings move one model": "the same, by several times the margin",

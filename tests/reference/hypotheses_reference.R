@@ -59,14 +59,12 @@ for (x in c(0.5, 20, 1717, 3512, 20000)) for (df in c(1, 2.66, 7)) for (error in
   keep("f_ratio", paste(x, df, error), "log10_p", log10_of(pf(x, df, error, lower.tail = FALSE, log.p = TRUE)))
 }
 
-# A complete 3 x 4 x 5 design: marginal means, and effects as coefficients of the additive linear model.
+# A complete 3 x 4 x 5 design: marginal means.
 d <- expand.grid(A = c("a1", "a2", "a3"), B = paste0("b", 1:4), C = paste0("c", 1:5))
 d$value <- level(seq_len(nrow(d)) - 1, 2)
 for (name in c("A", "B", "C")) {
   m <- tapply(d$value, d[[name]], mean)
   for (l in names(m)) keep("marginal_mean", l, "mean", m[[l]])
 }
-b <- coef(lm(value ~ A + B + C, d))[-1]
-for (l in names(b)) keep("amce", substring(l, 2), "estimate", b[[l]])
 
 write.csv(do.call(rbind, rows), "hypotheses_reference.csv", row.names = FALSE, quote = FALSE)

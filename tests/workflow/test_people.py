@@ -18,7 +18,6 @@ from .identifiers import files_naming, originals
 
 #: The ids of the second wave.
 AGAIN = (*(f"ZWJQX{i}LATERQZ{i * i}" for i in range(3)), *IDS[8:2:-1])
-TEMPLATE_INTERCEPT = {"factors": ["sender"], "errors": "template_intercept"}
 STUDY = {
     "study": "doors",
     "resources": ["../mine"],
@@ -35,7 +34,6 @@ STUDY = {
         "answers": {"kind": "answer_counts", "arms": ["main", "people", "own", "wide"]},
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
         "stability": {"kind": "stability", "arms": ["people"]},
-        "raters": {"kind": "response_regression", "arms": ["people"], **TEMPLATE_INTERCEPT},
         "groups": {
             "kind": "people_groups",
             "arms": ["main", "people", "again"],

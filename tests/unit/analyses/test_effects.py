@@ -1,6 +1,4 @@
-"""Marginal means and component effects: linked factors, baselines, the interval, and nothing to average."""
-
-import pytest
+"""Marginal means: linked factors, the interval, and nothing to average."""
 
 from cinorms.entries.kind import kinds
 
@@ -12,23 +10,12 @@ def test_marginal_means_join_linked_factors():
     assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
     asked = run("marginal_means", SMALL, factors=["place"])
     assert set(asked["factor"]) == {"place + inference"}
-    effects = run("amce", SMALL, baselines={"recipient": "police"})
-    row = effects[effects["factor"] == "recipient"].iloc[0]
-    means = table[table["factor"] == "recipient"].set_index("level")["mean"]
-    assert row["estimate"] == pytest.approx(means["maker"] - means["police"])
 
 
-def test_a_baseline_that_no_flow_has_is_a_status():
-    gone = run("amce", select={"recipient": ["maker"]}, baselines={"recipient": "police"})
-    assert set(gone["status"]) == {"no_baseline"}
-    assert gone["reason"].eq("no flow has the baseline recipient = police").all()
-
-
-@pytest.mark.parametrize("kind", ["marginal_means", "amce"])
-def test_a_table_without_numbers_has_the_columns_of_one_with_numbers(kind):
-    declared = list(kinds("analyses")[kind].columns)
-    assert list(run(kind, SMALL).columns) == declared
-    nothing = run(kind, SMALL, select={"sender": ["nobody"]})
+def test_a_table_without_numbers_has_the_columns_of_one_with_numbers():
+    declared = list(kinds("analyses")["marginal_means"].columns)
+    assert list(run("marginal_means", SMALL).columns) == declared
+    nothing = run("marginal_means", SMALL, select={"sender": ["nobody"]})
     assert list(nothing.columns) == declared
     assert nothing["status"].tolist() == ["no_flows"]
 

@@ -32,8 +32,6 @@ FURTHER: dict[str, dict[str, Any]] = {
     "model_pairs": {"test": "normal", "factor": "capacity"},
     "model_contrasts": {"factor": "capacity", "margin": 0.9},
     "ordinal_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
-    "response_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
-    "proportional_odds": {"factors": ["recipient", "model"]},
     "agreement_pairs": {"factor": "capacity"},
     "delta": {"by": ["sender"]},
 }

@@ -51,7 +51,7 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ("agreement_sets", {"sets": {"two": ["planted-tulu-2-70b"]}}, "sets.two: ... did you mean"),
         ("marginal_means", {"factors": ["model"]}, f"factors: 'model' ... allowed: {FACTORS}"),
         (
-            "amce",
+            "ordinal_regression",
             {"factors": ["sender"], "baselines": {"recipient": "x"}},
             "baselines: 'recipient' is not a factor of this analysis; allowed: sender",
         ),
@@ -90,12 +90,6 @@ def test_right_names_pass(build_study):
         "pooled": REGRESSION
         | {"factors": ["capacity", "sender"], "baselines": {"capacity": 7, "sender": "a door lock"}},
         "own": REGRESSION | {"baselines": {"sender": "a door lock"}},
-        "responses": REGRESSION
-        | {
-            "kind": "response_regression",
-            "baselines": {"template": 3, "position": 5},
-            "errors": "flow_intercept",
-        },
         "pairs": {"kind": "model_pairs", "arms": ["main"], "factor": "alignment+quantisation"},
     }
     study = build_study({"analyses": entries, "figures": {}})

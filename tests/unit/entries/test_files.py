@@ -84,7 +84,7 @@ def test_selected_tables_carry_their_arm_and_model(tmp_path):
     ("section", "kind", "options"),
     [
         ("analyses", "delta", {"select": {"sender": ["a"]}, "t_maj": 0.5, "embedding": [0, 1, 2, 3, 4.5]}),
-        ("analyses", "amce", {"baselines": {"sender": "a"}, "flows": "fixed"}),
+        ("analyses", "marginal_means", {"factors": ["sender"], "flows": "fixed"}),
         ("figures", "coefficients", {"table": "it", "first": 2}),
         ("printed", "lost", {"from": ["it"], "steps": [["plurality", 0.5]]}),
     ],

@@ -95,14 +95,6 @@ def test_intervals_cover_what_the_docs_say(bench, name, wording, lowest):
 
 
 @pytest.mark.slow
-def test_proportional_odds_by_flow_are_rejected_as_rarely_as_the_docs_say(bench):
-    """Of 300 studies 5% give up to 8.8% (three standard errors)."""
-    rates = list(bench.measurement.odds(300, 60, 5, "flow"))
-    assert len(rates) == 3
-    assert all(rate.rate <= 0.088 for rate in rates), rates
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("templates", "wording", "reacts", "highest"),
     [(11, "normal", "both", 0.05), (30, "bimodal", "both", 0.08), (11, "rare", "one", 0.15)],

@@ -1,15 +1,11 @@
-"""Marginal means and effects: averages over the design, equal to R, silent where nothing can be told."""
+"""Marginal means: averages over the design, equal to R, silent where nothing can be told."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from cinorms.core.errors import ConfigError
-from cinorms.norms import assessment
 from cinorms.stats import marginal_means
 
 from .made import level
@@ -45,14 +41,11 @@ def asked(frame, value, n_templates):
 # --- against R
 
 
-def test_marginal_means_and_effects_of_a_complete_design_are_rs():
-    frame = small()
-    means = marginal_means.marginal_means(frame, ["A", "B", "C"]).set_index("level")["mean"]
-    effects = marginal_means.amce(frame, ["A", "B", "C"], {}).set_index("level")["estimate"]
-    for found, test in ((means, "marginal_mean"), (effects, "amce")):
-        expected = REFERENCE[REFERENCE["test"] == test].set_index("item")["value"]
-        assert sorted(found.index) == sorted(expected.index)
-        assert found[expected.index].tolist() == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-12)
+def test_marginal_means_of_a_complete_design_are_rs():
+    found = marginal_means.marginal_means(small(), ["A", "B", "C"]).set_index("level")["mean"]
+    expected = REFERENCE[REFERENCE["test"] == "marginal_mean"].set_index("item")["value"]
+    assert sorted(found.index) == sorted(expected.index)
+    assert found[expected.index].tolist() == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-12)
 
 
 # --- what is averaged
@@ -67,34 +60,15 @@ def test_a_flow_weighs_the_same_however_many_of_its_answers_are_valid():
     assert found["status"].tolist() == ["ok"] * 4
 
 
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from([-2, -1, 0, 1, 2, None]), min_size=24, max_size=24))
-def test_an_effect_compares_only_within_the_same_context(values):
-    frame = design(A=["x", "y"], B=["p", "q", "r"], C=["s", "t", "u", "v"]).assign(value=values)
-    frame["value"] = frame["value"].astype("Int8")
-    row = marginal_means.amce(frame, ["A", "B", "C"], {"A": "x"}).iloc[0]
-    wide = frame.astype({"value": "Float64"}).pivot_table(index=["B", "C"], columns="A", values="value")
-    wide = wide.reindex(columns=["x", "y"]).dropna().astype(float)
-    assert row["n"] == len(wide)
-    if len(wide):
-        assert row["estimate"] == pytest.approx((wide["y"] - wide["x"]).mean())
-    else:
-        assert row["status"] in ("no_common_context", "no_answers")
-        assert np.isnan(row["estimate"])
-
-
-def test_missing_cells_do_not_move_an_effect_but_do_move_a_marginal_mean():
+def test_missing_cells_move_a_marginal_mean():
     # Without interaction: A adds 1, B adds 0, 1, 2. The cell (y, r) has no answer.
     frame = design(A=["x", "y"], B=["p", "q", "r"])
     frame["value"] = (frame["A"] == "y") * 1.0 + frame["B"].map({"p": 0, "q": 1, "r": 2}) - 1
     frame.loc[(frame["A"] == "y") & (frame["B"] == "r"), "value"] = np.nan
     frame = twice(frame)
-    effects = marginal_means.amce(frame, ["A", "B"], {"A": "x", "B": "p"}).set_index("level")
-    assert effects["estimate"].tolist() == pytest.approx([1, 1, 2])
-    assert effects.loc["y", ["n", "n_missing", "status"]].tolist() == [2, 1, "incomplete"]
-    assert "1 of 3 combinations" in effects.loc["y", "reason"]
     means = marginal_means.marginal_means(frame, ["A", "B"]).set_index("level")
     assert means.loc["y", ["n", "n_missing", "status"]].tolist() == [2, 1, "incomplete"]
+    assert "1 of 3 combinations" in means.loc["y", "reason"]
     assert means.loc["y", "mean"] - means.loc["x", "mean"] == pytest.approx(0.5)  # not 1
 
 
@@ -102,17 +76,13 @@ def test_the_order_of_rows_changes_nothing():
     rows = asked(small(), lambda flow, v: level(flow, 2) * (v < 4) + v % 2, 6)
     rows.loc[::7, "value"] = np.nan
     mixed = rows.sample(frac=1, random_state=3)
-    for one, other in (
-        (marginal_means.marginal_means(f, ["A", "B", "C"]) for f in (rows, mixed)),
-        (marginal_means.amce(f, ["A", "B", "C"], {"A": "a2"}) for f in (rows, mixed)),
-    ):
-        pd.testing.assert_frame_equal(one, other)
+    one, other = (marginal_means.marginal_means(f, ["A", "B", "C"]) for f in (rows, mixed))
+    pd.testing.assert_frame_equal(one, other)
 
 
 def test_levels_come_in_the_order_of_their_categories():
     frame = small().astype({"A": pd.CategoricalDtype(["a3", "a1", "a2", "unused"])})
     assert marginal_means.marginal_means(frame, ["A", "B"])["level"].tolist()[:3] == ["a3", "a1", "a2"]
-    assert marginal_means.amce(frame, ["A", "B"], {})["baseline"].iloc[0] == "a3"
 
 
 def test_a_factor_left_out_is_averaged_over():
@@ -140,25 +110,13 @@ def test_linked_factors_are_one_joint_factor():
     assert found["mean"].tolist()[:3] == pytest.approx([0.5, -0.5, 1.5])
 
 
-def test_the_baseline_of_linked_factors_can_be_named_by_its_parts():
-    for baselines in ({"place + inference": "gym + sport"}, {"place": "gym", "inference": "sport"}):
-        found = marginal_means.amce(
-            linked_design(), ["place", "inference", "B"], baselines, linked=[["place", "inference"]]
-        )
-        assert found["baseline"].tolist() == ["gym + sport"] * 2 + ["p"]
-
-
-def test_factors_that_are_linked_without_saying_so_get_no_effects_of_their_own():
+def test_factors_that_are_linked_without_saying_so_get_no_means_of_their_own():
     frame = twice(linked_design())
     means = marginal_means.marginal_means(frame, ["place", "inference", "B"]).set_index("factor")
-    effects = marginal_means.amce(frame, ["place", "inference", "B"], {}).set_index("factor")
     for factor in ("place", "inference"):
         assert (means.loc[factor, "status"] == "not_separable").all()
         assert means.loc[factor, "mean"].isna().all()
-        assert (effects.loc[factor, "status"] == "no_common_context").all()
-        assert effects.loc[factor, ["estimate", "std_err", "conf_low"]].isna().all(axis=None)
     assert means.loc["B", "status"].tolist() == ["ok", "ok"]
-    assert effects.loc["B", "status"] == "ok"
 
 
 # --- where nothing can be told
@@ -170,96 +128,47 @@ def test_statuses_with_reasons():
     frame["D"] = "only"
     frame = twice(frame)
     means = marginal_means.marginal_means(frame, ["A", "B", "D"]).set_index("level")
-    effects = marginal_means.amce(frame, ["A", "B", "D"], {}).set_index("level")
-    assert means.loc["a3", "status"] == effects.loc["a3", "status"] == "no_answers"
-    assert effects.loc["only", "status"] == "constant"
+    assert means.loc["a3", "status"] == "no_answers"
     assert means.loc["only", "status"] == "incomplete"
-    for table in (means, effects):
-        without = table[~table["status"].isin(["ok"])]
-        assert (without["reason"] != "").all()
-        none = table[table["status"].isin(["no_answers", "constant"])]
-        assert none[["std_err", "conf_low", "conf_high"]].isna().all(axis=None)
+    assert (means.loc[means["status"] != "ok", "reason"] != "").all()
+    assert means.loc["a3", ["mean", "std_err", "conf_low", "conf_high"]].isna().all()
 
 
 def test_data_without_any_value_have_no_numbers():
     frame = small().assign(value=np.nan)
     assert (marginal_means.marginal_means(frame, ["A", "B"])["status"] == "no_answers").all()
-    assert (marginal_means.amce(frame, ["A", "B"], {})["status"] == "no_answers").all()
 
 
 def test_with_one_template_there_is_a_mean_and_no_interval():
-    for found in (
-        marginal_means.marginal_means(small(), ["A", "B"]).rename(columns={"mean": "estimate"}),
-        marginal_means.amce(small(), ["A", "B"], {}, fixed_flows=True),
-    ):
+    for fixed in (False, True):
+        found = marginal_means.marginal_means(small(), ["A", "B"], fixed_flows=fixed)
         assert (found["status"] == "no_interval").all()
         assert found["reason"].str.contains("two templates").all()
-        assert found["estimate"].notna().all()
+        assert found["mean"].notna().all()
         assert found["conf_low"].isna().all()
-
-
-def test_a_baseline_that_is_no_level_is_refused():
-    with pytest.raises(ConfigError, match="baseline 'a9'"):
-        marginal_means.amce(small(), ["A", "B"], {"A": "a9"})
 
 
 # --- where templates are missing
 
 
-def test_a_level_without_answers_in_some_templates_is_compared_in_the_others():
-    """No effect in any template; level y has no answer in five of eleven, where the wording says more."""
+def test_a_level_without_answers_in_some_templates_says_so():
+    """Level y has no answer in five of eleven, where the wording says more."""
     wording = np.where(np.arange(11) < 5, -2.0, 1.0)
     rows = asked(design(A=["x", "y"], B=["p", "q", "r"]), lambda flow, t: wording[t], 11)
     rows.loc[(rows["A"] == "y") & (rows["template"] < 5), "value"] = np.nan
-    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
-    assert effect["estimate"] == 0
-    assert effect[["n", "n_missing", "templates", "templates_missing"]].tolist() == [3, 0, 6, 5]
-    assert (effect["status"], effect["reason"]) == ("incomplete", "5 of 11 templates are left out")
     means = marginal_means.marginal_means(rows, ["A", "B"]).set_index("level")
     assert means.loc["y", ["templates", "templates_missing", "status"]].tolist() == [6, 5, "incomplete"]
     assert "5 of 11 templates have no value" in means.loc["y", "reason"]
     assert means.loc["x", "status"] == "ok"
 
 
-def test_templates_count_equally_however_many_of_their_contexts_are_answered():
-    rows = asked(design(A=["x", "y"], B=["p", "q", "r", "s"]), lambda flow, t: flow % 2 * (1.0 + t), 2)
-    rows.loc[(rows["template"] == 1) & (rows["flow"] > 1), "value"] = np.nan
-    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
-    assert effect["estimate"] == pytest.approx((1 + 2) / 2)  # four contexts in one template, one in the other
-
-
-def test_levels_that_share_contexts_and_no_template_are_not_compared():
-    rows = asked(design(A=["x", "y"], B=["p", "q"]), lambda flow, t: flow % 2 + t, 4)
-    rows.loc[(rows["A"] == "y") == (rows["template"] < 2), "value"] = np.nan
-    effect = marginal_means.amce(rows, ["A", "B"], {}).iloc[0]
-    assert effect["status"] == "no_common_template"
-    assert effect[["estimate", "std_err", "conf_low", "conf_high"]].isna().all()
-
-
-def test_a_published_effect_is_the_one_within_templates(published, iot):
-    answers = published("tulu-2-13B-AWQ")
-    template = answers["variant"].astype(str).str.split("_").str[0]
-    factors = ["sender", "infotype", "recipient", "transmission"]
-    rows = pd.DataFrame(
-        {"flow": answers["flow"], "template": template, "value": assessment.valid_levels(answers)}
-    )
-    rows = rows.merge(iot[["flow", *factors]], on="flow")
-    principle = "transmission"
-    found = marginal_means.amce(rows, factors, {principle: "if its privacy policy permits it"})
-    row = found[(found["factor"] == principle) & (found["level"] == "if owner is notified")].iloc[0]
-    assert row["estimate"] == pytest.approx(0.301, abs=5e-4)  # pooled over templates it would be 0.375
-
-
 # --- intervals
 
 
-def test_what_a_wording_adds_to_all_flows_cancels_in_an_effect():
+def test_what_a_wording_adds_to_all_flows_is_in_the_interval_of_a_mean():
     rng = np.random.default_rng(1)
     wording = rng.normal(0, 1, 20)
     rows = asked(small(), lambda flow, t: flow % 3 + wording[t], 20)  # A is the fastest: flow % 3
-    effect = marginal_means.amce(rows, ["A", "B", "C"], {}).iloc[0]
-    assert effect["estimate"] == pytest.approx(1)
-    assert effect["std_err"] == pytest.approx(0, abs=1e-9)
     mean = marginal_means.marginal_means(rows, ["A", "B", "C"]).iloc[0]
     assert mean["std_err"] == pytest.approx(wording.std(ddof=1) / np.sqrt(20), rel=0.1)
 
@@ -298,15 +207,12 @@ def simulated(rng, frame, templates, wording, gaps, planted):
 @pytest.mark.slow
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize(("templates", "wording"), [(5, 0.1), (5, 0.6), (11, 0.3), (30, 0.1), (30, 0.6)])
-def test_intervals_of_effects_and_means_cover_the_planted_ones(templates, wording, gaps):
+def test_intervals_of_means_cover_the_planted_ones(templates, wording, gaps):
     rng, planted = np.random.default_rng(3), np.array([0.0, 0.4, -0.3])
-    frame, of_effects, of_means = small((3, 5, 6)), [], []
+    frame, of_means = small((3, 5, 6)), []
     for _ in range(400):
         rows = simulated(rng, frame, templates, wording, gaps, planted)
-        found = marginal_means.amce(rows, ["A", "B", "C"], {"A": "a1"}).iloc[:2]
-        of_effects += list((found["conf_low"] <= planted[1:]) & (planted[1:] <= found["conf_high"]))
         found = marginal_means.marginal_means(rows, ["A", "B", "C"]).iloc[:3]
         of_means += list((found["conf_low"] <= planted) & (planted <= found["conf_high"]))
     # 0.94 to 0.96, and two standard errors of the simulation: the rows of one run are not independent.
-    assert 0.92 <= np.mean(of_effects) <= 0.98
     assert 0.92 <= np.mean(of_means) <= 0.98

@@ -1,10 +1,10 @@
-"""Kinds ``marginal_means`` and ``amce``: what each level of a factor does, by the design alone."""
+"""Kind ``marginal_means``: what each level of a factor does, by the design alone."""
 
 import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
-from cinorms.analyses.options import Baselines, Factors, Generalises
+from cinorms.analyses.options import Factors, Generalises
 from cinorms.analyses.shared import add_factors, factors_of, for_each_model, templates_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -18,10 +18,6 @@ class MeansOptions(Generalises, Factors, OfFlows):
     """Options of marginal means."""
 
 
-class EffectsOptions(Baselines, MeansOptions):
-    """Options of average marginal component effects."""
-
-
 @for_each_model
 def level_means(
     one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
@@ -29,26 +25,11 @@ def level_means(
     """Return the marginal mean of every level, per model: `marginal_means.marginal_means`."""
     values, factors = _values(one, entry, vignettes, prompts)
     if values.empty:
-        return _nothing(entry, "no_flows", "no flow has the selected levels")
+        texts = usual("factor", "level")
+        row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
+        return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
     linked = entry.factors_of[one.arm].linked
     return marginal_means.marginal_means(values, factors, linked, entry.options.fixed_flows)
-
-
-@for_each_model
-def level_effects(
-    one: Selected, entry: Entry[EffectsOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
-) -> pd.DataFrame:
-    """Return the average marginal component effect of every level, per model: `marginal_means.amce`."""
-    baselines = entry.options.stated_baselines()
-    values, factors = _values(one, entry, vignettes, prompts)
-    if values.empty:
-        return _nothing(entry, "no_flows", "no flow has the selected levels")
-    for factor, level in baselines.items():
-        levels = values[factor.split(JOINT)].drop_duplicates().astype(str).agg(JOINT.join, axis=1)
-        if level not in set(levels):
-            return _nothing(entry, "no_baseline", f"no flow has the baseline {factor} = {level}")
-    linked = entry.factors_of[one.arm].linked
-    return marginal_means.amce(values, factors, baselines, linked, entry.options.fixed_flows)
 
 
 def _values(
@@ -64,18 +45,6 @@ def _values(
     )
     return add_factors(rows, vignettes, factors), factors
 
-
-def _nothing(entry: Entry[MeansOptions], status: str, reason: str) -> pd.DataFrame:
-    """Return one row without numbers, for a table that would have none."""
-    texts = usual("factor", "level", "baseline")
-    row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
-    return pd.DataFrame([row | {"status": status, "reason": reason}])
-
-
-_INCOMPLETE = (
-    "ok; incomplete if a combination of the other factors or a template is missing; or why there is no "
-    "number."
-)
 
 KINDS = (
     Kind(
@@ -93,29 +62,10 @@ KINDS = (
             "templates_missing": "Templates in which the level has no value.",
             "mean": "Mean level of the scale over these combinations, each counted once.",
             **INTERVAL,
-            "status": _INCOMPLETE,
+            "status": "ok; incomplete if a combination of the other factors or a template is missing; or why there is "
+            "no number.",
             **usual("reason"),
         },
         shown=(*WHO, "factor", "level", "n", "mean", *INTERVAL, "status"),
-    ),
-    Kind(
-        name="amce",
-        about="The average marginal component effect of each level of each factor, relative to its baseline.",
-        function=level_effects,
-        reads="answers",
-        report_section="factors",
-        key=("arm", "model", "factor", "level"),
-        columns={
-            **usual("arm", "model", "factor", "level", "baseline"),
-            "n": "Combinations of the other factors in which at least one template compares level and baseline.",
-            "n_missing": "Combinations of the other factors in which no template compares the two.",
-            "templates": "Templates that compare level and baseline.",
-            "templates_missing": "Templates that do not, because level or baseline has no value there.",
-            "estimate": "Mean of level minus baseline within a combination and template, in levels.",
-            **INTERVAL,
-            "status": _INCOMPLETE,
-            **usual("reason"),
-        },
-        shown=(*WHO, "factor", "level", "baseline", "n", "estimate", *INTERVAL, "status"),
     ),
 )

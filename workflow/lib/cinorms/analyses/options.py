@@ -10,10 +10,6 @@ from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms, Options
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
-#: Factors that a regression can have besides those of the dataset; a regression of responses has all four.
-OTHER_FACTORS = ("model", "arm")
-RESPONSE_FACTORS = ("template", "position")
-
 Level = Annotated[str | Number, Field(description="Level of this factor.")]
 
 
@@ -79,50 +75,6 @@ class Baselines(OfArms):
             if null is not None and null.factor == factor and place.study.null_principle(dataset.name):
                 found[null.label] = None
         return list(found)
-
-
-class RegressionOptions(Baselines, Factors, OfFlows):
-    """Options of a cumulative link model."""
-
-    factors: LeftOut[Names] = None
-    """Factors of the dataset, model, arm, or an attribute of a model or arm (capacity, temperature, ...); model, arm
-    and attributes put several models or arms into one regression. Default: all factors of the dataset."""
-    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
-
-    @property
-    def estimation(self) -> str:
-        """How it is estimated, as the table names it."""
-        return "newton"
-
-    def check_factors(self, place: EntryPlace) -> None:
-        """Look up the factors, and refuse an attribute that one of the models does not have."""
-        super().check_factors(place)
-        for factor in self.factors or ():
-            for model in place.models(self) if factor in MODEL_ATTRIBUTES else ():
-                if place.study.attributes(model)[factor] is None:
-                    raise place.error(
-                        "factors",
-                        f"{factor!r} of model {model!r} is not known (models.yaml); name the models to compare under "
-                        f"{place.key('models')}, or leave {factor!r} out",
-                    )
-
-    def allowed_factors(self, place: EntryPlace, arm: str) -> list[str]:
-        """Return the factors that can be named for ``arm``."""
-        further = [*OTHER_FACTORS, *MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
-        return list(dict.fromkeys([*super().allowed_factors(place, arm), *further]))
-
-    def levels(self, place: EntryPlace, factor: str) -> list[str]:
-        """Return the levels of a factor, also where it is not one of the dataset."""
-        study, models = place.study, place.models(self)
-        if factor == "model":
-            return models
-        if factor == "arm":
-            return list(self.arms)
-        if factor in MODEL_ATTRIBUTES:
-            return list(dict.fromkeys(text(study.attributes(model)[factor]) for model in models))
-        if factor in ARM_ATTRIBUTES:
-            return list(dict.fromkeys(text(study.conditions(arm)[factor]) for arm in self.arms))
-        return super().levels(place, factor)
 
 
 class Compares(OfFlows):

@@ -147,21 +147,6 @@ def add_attributes(
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
-def position_of_highest(order: pd.Series) -> "pd.Categorical[str]":
-    """Return at which position (1 first) the highest option was shown.
-
-    "not recorded" for a missing order, and on a number line.
-    """
-    unknown = "not recorded"
-    shown = pd.Categorical(order)
-    orders = [str(name) for name in shown.categories]
-    # The highest option has the highest digit (`orders.DIGITS`).
-    known = [str(order.index(max(order)) + 1) if len(order) > 1 else unknown for order in orders]
-    places = [*known, unknown]
-    names = pd.Index(sorted(set(places), key=lambda place: (len(place), place)))
-    return pd.Categorical.from_codes(names.get_indexer(pd.Index(places))[shown.codes], categories=names)
-
-
 def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Categorical[str]":
     """Return the template number of each answer, in the order of the numbers."""
     variant = pd.Categorical(answers["variant"].astype("category"))

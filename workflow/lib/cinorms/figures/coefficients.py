@@ -22,7 +22,6 @@ from cinorms.vignettes.factors import nameable_factors
 #: Kinds of analyses whose table has terms.
 TABLES = (
     "ordinal_regression",
-    "response_regression",
     "calibration_coefficients",
 )
 #: How a term without numbers is marked.

@@ -150,7 +150,7 @@ def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tu
 class PrintedCoefficientsOptions(FromAnalyses):
     """Options of the table of coefficients."""
 
-    made_from = ("ordinal_regression", "response_regression")
+    made_from = ("ordinal_regression",)
 
 
 def coefficients(selected: Sequence[Selected], entry: Entry[PrintedCoefficientsOptions]) -> Printed:

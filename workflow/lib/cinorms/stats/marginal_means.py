@@ -1,18 +1,16 @@
-"""Marginal means and average marginal component effects: what each level of a factor does, without a model.
+"""Marginal means: what each level of a factor does, without a model.
 
-Both speak of the combinations in the design, equally weighted (docs/method/stats/tests.md). Linked factors vary
+They speak of the combinations in the design, equally weighted (docs/method/stats/tests.md). Linked factors vary
 together and are one joint factor here ("place + inference"). Combinations of the other factors are called contexts
-below. Every difference is taken within one template: where a level is not answered in some wordings, comparing it over
-the others would take what the wordings add for an effect.
+below.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints, group_rows
 from cinorms.stats.wordings import FEWEST, Influences, Units
@@ -48,68 +46,15 @@ def marginal_means(
             elif len(names) > 1 and not (present[j] & np.delete(present, j, axis=0)).any():
                 lonely = "no combination of the other factors occurs with this and another level"
                 problem = "not_separable", lonely
-            row = _row(tables[j], "mean", problem, _mean, "have no value", fixed_flows)
+            row = _row(tables[j], problem, fixed_flows)
             rows.append({"factor": factor, "level": level} | row)
     return pd.DataFrame(rows, columns=["factor", "level", *_COUNTS, "mean", *_INTERVAL])
 
 
-def amce(
-    values: pd.DataFrame,
-    factors: Sequence[str],
-    baselines: Mapping[str, str],
-    linked: Sequence[Sequence[str]] = (),
-    fixed_flows: bool = False,
-) -> pd.DataFrame:
-    """Return the average marginal component effect of every level against its factor's baseline.
+def _row(table: Floats, problem: tuple[str, str] | None, fixed_flows: bool) -> dict[str, Any]:
+    """Return counts, mean, interval, status and reason of a table (contexts x templates).
 
-    The difference of level and baseline is taken within each context and template in which both have a value,
-    averaged over the contexts of a template, and then over the templates, which count equally. Parameters as in
-    `marginal_means`; ``baselines`` names the baseline of each factor, a linked group's under its joint name ("place
-    + inference") or by its parts; the default is the first level.
-    """
-    rows = []
-    for factor, names, tables in _tables(values, factors, linked):
-        parts = factor.split(JOINT)
-        stated = baselines.get(factor)
-        if stated is None and all(part in baselines for part in parts):
-            stated = JOINT.join(baselines[part] for part in parts)
-        if stated is not None and stated not in names:
-            raise ConfigError(f"baseline '{stated}' is no level of factor '{factor}'; choose among {names}")
-        base = 0 if stated is None else names.index(stated)
-        for j, level in enumerate(names):
-            if j == base and len(names) > 1:
-                continue
-            answered = ~np.isnan(tables[[j, base]])
-            problem = None
-            if len(names) < 2:
-                problem = "constant", "the factor has one level"
-            elif not answered.any(axis=(1, 2)).all():
-                problem = "no_answers", "no flow with this level, or with the baseline, has a value"
-            elif not answered.any(axis=2).all(axis=0).any():
-                apart = "level and baseline share no combination of the other factors"
-                problem = "no_common_context", apart
-            elif not answered.all(axis=0).any():
-                apart = (
-                    "level and baseline have values in common combinations, but never in the same template"
-                )
-                problem = "no_common_template", apart
-            gaps = tables[j] - tables[base] if len(names) > 1 else np.full_like(tables[j], np.nan)
-            row = _row(gaps, "estimate", problem, _effect, "are left out", fixed_flows)
-            rows.append({"factor": factor, "level": level, "baseline": names[base]} | row)
-    return pd.DataFrame(rows, columns=["factor", "level", "baseline", *_COUNTS, "estimate", *_INTERVAL])
-
-
-def _row(
-    table: Floats,
-    name: str,
-    problem: tuple[str, str] | None,
-    influences: Callable[[Floats], Influences],
-    fate: str,
-    fixed_flows: bool,
-) -> dict[str, Any]:
-    """Return counts, estimate (``name``), interval, status and reason of a table (contexts x templates).
-
-    ``problem`` is the status and the reason for having no estimate; ``fate`` says what becomes of missing cells.
+    ``problem`` is the status and the reason for having no mean.
     """
     there = ~np.isnan(table)
     n, templates = (int(there.any(axis=axis).sum()) for axis in (1, 0))
@@ -119,14 +64,14 @@ def _row(
         return row | {"status": problem[0], "reason": problem[1]}
     counted = zip(missing, table.shape, ("combinations of the other factors", "templates"), strict=True)
     lost = [f"{gone} of {size} {what}" for gone, size, what in counted if gone]
-    status, reason = ("incomplete", f"{' and '.join(lost)} {fate}") if lost else ("ok", "")
+    status, reason = ("incomplete", f"{' and '.join(lost)} have no value") if lost else ("ok", "")
     few = []
     if templates < FEWEST:
         few.append("an interval needs at least two templates")
     if not fixed_flows and n < FEWEST:
         few.append("an interval needs at least two combinations of the other factors")
-    found = influences(table)
-    row[name] = found.value
+    found = _mean(table)
+    row["mean"] = found.value
     if few:
         return row | {"status": "no_interval", "reason": "; ".join([*([reason] if reason else []), *few])}
     return row | dict(zip(_INTERVAL, (*found.interval(fixed_flows), status, reason), strict=True))
@@ -142,19 +87,6 @@ def _mean(table: Floats) -> Influences:
     templates = Units(np.nansum((table - of_context[:, None])[there] * weight, axis=0), weight.sum(axis=0))
     contexts = Units((of_context[there] - mean) / n, weight.sum(axis=1))
     return Influences(mean, templates, contexts, (table - mean)[there] * weight)
-
-
-def _effect(gaps: Floats) -> Influences:
-    """Return the mean difference: over the contexts of a template, then over the templates."""
-    used = gaps[:, ~np.isnan(gaps).all(axis=0)]
-    of_template = np.nanmean(used, axis=0)
-    n_templates, n = used.shape[1], (~np.isnan(used)).sum(axis=0)
-    effect = float(of_template.mean())
-    used = used[~np.isnan(used).all(axis=1)]
-    weight = np.where(np.isnan(used), 0.0, 1.0 / (n * n_templates))
-    templates = Units((of_template - effect) / n_templates, weight.sum(axis=0))
-    contexts = Units(np.nansum((used - of_template) * weight, axis=1), weight.sum(axis=1))
-    return Influences(effect, templates, contexts, (used - effect) * weight)
 
 
 def _tables(

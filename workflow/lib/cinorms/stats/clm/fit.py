@@ -17,7 +17,7 @@ from cinorms.core import tails
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.stats.arrays import Bools, Floats, Ints, clustered, group_rows
 from cinorms.stats.clm.coding import Coding, Crossproducts, aliased_terms, code_factors
-from cinorms.stats.clm.information import maximise_penalised, score_test
+from cinorms.stats.clm.information import maximise_penalised
 from cinorms.stats.clm.likelihood import LINKS, Maximum, Problem, evaluate, scores, solve, start, with_scale
 
 ESTIMATORS = ("newton", "statsmodels", "penalised")
@@ -336,31 +336,6 @@ class ClmFit:
     mcfadden_r2: float | None = None
     solved: Solved | None = None
     scale: pd.DataFrame | None = None
-
-    def proportional_odds_test(self) -> pd.DataFrame:
-        """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
-
-        Columns factor, level (null for a whole factor; both null overall), statistic (chi-square), df, p,
-        log10_p, status. ``status`` is ``ok``, ``separated`` (no test where a term has no finite value),
-        ``not_identified`` (some answer is too rare for coefficients of its own, or there are too few clusters),
-        ``two_ways`` (clusters that cross), ``scale`` or ``two_levels`` (one threshold: nothing to test). The clusters
-        of the fit are those of the test: its statistic is T squared, its p that of F. Raises DataError without a fit.
-        """
-        if self.solved is None:
-            raise DataError(
-                f"the model was not fitted ({self.status}: {self.reason}); look at its status first"
-            )
-        status = ""
-        if len(self.n_clusters) > 1:
-            status = "two_ways"
-        elif self.scale is not None:
-            status = "scale"
-        elif len(self.levels) == 2:
-            status = "two_levels"
-        elif {"separated", "penalised"} & {*self.coefficients["status"], *self.thresholds["status"]}:
-            status = "separated"
-        solved, clusters = self.solved, next(iter(self.solved.clusters.values()), None)
-        return score_test(solved.problem, solved.parameters, solved.coding, status, clusters)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,13 @@
-"""What rests on the expected (Fisher) information: penalised fits, and the score test of proportional odds."""
+"""What rests on the expected (Fisher) information: penalised fits."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import linalg
 
-from cinorms.core import tails
-from cinorms.stats.arrays import Floats, Ints, sums_by
-from cinorms.stats.clm.coding import Coding
-from cinorms.stats.clm.likelihood import CONVERGED, Maximum, Point, Problem, ends, evaluate, row_derivatives
+from cinorms.stats.arrays import Floats
+from cinorms.stats.clm.likelihood import CONVERGED, Maximum, Point, Problem, evaluate
 
 #: Steps of a penalised fit at most.
 MAX_ITERATIONS = 500
@@ -135,100 +131,3 @@ def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
     value = point.log_likelihood + float(np.log(np.diag(factor[0])).sum())
     v = linalg.cho_solve(factor, np.eye(problem.n_parameters))
     return _Penalised(point, value, point.gradient + _penalty_gradient(problem, c, v), factor)
-
-
-# --- The score test of proportional odds
-
-
-def score_test(
-    problem: Problem, parameters: Floats, coding: Coding, status: str, clusters: Ints | None = None
-) -> pd.DataFrame:
-    """Test each term, each factor and all together for one coefficient at every threshold (docs/method/stats/clm.md).
-
-    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the variance of the
-    score is that of what they add to it (`_of_clusters`).
-    """
-    k, p = problem.n_levels - 1, len(problem.terms)
-    names = [coding.slot_names()[slot] for slot in problem.terms]
-    groups = np.zeros(len(problem.y), dtype=np.int64) if clusters is None else clusters
-    # What each cluster adds to the score; without clusters, one row with the whole score.
-    added, information = _free_terms(problem, parameters, groups) if not status else (np.zeros((0, 0)),) * 2
-    tested: list[tuple[str | None, str | None, list[int]]] = [
-        (factor, level, [i]) for i, (factor, level, _) in enumerate(names)
-    ]
-    factors = dict.fromkeys(name[0] for name in names)
-    tested += [(f, None, [i for i in range(p) if names[i][0] == f]) for f in factors]
-    tested.append((None, None, list(range(p))))
-    rows, common = [], slice(k + p)
-    for factor, level, members in tested:
-        own, value, log = [k + p * j + i for j in range(1, k) for i in members], np.nan, np.nan
-        # NaN where the data cannot tell the thresholds' coefficients apart.
-        with suppress(linalg.LinAlgError):
-            if not status:
-                cross = information[common, own]
-                nuisance = linalg.solve(information[common, common], cross, assume_a="pos")
-                variance = information[np.ix_(own, own)] - cross.T @ nuisance
-                if clusters is None:
-                    whole = added[0, own]
-                    value = float(whole @ linalg.solve(variance, whole, assume_a="pos"))
-                    log = tails.chi_square(value, len(own))
-                else:
-                    value, log = _of_clusters(added[:, own] - added[:, common] @ nuisance, variance)
-        rows.append((factor, level, value, len(own), log))
-    table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df", "log10_p"])
-    table.insert(4, "p", tails.to_p(table["log10_p"].to_numpy()))
-    table["status"] = status or np.where(table["statistic"].notna(), "ok", "not_identified")
-    return table
-
-
-def _of_clusters(score: Floats, variance: Floats) -> tuple[float, float]:
-    """Return the statistic over what the clusters make of it on average, and log10 of its p; ``score`` is by cluster.
-
-    ``variance`` is that of the sum if rows were independent.
-    """
-    n, df = score.shape
-    if n <= df:
-        raise linalg.LinAlgError
-    white = linalg.solve_triangular(linalg.cholesky(variance, lower=True), score.T, lower=True).T
-    whole, of_sum = white.sum(axis=0), n * np.cov(white, rowvar=False).reshape(df, df)
-    mean, squares = float(np.trace(of_sum)), float((of_sum**2).sum())
-    each = ((white - white.mean(axis=0)) ** 2).sum(axis=1)
-    freedom = 2 * n * float(each.mean() ** 2 / each.var(ddof=1))
-    value = float(whole @ whole)
-    return value / mean * df, tails.f_ratio(value / mean, mean**2 / squares, freedom)
-
-
-def _free_terms(problem: Problem, parameters: Floats, groups: Ints) -> tuple[Floats, Floats]:
-    """Return score (by group of rows) and expected information with own coefficients for every threshold.
-
-    Order: thresholds, common beta, then for each threshold j >= 2 the departures delta_j of every term.
-    """
-    k, p, cross, terms = problem.n_levels - 1, len(problem.terms), problem.cross, problem.terms
-    _, ga, gb, *_ = row_derivatives(problem, *ends(problem, parameters))
-    upper, lower, y = problem.upper, problem.lower, problem.y
-    # The derivative of each row's log-likelihood in its eta_j (rows x thresholds).
-    scores = np.zeros((len(y), k))
-    scores[upper, y[upper]] += (problem.w * ga)[upper]
-    scores[lower, y[lower] - 1] += (problem.w * gb)[lower]
-    n = int(groups.max()) + 1
-    by_threshold = np.stack([-cross.by_key(scores[:, j], groups, n)[terms].T for j in range(k)], axis=1)
-    departures = by_threshold[:, 1:].reshape(n, -1)
-    score = np.hstack([sums_by(groups, scores), by_threshold.sum(axis=1), departures])
-    c = curvature(problem, parameters)
-    mixed, products = np.zeros((k, k, p)), np.zeros((k, k, p, p))
-    for j in range(k):
-        for other, weight in ((j, c.diagonal[:, j]), *(((j + 1, c.beside[:, j]),) if j + 1 < k else ())):
-            weighted = problem.w * weight
-            mixed[j, other] = mixed[other, j] = -cross.sums(weighted)[terms]
-            products[j, other] = products[other, j] = cross.gram(weighted)[np.ix_(terms, terms)]
-    size = k + k * p
-    information = np.empty((size, size))
-    information[: k + p, : k + p] = expected_information(problem, c)
-    for j in range(1, k):
-        own = slice(k + p * j, k + p * (j + 1))
-        information[:k, own] = mixed[:, j]
-        information[k : k + p, own] = products[:, j].sum(axis=0)
-        for other in range(1, k):
-            information[own, k + p * other : k + p * (other + 1)] = products[j, other]
-        information[own, : k + p] = information[: k + p, own].T
-    return score, information
