@@ -237,31 +237,20 @@ def signed(raters: tuple[int, ...]):
     return cells
 
 
-@cache
-def _alike(runs: int, n: int, skewed: bool, per_flow: int) -> Floats:
-    """Return studies x ICC (1,1 and 1,k) x (value, low, high) over raters; the flows are given."""
-    rng, found = np.random.default_rng([n, skewed, per_flow]), []
+def ratings_alike(runs: int) -> Iterator[Tried]:
+    """Yield the coverage of the intraclass correlation over raters; the flows are given."""
     flow = np.random.default_rng(2).normal(0, 1, 40)
-    for _ in range(runs):
-        strict = 0.5 * (processes.skewed if skewed else processes.normal)(rng, n)
-        x = processes.rounded(flow[:, None] + strict + rng.normal(0, 0.8, (40, n)))
-        if per_flow:
-            x = np.where(np.argsort(rng.random(x.shape), axis=1) < per_flow, x, np.nan)
-        both = reliability.intraclass_over(pd.DataFrame(x), wordings.groups(n))
-        found.append([(np.nan if one.estimate is None else one.estimate, one.low, one.high) for one in both])
-    return np.array(found)
-
-
-def ratings_alike(which: int):
-    """Return what yields the coverage of ICC(1,1) (0) or ICC(1,k) (1)."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        for n, skewed, per_flow in itertools.product((8, 20, 60), (False, True), (5, 0)):
-            how = f"{per_flow} per flow" if per_flow else "all rate all"
-            where = f"{n} {'skewed' if skewed else 'normal'} raters, {how}"
-            yield Tried(where, held(_alike(runs, n, skewed, per_flow)[:, which]))
-
-    return cells
+    for n, skewed, per_flow in itertools.product((8, 20, 60), (False, True), (5, 0)):
+        rng, found = np.random.default_rng([n, skewed, per_flow]), []
+        for _ in range(runs):
+            strict = 0.5 * (processes.skewed if skewed else processes.normal)(rng, n)
+            x = processes.rounded(flow[:, None] + strict + rng.normal(0, 0.8, (40, n)))
+            if per_flow:
+                x = np.where(np.argsort(rng.random(x.shape), axis=1) < per_flow, x, np.nan)
+            one = reliability.intraclass_over(pd.DataFrame(x), wordings.groups(n))
+            found.append((np.nan if one.estimate is None else one.estimate, one.low, one.high))
+        how = f"{per_flow} per flow" if per_flow else "all rate all"
+        yield Tried(f"{n} {'skewed' if skewed else 'normal'} raters, {how}", held(np.array(found)))
 
 
 def asked_once(runs: int) -> Iterator[Tried]:
@@ -297,8 +286,7 @@ def moved(runs: int) -> Iterator[Tried]:
 
 
 INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
-    "icc_1": ratings_alike(0),
-    "icc_k": ratings_alike(1),
+    "icc_1": ratings_alike,
     "stable norms": stable(3),
     "stable norms, one order": stable(1),
     "g": told_apart(0, tuple(processes.WORDINGS)),
@@ -332,10 +320,7 @@ ABOUT = {
     "held_share": "interval of the share of flows with a norm",
     "mean_share": "interval of the share of answers that agree with the norms",
     "alpha": "interval of Krippendorff's alpha",
-    "split_half": "interval of the correlation of halves",
-    "spearman_brown": "interval of the reliability of the whole",
     "icc_1": "interval of the intraclass correlation of one rating",
-    "icc_k": "interval of that of a flow's mean",
     "stable norms": "norms called stable that are the same in fresh wordings, three orders",
     "stable norms, one order": "the same, one order",
     "g": "interval of G",

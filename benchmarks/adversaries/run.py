@@ -67,20 +67,12 @@ def alpha(x: Floats) -> list[tuple[float, float, float]]:
     return [(found.estimate or np.nan, found.low, found.high)]
 
 
-def halves(x: Floats) -> list[tuple[float, float, float]]:
-    half = reliability.split_half(*processes.levels_of(x), seed=1, splits=25)
-    both = (half, reliability.spearman_brown(half))
-    return [(found.estimate or np.nan, found.low, found.high) for found in both]
-
-
 #: What gives each interval, and its place there.
 INTERVALS: dict[str, tuple[Callable[[Floats], list[tuple[float, float, float]]], int]] = {
     "mean": (mean, 0),
     "held_share": (shares, 0),
     "mean_share": (shares, 1),
     "alpha": (alpha, 0),
-    "split_half": (halves, 0),
-    "spearman_brown": (halves, 1),
 }
 
 

@@ -144,8 +144,8 @@ def test_tables_treat_raters_as_templates(rated):
     project, _ = rated
     tables = project.folder / "results/doors/tables"
     measures = pd.read_csv(tables / "reliability.csv").set_index(["arm", "model", "measure"])
-    assert {"icc_1", "icc_k", "alpha"} <= set(measures.loc[("people", "people")].index)
-    assert "icc_k" not in measures.loc[("main", "planted-uniform")].index
+    assert {"icc_1", "alpha"} <= set(measures.loc[("people", "people")].index)
+    assert "icc_1" not in measures.loc[("main", "planted-uniform")].index
     assert set(pd.read_csv(tables / "raters.csv")["n_templates"].dropna()) == {9}
 
 

@@ -6,8 +6,9 @@ import pytest
 from cinorms.analyses.calibration import calibration
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
+from cinorms.stats.clm import fit_clm
 
-from .made import ANSWERS, PLANTED_LEVEL, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
+from .made import ANSWERS, EFFECT, PLANTED_LEVEL, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
 
 
 def test_calibration_compares_norms_and_coefficients_with_what_was_planted():
@@ -17,17 +18,12 @@ def test_calibration_compares_norms_and_coefficients_with_what_was_planted():
     same = (frame["value"].astype("float64") == PLANTED_LEVEL - 2)[kept]
     assert row["kept"] == kept.sum()
     assert row["share_same"] == pytest.approx(same.mean())
-    terms = run("calibration_coefficients", SMALL)
-    planted = terms[terms["source"] == "planted"]
-    assert row["terms_planted"] == len(planted) == 4
-    assert row["coverage_planted"] == pytest.approx(planted["inside"].mean())
-
-
-def test_a_linked_level_has_the_sum_of_its_parts_planted():
-    terms = run("calibration_coefficients", SMALL, baselines={"recipient": "police"})
-    planted = terms[terms["source"] == "planted"].set_index("factor")
-    assert planted.loc["place + inference", "planted"] in (0.5, -0.5)
-    assert planted.loc["recipient", ["level", "planted"]].tolist() == ["maker", 1.2]
+    frame = VIGNETTES.assign(level=PLANTED_LEVEL)
+    terms = fit_clm(frame, "level", ["sender", "place", "recipient"]).coefficients
+    apart = terms["level"].map(EFFECT) - terms["baseline"].map(EFFECT)
+    assert row["terms_planted"] == len(terms) == 4
+    assert row["inside_planted"] == apart.between(terms["conf_low"], terms["conf_high"]).sum()
+    assert row["coverage_planted"] == row["inside_planted"] / 4
 
 
 def test_a_model_that_was_asked_and_a_control_have_nothing_planted():

@@ -11,7 +11,7 @@ from .made import ANSWERS, PROMPTS, SMALL, norms_of, run
 
 def test_reliability_is_the_panel_of_each_model():
     table = run("reliability")
-    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, ACCEPTABILITY, 7)
+    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, ACCEPTABILITY)
     ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, panel)
 

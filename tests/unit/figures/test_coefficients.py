@@ -59,13 +59,3 @@ def test_a_heading_covers_the_line_at_zero(figure_entry):
     assert names.index("geom_label") > names.index("geom_vline")
     label = drawn.plot.layers[names.index("geom_label")]
     assert label.geom.aes_params["fill"] == "white"
-
-
-def test_a_calibrations_table_shows_what_was_planted(figure_entry, built):
-    one = table(models=("a",))
-    frame = one.frame.rename(columns={"term": "factor"}).assign(source="recovered", planted=1.2)
-    both = pd.concat([frame, frame.assign(source="planted")], ignore_index=True)
-    drawn = draw([one._replace(frame=both)], figure_entry("coefficients", ["a"], table="regression"))
-    planted = [layer for layer in built(drawn.plot) if "shape" in layer and set(layer["shape"]) == {"|"}]
-    assert planted[0]["x"].tolist() == [1.2] * 3
-    assert "the planted coefficient" in drawn.caption

@@ -83,7 +83,6 @@ def test_a_cell_outside_of_what_is_promised_is_excluded_by_name(bench):
         ("held_share", "normal", 0.90),
         ("held_share", "skewed", 0.86),
         ("mean_share", "bimodal", 0.88),
-        ("split_half", "rare", 0.88),
         ("alpha", "bimodal", 0.84),
     ],
 )

@@ -54,9 +54,9 @@ class DependenceOptions(OfNorms):
 def reliability_of_models(
     one: Selected, entry: Entry[OfArms], norms: pd.DataFrame, prompts: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return `reliability.panel` of every model: alpha, split halves, shares of variance, orders."""
+    """Return `reliability.panel` of every model: alpha, shares of variance, orders."""
     people = one.pair in entry.people
-    return reliability.panel(one.frame, norms, prompts, entry.scales[one.arm], entry.seed, people=people)
+    return reliability.panel(one.frame, norms, prompts, entry.scales[one.arm], people)
 
 
 @for_each_model
@@ -238,11 +238,11 @@ KINDS = (
         key=("arm", "model", "measure"),
         columns={
             **WHO,
-            "measure": "alpha (Krippendorff's), icc_1 and icc_k (of people: intraclass correlation of one rating "
-            "and of a flow's mean), split_half, spearman_brown, valid (share of valid answers), the share of the "
-            "variance from one source, or how often the orders of a template give different levels or signs.",
+            "measure": "alpha (Krippendorff's), icc_1 (of people: intraclass correlation of one rating), valid (share "
+            "of valid answers), the share of the variance from one source, or how often the orders of a template give "
+            "different levels or signs.",
             **usual("estimate"),
-            "conf_low": "Lower end of the 95% interval over templates or raters (alpha, halves, icc).",
+            "conf_low": "Lower end of the 95% interval over templates or raters (alpha, icc_1).",
             "conf_high": "Upper end of that interval.",
             "n": "Flows in the estimate; for the orders, flows times templates.",
             **usual("status"),

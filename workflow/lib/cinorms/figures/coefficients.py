@@ -20,10 +20,7 @@ from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
 #: Kinds of analyses whose table has terms.
-TABLES = (
-    "ordinal_regression",
-    "calibration_coefficients",
-)
+TABLES = ("ordinal_regression",)
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
@@ -113,7 +110,6 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         "Lines: 95% intervals.",
         f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
-        "Vertical mark: the planted coefficient." if frame["planted"].notna().any() else "",
     )
 
 
@@ -128,9 +124,9 @@ def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[flo
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.ggplot":
-    """Return estimates with intervals, planted coefficients, and words where a term has no estimate."""
+    """Return estimates with intervals, and words where a term has no estimate."""
     some, none = frame[frame["estimate"].notna()], frame[frame["estimate"].isna()]
-    numbers = frame[["estimate", "conf_low", "conf_high", "planted"]].to_numpy()
+    numbers = frame[["estimate", "conf_low", "conf_high"]].to_numpy()
     low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))
     span = high - low or 1.0
     words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
@@ -150,27 +146,18 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
     if len(words):
         text |= {"size": TEXT_SIZE - 2.5, "show_legend": False}
         plot += p9.geom_text(p9.aes("x", "y", label="label", color="fit"), words, **text)
-    planted = frame[frame["planted"].notna()]
-    if len(planted):
-        plot += p9.geom_point(p9.aes(x="planted", y="y"), planted, shape="|", size=3, color=INK)
     return plot
 
 
 def terms(table: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> pd.DataFrame:
-    """Return the rows of the regression's table that are shown, in its order.
-
-    Thresholds are left out, and of a table with both the terms fitted to planted norms.
-    """
-    frame = table.rename(columns={"factor": "term"})
-    frame = frame[frame["term"].notna() & (frame["term"] != "threshold") & frame["level"].notna()]
-    if "source" in frame:
-        frame = frame[frame["source"] == "recovered"]
+    """Return the rows of the regression's table that are shown, in its order; thresholds are left out."""
+    frame = table[table["term"].notna() & (table["term"] != "threshold") & table["level"].notna()]
     frame = frame[frame["arm"].isin([*entry.arms, POOLED])]
     frame = frame[frame["model"].isin([*(model for _, model in entry.selected), POOLED])]
     if entry.options.factors:
         frame = frame[frame["term"].isin(entry.options.factors)]
     fits = model_labels(zip(frame["arm"], frame["model"], strict=True))
-    numbers = ["estimate", "conf_low", "conf_high", "planted"]
+    numbers = ["estimate", "conf_low", "conf_high"]
     frame = frame.reindex(columns=["arm", "model", "term", "level", "baseline", *numbers, "n", "status"])
     frame = frame.astype(dict.fromkeys(numbers, "float64")).assign(fit=theme.in_order(fits))
     return frame.reset_index(drop=True)
@@ -209,7 +196,6 @@ KINDS = (
             "arm": "Name of the arm, or pooled for a regression of several.",
             "model": "Name of the model, or pooled for a regression of several.",
             **usual("factor", "level", "baseline", "estimate", "conf_low", "conf_high"),
-            "planted": "The planted coefficient; missing where the table has none.",
             "n": "Norms or answers in the fit.",
             **usual("status"),
         },

@@ -16,10 +16,8 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Bools, Floats, Ints
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import (
-    FEWEST_HALVED,
-    MOST_GROUPS,
     groups,
     jackknife,
     level_counts,
@@ -31,10 +29,6 @@ from cinorms.stats.wordings import (
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
 SOURCES = ("flow", "template", "flow x template", "order")
-
-
-#: Splits of the halves that are compared again without each group of templates.
-SPLITS_WITHOUT = 25
 
 
 class FlowEstimate(NamedTuple):
@@ -82,89 +76,34 @@ def _alpha(counts: Floats) -> FlowEstimate:
     return FlowEstimate(float(1 - (n_c.sum() - 1) * observed / expected), len(counts))
 
 
-def intraclass(levels: pd.DataFrame) -> tuple[FlowEstimate, FlowEstimate]:
-    """Return ICC(1,1) and ICC(1,k): the reliability of one rating, and of the mean of as many as a flow has.
+def intraclass(levels: pd.DataFrame) -> FlowEstimate:
+    """Return ICC(1,1): the reliability of one rating.
 
     One-way random effects: flows are drawn, and each is rated by people of its own. With n_u ratings of flow u, N in
-    all, and the mean squares between and within flows,
-    ``ICC(1,1) = (between - within) / (between + (k - 1) within)``, where ``k = (N - sum n_u^2 / N) / (flows - 1)``;
-    ICC(1,k) is that of k ratings by Spearman and Brown, which is ``(between - within) / between`` where all flows have
-    equally many. Status: ``no_flows`` (fewer than two, or none is rated twice), ``no_variance``; ICC(1,k) is
-    ``negative`` where ICC(1,1) is.
+    all, and the mean squares between and within flows, it is
+    ``(between - within) / (between + (k - 1) within)``, where ``k = (N - sum n_u^2 / N) / (flows - 1)``.
+    Status: ``no_flows`` (fewer than two, or none is rated twice), ``no_variance``.
     """
     x = levels.to_numpy(dtype=np.float64)
     n = (~np.isnan(x)).sum(axis=1)
     x, n = x[n > 0], n[n > 0]
     total, n_flows = int(n.sum()), len(n)
     if n_flows < 2 or total == n_flows:
-        return (FlowEstimate(None, n_flows, "no_flows"),) * 2
+        return FlowEstimate(None, n_flows, "no_flows")
     mean = np.nansum(x, axis=1) / n
     between = float((n * (mean - np.nansum(x) / total) ** 2).sum()) / (n_flows - 1)
     within = float(np.nansum((x - mean[:, None]) ** 2)) / (total - n_flows)
     k = (total - float((n**2).sum()) / total) / (n_flows - 1)
     if between + (k - 1) * within <= 0:
-        return (FlowEstimate(None, n_flows, "no_variance"),) * 2
-    one = (between - within) / (between + (k - 1) * within)
-    of_mean = (None, n_flows, "negative") if one < 0 else (k * one / (1 + (k - 1) * one), n_flows)
-    return FlowEstimate(one, n_flows), FlowEstimate(*of_mean)
+        return FlowEstimate(None, n_flows, "no_variance")
+    return FlowEstimate((between - within) / (between + (k - 1) * within), n_flows)
 
 
-def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> tuple[FlowEstimate, FlowEstimate]:
-    """Return `intraclass` with intervals over raters; ``of_rater`` has the group of each column."""
+def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> FlowEstimate:
+    """Return `intraclass` with its interval over raters; ``of_rater`` has the group of each column."""
     n_groups = of_rater.max(initial=-1) + 1
     without = [intraclass(levels.loc[:, of_rater != number]) for number in range(n_groups)]
-    one, of_mean = intraclass(levels)
-    return one.over([pair[0] for pair in without]), of_mean.over([pair[1] for pair in without])
-
-
-def split_half(levels: pd.DataFrame, templates: pd.Series, seed: int, splits: int = 100) -> FlowEstimate:
-    """Return the correlation of flow means over two random halves of the templates, averaged over splits.
-
-    Pearson's r over the flows with a valid answer in both halves; with an odd number of templates one half is larger by
-    one. Seeded; independent of row and column order. ``n_flows`` counts flows with a valid answer in two templates.
-    Status: ``one_template``, ``no_flows`` (fewer than three), ``no_variance`` (in some half).
-    """
-    values, size = template_sums(levels.sort_index(), templates)
-    n_templates, rng = size.shape[1], np.random.default_rng(seed)
-    first = np.zeros((splits, n_templates), dtype=bool)
-    for split in first:
-        split[rng.permutation(n_templates)[: n_templates // 2]] = True
-    whole = _agreement(values, size, first)
-    if n_templates < FEWEST_HALVED:
-        return whole
-    kept = [groups(n_templates) != group for group in range(min(n_templates, MOST_GROUPS))]
-    return whole.over([_agreement(values[:, k], size[:, k], first[:SPLITS_WITHOUT, k]) for k in kept])
-
-
-def _agreement(values: Floats, size: Floats, splits: Bools) -> FlowEstimate:
-    """Return the mean correlation of the flow means over the two parts of each split (splits x templates)."""
-    n_flows = int(((size > 0).sum(axis=1) >= 2).sum())
-    if size.shape[1] < 2:
-        return FlowEstimate(None, n_flows, "one_template")
-    first = splits.T.astype(np.float64)
-    a, b = (divide(values @ half, size @ half) for half in (first, 1 - first))  # flows x splits
-    both = ~np.isnan(a + b)
-    if (both.sum(axis=0) < 3).any():
-        return FlowEstimate(None, n_flows, "no_flows")
-    ends = [(np.where(both, x, -np.inf).max(axis=0), np.where(both, x, np.inf).min(axis=0)) for x in (a, b)]
-    if any((high == low).any() for high, low in ends):
-        return FlowEstimate(None, n_flows, "no_variance")
-    a, b = (np.where(both, x - x.mean(axis=0, where=both), 0.0) for x in (a, b))
-    found = (a * b).sum(axis=0) / np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
-    return FlowEstimate(float(found.mean()), n_flows)
-
-
-def spearman_brown(half: FlowEstimate) -> FlowEstimate:
-    """Return ``2 r / (1 + r)``: the reliability of the whole, from that of its halves; passes a status on.
-
-    Status ``negative``: the halves do not correlate positively, so the formula means nothing.
-    """
-    if half.estimate is None:
-        return half
-    if half.estimate < 0:
-        return FlowEstimate(None, half.n_flows, "negative")
-    stepped = [2 * r / (1 + r) if r > -1 else np.nan for r in (half.estimate, half.low, half.high)]
-    return FlowEstimate(stepped[0], half.n_flows, "ok", *stepped[1:])
+    return intraclass(levels).over(without)
 
 
 def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
@@ -314,29 +253,22 @@ def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 
 
 def panel(
-    answers: pd.DataFrame,
-    norms: pd.DataFrame,
-    prompts: pd.DataFrame,
-    scale: Scale,
-    seed: int,
-    people: bool = False,
+    answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, people: bool = False
 ) -> pd.DataFrame:
     """Return the reliability of one model as one table: measure, estimate, its interval, n (flows or cells), status.
 
-    Alpha, the halves and intraclass correlations have intervals over templates (jackknife). Of people, it has the
-    intraclass correlations too; a model's variants are the same for all flows.
+    Alpha and the intraclass correlation have intervals over templates (jackknife). Of people, it has the intraclass
+    correlation too; a model's variants are the same for all flows.
     """
     levels = assessment.level_matrix(answers)
     templates = template_numbers(prompts)
-    half = split_half(levels, templates, seed)
     counts = level_counts(levels, templates, scale)
     group = groups(counts.shape[2])
     kept = [group != number for number in range(group.max(initial=-1) + 1)]
     single = {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
     if people:
         of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
-        single["icc_1"], single["icc_k"] = intraclass_over(levels, of_rater)
-    single |= {"split_half": half, "spearman_brown": spearman_brown(half)}
+        single["icc_1"] = intraclass_over(levels, of_rater)
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
     n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
