@@ -30,13 +30,6 @@ def group_rows(columns: Sequence[Ints] | Ints) -> tuple[Ints, Ints]:
     return first.astype(np.int64), group.astype(np.int64)
 
 
-def sums_by(codes: Ints, values: Floats) -> Floats:
-    """Return the sums of the rows of ``values`` that have the same code, counted from 0."""
-    sums = np.zeros((codes.max(initial=-1) + 1, values.shape[1]))
-    np.add.at(sums, codes, values)
-    return sums
-
-
 def clustered(ways: Sequence[Ints], sums_of: Callable[[Ints], Floats]) -> tuple[Floats, Floats]:
     """Return variances that are robust against what clusters share (CR1), and their degrees of freedom.
 
