@@ -53,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm control real fetch export-prompts lint format docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -142,9 +142,6 @@ test-slurm: $(VENV)/dev.done .venv-vllm/done ## test on a real SLURM of one node
 test-browser: $(VENV)/dev.done $(VENV)/browser.done ## test the report in a real browser (Debian's packages chromium and chromium-driver)
 	@command -v chromedriver >/dev/null || { echo "chromedriver is missing: apt-get install chromium chromium-driver"; exit 1; }
 	@$(BIN)/pytest tests/browser $(ARGS)
-
-control: $(VENV)/run.done .venv-vllm/done ## train the control model, ask it through vLLM, compare with the planted norms
-	@$(RUN) $(HERE) --configfile config/control.yaml $(ARGS) -- control
 
 real: $(VENV)/run.done .venv-vllm/done ## ask a small real model from a wheel on PyPI, then let two of them act as agents (CONFIG=...: one study)
 	$(call run-each,config/real.yaml config/real-agents.yaml)

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from specs import make_spec
+from tiny_model import make_tokenizer
 
-from cinorms.control.train import make_tokenizer
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec

@@ -39,7 +39,6 @@ def what_runs() -> dict[str, set[str | Path]]:
     """Return the scripts and modules that run in each environment."""
     found: dict[str, set[str | Path]] = defaultdict(set)
     found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
-    found["vllm"] = {"cinorms.control.train"}
     for kind in engine_kinds():
         found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
         if kind.checkpoint:

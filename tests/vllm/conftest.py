@@ -1,4 +1,4 @@
-"""Tests of the engine `vllm`: real vLLM on the CPU, on a control model that is trained for a few seconds."""
+"""Tests of the engine `vllm`: real vLLM on the CPU, on a tiny model that is trained for a few seconds."""
 
 import os
 import shutil
@@ -10,9 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.control.corpus import Corpus, make_corpus
-from cinorms.control.train import TrainingSettings, train_control
-from cinorms.core.validation import load_yaml
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
@@ -21,16 +18,11 @@ from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
 
-from ..scales import ACCEPTABILITY
 from ..specs import make_spec
+from ..tiny_model import write_tiny_model
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"
-
-#: Enough to answer in options, in mixed probabilities and not yet right: what the readouts are checked on.
-QUICK = TrainingSettings(
-    phases=((60, 64, False, 3e-3), (40, 16, True, 3e-3)), at_most=0, n_checked=100, least_accuracy=0.0
-)
 
 TUNING = {"max_model_len": 256, "gpus": 0}
 
@@ -50,18 +42,10 @@ def templates() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def corpus(flows: pd.DataFrame, templates: tuple[str, ...]) -> Corpus:
-    """Return what the control model is taught."""
-    factors = list(load_dataset(RESOURCES / "vignettes/iot.yaml").factors)
-    norms = load_yaml(RESOURCES / "planted/control.yaml")
-    return make_corpus(flows, factors, templates, norms, ACCEPTABILITY, 2026)
-
-
-@pytest.fixture(scope="session")
-def checkpoint(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a control model that was trained for a few seconds."""
-    folder = tmp_path_factory.mktemp("checkpoint") / "control"
-    train_control(corpus, folder, 2026, QUICK)
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny model that was trained for a few seconds."""
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    write_tiny_model(folder)
     return folder
 
 
@@ -72,9 +56,9 @@ def copied(checkpoint: Path, tmp_path: Path) -> Path:
 
 
 def spec_of(checkpoint: Path, **changes: Any) -> Spec:
-    """Return the spec of a shard of the control model: 96 flows in 4 variants."""
+    """Return the spec of a shard of the tiny model: 96 flows in 4 variants."""
     stated = {
-        "model": "control",
+        "model": "tiny",
         "seed": 2026,
         "select": {"sender": ["a door lock"], "recipient": ["its manufacturer"]},
         "max_tokens": 8,

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.engines.vllm.conversations import OptionTrie, spellings, split_mass
+from cinorms.inference.engines.vllm.conversations import OptionTrie, spellings
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
 from cinorms.inference.spec import Spec
@@ -32,7 +32,7 @@ def reference(checkpoint: Path) -> Any:
 
 def prompts_of(spec: Spec, questions: Questions) -> tuple[Tokeniser, list[str]]:
     """Return the prompts of ``questions`` as text, in the order of the grid."""
-    tokeniser = Tokeniser.load(spec.identity["source"], spec.identity["wrap"], "control")
+    tokeniser = Tokeniser.load(spec.identity["source"], spec.identity["wrap"], "tiny")
     return tokeniser, tokeniser.texts(questions.chat(at) for at in range(len(questions.grid)))
 
 
@@ -101,20 +101,17 @@ def test_options_are_what_brute_force_gives(session, checkpoint, reference, ques
     )
     assert worst < 1e-4
     assert (np.sort(expected, axis=1)[:, -2] > 0.01).mean() > 0.3  # more than one option was likely somewhere
-    normalised, outside = split_mass(p)
-    assert normalised.sum(axis=1) == pytest.approx(1)
-    assert outside == pytest.approx(1 - p.sum(axis=1))
-    assert ((outside >= 0) & (outside < 0.5)).all()
+    assert ((p.sum(axis=1) > 0.5) & (p.sum(axis=1) < 1 + 1e-6)).all()
     assert replies["text"].isna().all()
 
 
 def test_first_tokens_cannot_tell_the_options_apart(checkpoint):
-    tokeniser = Tokeniser.load(checkpoint, "chat_template", "control")
+    tokeniser = Tokeniser.load(checkpoint, "chat_template", "tiny")
     first = [ids[0] for ids in tokeniser.ids(SCALE.options)]
     assert len(set(first)) == 3
     (text,) = tokeniser.texts([[{"role": "user", "content": "How acceptable is it?"}]])
     written = {o: [tokeniser.continuation(text, s) for s in spellings(o)] for o in SCALE.options}
-    trie = OptionTrie.of(written, "control")
+    trie = OptionTrie.of(written, "tiny")
     assert trie.depth >= 2
     assert len(trie.ways) >= 10
 

@@ -54,11 +54,11 @@ def test_arms_share_a_start(
     tables.write(list_variants("chatgpt", templates, 2, 2), variants, tables.PROMPTS)
     jobs = {}
     for arm, changes in ARMS.items():
-        where = {"journal": str(tmp_path / "results/.journal"), "asker": ["s", arm, "control"]}
+        where = {"journal": str(tmp_path / "results/.journal"), "asker": ["s", arm, "tiny"]}
         out = str(responses / arm / "control/1-of-1.parquet")
         plain = spec_of(checkpoint, **changes).as_plain()
         jobs[arm] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out)
-    place = Path(place_of(str(responses), "main", "control", "1-of-1"))
+    place = Path(place_of(str(responses), "main", "tiny", "1-of-1"))
     write_companions(place, [jobs[arm] for arm in ARMS if arm != "main"])
 
     def collect(arm: str) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def test_arms_share_a_start(
     ask.ask_companions(place, None, [])
     assert len(loads) == 1
     for arm, changes in ARMS.items():
-        assert arm == "main" or is_answered(responses, arm, "control", "1-of-1")
+        assert arm == "main" or is_answered(responses, arm, "tiny", "1-of-1")
         found = collect(arm)
         own = session.ask(spec_of(checkpoint, **changes))
         column = "p_options" if arm == "options" else "text"

@@ -63,7 +63,7 @@ def test_a_prompt_that_is_too_long(checkpoint, questions_of, monkeypatch):
 
 
 def test_a_missing_checkpoint(tmp_path, questions_of):
-    with pytest.raises(DataError, match=r"there is no folder .*/nowhere; `make control` trains"):
+    with pytest.raises(DataError, match=r"there is no folder .*/nowhere; correct `source`"):
         ask(spec_of(tmp_path / "nowhere"), questions_of)
     with pytest.raises(DataError, match=r"holds no complete checkpoint; correct `source`"):
         ask(spec_of(tmp_path, model="mine"), questions_of)
@@ -112,9 +112,7 @@ def test_no_gpu(checkpoint, questions_of, monkeypatch):
 
     monkeypatch.setattr(type(current_platform), "is_cpu", lambda self: False)
     monkeypatch.setattr(type(current_platform), "device_count", lambda *a, **k: 0, raising=False)
-    with pytest.raises(
-        EngineError, match=r"no GPU is visible: request one from the cluster .*`make control`"
-    ):
+    with pytest.raises(EngineError, match=r"no GPU is visible: request one from the cluster .*`make real`"):
         ask(spec_of(checkpoint), questions_of)
 
 
@@ -192,7 +190,7 @@ def job(tmp_path: Path, spec: Spec, flows: pd.DataFrame, templates: tuple[str, .
     files = {name: str(tmp_path / "results" / f"{name}.parquet") for name in ("vignettes", "variants")}
     tables.write(flows, files["vignettes"], tables.VIGNETTES)
     tables.write(list_variants("chatgpt", templates, 2, 2), files["variants"], tables.PROMPTS)
-    out = tmp_path / "results/responses/main/control/1-of-1.parquet"
+    out = tmp_path / "results/responses/main/tiny/1-of-1.parquet"
     given = {
         "spec": json.dumps(spec.as_plain()),
         "tuning": json.dumps({**TUNING, "journal": str(out.parent / ".journal")}),
@@ -248,10 +246,10 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it(tmp_path, checkp
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stdout
-    responses = tables.read(tmp_path / "results/responses/main/control/1-of-1.parquet", tables.RESPONSES)
+    responses = tables.read(tmp_path / "results/responses/main/tiny/1-of-1.parquet", tables.RESPONSES)
     assert len(responses) == 9 * 12 * 4
     assert "EngineCore" in log.read_text()  # what the other processes say is in the log
-    (*_, last) = sorted((tmp_path / "results/responses/main/control/.journal").glob("*/runs/*.json"))
+    (*_, last) = sorted((tmp_path / "results/responses/main/tiny/.journal").glob("*/runs/*.json"))
     record = json.loads(last.read_text())
     assert record["prompts"] == 9 * 12 * 4
     assert record["vllm"].startswith("0.")
@@ -271,7 +269,7 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(tmp_path, 
     command = job(tmp_path, spec_of(copied), flows, templates)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.count("model 'control': vLLM stopped") == 1
+    assert done.stderr.count("model 'tiny': vLLM stopped") == 1
     assert "Traceback" not in done.stderr
     assert "a file of its weights is damaged" in done.stderr
     assert "SafetensorError" in (tmp_path / "log.txt").read_text()

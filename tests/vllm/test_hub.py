@@ -38,7 +38,7 @@ class Hub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Knows the repository ours/control; ours/gated wants a token, everything else is not there."""
+    """Knows the repository ours/tiny; ours/gated wants a token, everything else is not there."""
 
     server: Hub
 
@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if "ours/gated" in path:
             return self._send(403, b"{}", {"X-Error-Code": "GatedRepo"})
-        if "ours/control" not in path:
+        if "ours/tiny" not in path:
             return self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
         if "/resolve/" in path:
             _, _, name = path.partition("/resolve/")
@@ -71,8 +71,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(200, json.dumps(listing).encode(), {})
         siblings = [{"rfilename": name, "size": len(content)} for name, content in self.server.files.items()]
         body = {
-            "id": "ours/control",
-            "modelId": "ours/control",
+            "id": "ours/tiny",
+            "modelId": "ours/tiny",
             "sha": self.server.sha,
             "siblings": siblings,
             "tags": [],
@@ -97,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(checkpoint: Path) -> Iterator[Hub]:
-    """Return a hub that has the control model, among files that nobody needs."""
+    """Return a hub that has the tiny model, among files that nobody needs."""
     files = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
     server = Hub(
         {**files, "original/consolidated.00.pth": b"0" * 100, "README.md": b"text", "picture.png": b"0"}
@@ -134,16 +134,16 @@ def fetch(
 
 
 def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path, hub):
-    done = fetch(tmp_path, hub.url, "ours/control")
+    done = fetch(tmp_path, hub.url, "ours/tiny")
     assert done.returncode == 0, done.stderr + (tmp_path / "log.txt").read_text()
     record = json.loads((tmp_path / "mine.json").read_text())
-    assert record == {"model": "mine", "source": "ours/control", "revision": SHA}
+    assert record == {"model": "mine", "source": "ours/tiny", "revision": SHA}
     (snapshot,) = (tmp_path / "home").rglob(f"snapshots/{SHA}")
     assert has_weights(snapshot)
     assert not list(snapshot.rglob("*.pth")) + list(snapshot.rglob("*.png"))
     assert f"Bearer {TOKEN}" in hub.tokens
     n_asked = len(hub.asked)
-    assert fetch(tmp_path, hub.url, "ours/control", SHA).returncode == 0
+    assert fetch(tmp_path, hub.url, "ours/tiny", SHA).returncode == 0
     assert len(hub.asked) == n_asked  # what is there at a known commit is not looked up again
     for path in (tmp_path / "log.txt", tmp_path / "mine.json"):
         assert TOKEN not in path.read_text()
@@ -151,7 +151,7 @@ def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path, hub):
 
 def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path, hub):
     def revision() -> str:
-        done = fetch(tmp_path, hub.url, "ours/control")
+        done = fetch(tmp_path, hub.url, "ours/tiny")
         assert done.returncode == 0, done.stderr
         record = json.loads((tmp_path / "mine.json").read_text())
         return str(record["revision"])
@@ -169,7 +169,7 @@ def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path, hub):
     [
         ("ours/gated", "", "it is gated; accept its licence on the page of ours/gated"),
         ("ours/nothing", "", "there is no such repository, or it is private or gated"),
-        ("ours/control", "v9", "it has no such revision; copy the commit"),
+        ("ours/tiny", "v9", "it has no such revision; copy the commit"),
     ],
 )
 def test_what_the_hub_refuses_is_one_message(tmp_path, hub, source, revision, message):
@@ -182,20 +182,20 @@ def test_what_the_hub_refuses_is_one_message(tmp_path, hub, source, revision, me
 
 
 def test_without_internet_it_says_what_to_do(tmp_path):
-    done = fetch(tmp_path, "http://127.0.0.1:9", "ours/control")
+    done = fetch(tmp_path, "http://127.0.0.1:9", "ours/tiny")
     assert done.returncode == 1
     assert "the hub cannot be reached" in done.stderr
     assert "run `make fetch` once on a machine with internet that shares HF_HOME" in done.stderr
 
 
 def test_offline_it_takes_what_was_fetched_and_nothing_else(tmp_path, hub):
-    done = fetch(tmp_path, hub.url, "ours/control", SHA, HF_HUB_OFFLINE="1")
+    done = fetch(tmp_path, hub.url, "ours/tiny", SHA, HF_HUB_OFFLINE="1")
     assert done.returncode == 1
     assert "HF_HUB_OFFLINE forbids a download; run `make fetch` with this study first" in done.stderr
     assert not hub.asked
-    assert fetch(tmp_path, hub.url, "ours/control", SHA).returncode == 0
+    assert fetch(tmp_path, hub.url, "ours/tiny", SHA).returncode == 0
     hub.asked.clear()
-    done = fetch(tmp_path, hub.url, "ours/control", SHA, HF_HUB_OFFLINE="1")
+    done = fetch(tmp_path, hub.url, "ours/tiny", SHA, HF_HUB_OFFLINE="1")
     assert done.returncode == 0, done.stderr
     assert not hub.asked
 
@@ -213,7 +213,7 @@ def test_a_token_of_the_hubs_own_log_in_is_in_no_log(tmp_path, hub):
 def test_without_the_hubs_client_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match=r"'mine': the package huggingface_hub is not installed here"):
-        find("ours/control", SHA, "mine")
+        find("ours/tiny", SHA, "mine")
 
 
 def test_a_folder_is_known_by_its_files(copied, tmp_path):
@@ -233,7 +233,7 @@ def test_hub_names_and_folders_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert not is_folder("allenai/tulu-2-7b")
     assert not is_folder("gpt2")
-    for source in ("results/control/model", "./model", "/data/model"):
+    for source in ("results/a/model", "./model", "/data/model"):
         assert is_folder(source)
     (tmp_path / "allenai/tulu-2-7b").mkdir(parents=True)
     assert is_folder("allenai/tulu-2-7b")

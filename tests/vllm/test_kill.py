@@ -23,14 +23,14 @@ N = 9 * 12 * 4
 
 @pytest.fixture
 def jobs(tmp_path: Path, checkpoint: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> Iterator[Jobs]:
-    """Return jobs on the control model."""
+    """Return jobs on the tiny model."""
     found = Jobs(tmp_path, spec_of(checkpoint), flows, templates)
     yield found
     found.close()
 
 
 def test_a_shard_killed_twenty_times(tmp_path, jobs):
-    chance, out = random.Random(4), tmp_path / "main/control/1-of-1.parquet"
+    chance, out = random.Random(4), tmp_path / "main/tiny/1-of-1.parquet"
     journal, kept = Journal.at(out.parent / ".journal", jobs.spec), 0
     for number in range(KILLS):
         before = jobs.n_asked()
@@ -49,7 +49,7 @@ def test_a_shard_killed_twenty_times(tmp_path, jobs):
     asked = Counter(name for name, _ in jobs.answered())
     assert len(asked) == N
     assert sum(asked.values()) <= N + CHUNK * KILLS
-    whole = tmp_path / "whole/control/1-of-1.parquet"
+    whole = tmp_path / "whole/tiny/1-of-1.parquet"
     jobs.start(whole)
     assert jobs.end() == 0, jobs.log.read_text()
     assert jobs.n_asked() == sum(asked.values()) + N

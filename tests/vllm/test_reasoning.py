@@ -24,7 +24,7 @@ from .conftest import spec_of
 from .job import CHUNK
 from .jobs import Jobs
 
-#: The control model's template, which opens a trace where it is told to.
+#: The tiny model's template, which opens a trace where it is told to.
 OPENS = "{% if add_generation_prompt and enable_thinking %}<think>\n{% endif %}"
 ON = {"effort": "high", "budget": 5, "begin": "<think>\n", "end": "</think>\n", "switch": "enable_thinking"}
 #: The model writes an option; whatever comes before the word counts as its trace.
@@ -33,7 +33,7 @@ BEFORE_THE_WORD = {"effort": "high", "budget": 8, "begin": "<|assistant|>", "end
 
 @pytest.fixture
 def thinking(copied: Path) -> Path:
-    """Return the control model with a chat template that can open a trace."""
+    """Return the tiny model with a chat template that can open a trace."""
     tokenizer = AutoTokenizer.from_pretrained(copied)
     tokenizer.chat_template += OPENS
     tokenizer.save_pretrained(copied)
@@ -118,14 +118,14 @@ KILLS = 6
 
 @pytest.fixture
 def jobs(tmp_path: Path, thinking: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> Iterator[Jobs]:
-    """Return jobs on the control model, which writes a trace before each answer."""
+    """Return jobs on the tiny model, which writes a trace before each answer."""
     found = Jobs(tmp_path, spec_of(thinking, reasoning=ON), flows, templates)
     yield found
     found.close()
 
 
 def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(tmp_path, jobs, questions_of):
-    chance, out, asked = random.Random(5), tmp_path / "main/control/1-of-1.parquet", questions_of(jobs.spec)
+    chance, out, asked = random.Random(5), tmp_path / "main/tiny/1-of-1.parquet", questions_of(jobs.spec)
 
     def traces(of: Path) -> dict[int, str]:
         parts = read_traces(Journal.at(of.parent / ".journal", jobs.spec).folder, asked.prompts)
@@ -149,7 +149,7 @@ def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(tmp_
     jobs.start(out)
     assert jobs.end() == 0, jobs.log.read_text()
     assert len(asked.grid) < jobs.n_asked() <= 2 * (len(asked.grid) + CHUNK * KILLS)
-    whole = tmp_path / "whole/control/1-of-1.parquet"
+    whole = tmp_path / "whole/tiny/1-of-1.parquet"
     jobs.start(whole)
     assert jobs.end() == 0, jobs.log.read_text()
     assert out.read_bytes() == whole.read_bytes()

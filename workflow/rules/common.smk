@@ -9,7 +9,7 @@ from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.spec import PATTERN as SHARD_PATTERN
 from cinorms.report.words import closing_words
 from cinorms.rules.crews import Crews
-from cinorms.rules.values import CONTROL_SEED, StudyValues, pattern
+from cinorms.rules.values import StudyValues, pattern
 from cinorms.study.spec import all_shards_of, paraphraser_environment, spending_folder
 from cinorms.study.study import READ_HERE
 

@@ -47,7 +47,7 @@ def test_engines_are_found_and_each_declaration_is_whole(folder):
     [
         ({"engine": "vllm", "source": "o/n"}, "Hugging Face: o/n"),
         ({"engine": "vllm", "source": "o/n", "revision": "abc"}, "Hugging Face: o/n, revision abc"),
-        ({"engine": "vllm", "source": "results/control/model"}, "results/control/model"),
+        ({"engine": "vllm", "source": "results/a/model"}, "results/a/model"),
         ({"engine": "openai", "source": "gpt"}, "OpenAI"),
         ({"engine": "openai", "source": "x", "base_url": "https://host/v1"}, "https://host/v1"),
         ({"engine": "planted", "planted": {}}, "planted respondent"),

@@ -351,11 +351,6 @@ def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(elsewhe
     assert [severity for severity, _ in look(root, **home)] == ["warning"]
 
 
-def test_the_control_model_is_trained_by_its_own_run(elsewhere):
-    assert told(look_at_checkpoints(case(study_of(Root(PROJECT), ["control"])))) == []
-    assert look_at_checkpoints(case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]))) is None
-
-
 # --- Partitions
 
 

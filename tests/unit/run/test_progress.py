@@ -133,7 +133,7 @@ LINES = """\
 8|RUNNING|None|/home/ada/study|rule_ask_vllm_wildcards_s_main_other_1-of-1
 9|PENDING|Priority|/home/ada/elsewhere|rule_ask_vllm_wildcards_s_main_third_1-of-1
 10|PENDING|Priority|/home/ada/study|rule_ask_vllm_wildcards_another_main_m_1-of-1
-11|PENDING|Priority|/home/ada/study|rule_train_control_wildcards_s_main_m_1-of-1
+11|PENDING|Priority|/home/ada/study|rule_fetch_checkpoint_wildcards_s_main_m_1-of-1
 12|PENDING|Priority|/home/ada/study|(null)
 """
 

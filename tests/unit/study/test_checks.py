@@ -187,11 +187,13 @@ def test_templates_for_in_arm_defaults_may_name_a_model_that_only_some_arms_ask(
 def test_models_that_a_release_does_not_have_are_shown_where_they_are_stated(build_study):
     published = {"source": "published", "frame": "pets2026/regular"}
     for key, document in (
-        ("models", {"models": ["control"], **arm(**published)}),
-        ("arms.main.models", arm(**published, models=["control"])),
+        ("models", {"models": ["smollm2-135m-instruct"], **arm(**published)}),
+        ("arms.main.models", arm(**published, models=["smollm2-135m-instruct"])),
     ):
         message = message_of(build_study, document)
-        assert message.startswith(f"study.yaml: {key}: 'control' is not a model of this release")
+        assert message.startswith(
+            f"study.yaml: {key}: 'smollm2-135m-instruct' is not a model of this release"
+        )
 
 
 def test_an_arm_without_models_is_refused_even_beside_one_that_has_some(build_study):

@@ -158,21 +158,6 @@ AGREEMENT = CsvTable(
         "status": "counts, or why the codes of this kind do not count: sample_incomplete, agreement_too_low.",
     },
 )
-CONTROL = CsvTable(
-    "control",
-    "control.csv",
-    "Norms recovered from the control model, compared with those planted in it.",
-    ("arm", "flows"),
-    {
-        "arm": "Name of the arm.",
-        "flows": "Which flows: all, those shown in training, or those held out.",
-        "n_flows": "Number of these flows.",
-        "n_kept": "Flows with a norm.",
-        "agreement": "Share of all these flows that have a norm, and the planted one.",
-        "p_off_by": "Mean distance of the options' probabilities from the planted ones; missing for readout text.",
-        "outside": "Mean probability outside the options; missing for readout text.",
-    },
-)
 COMPARISON = CsvTable(
     "comparison",
     "comparison.csv",

@@ -31,9 +31,6 @@ _END_BYTES = 1 << 20
 #: Variables that may hold a token of the hub.
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
-#: The folder that the control model is trained into, by the workflow itself.
-TRAINED_HERE = Path("results/control/model")
-
 #: Files of a LoRA adapter, as PEFT names them.
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
@@ -146,7 +143,7 @@ def _client(model: str) -> Any:
     except ImportError as error:
         raise ConfigError(
             f"model {model!r}: the package huggingface_hub is not installed here; run with --sdm conda "
-            "(envs/vllm.yaml), or make .venv-vllm with `make control`"
+            "(envs/vllm.yaml), or make .venv-vllm with `make real`"
         ) from error
     return huggingface_hub
 
@@ -180,11 +177,12 @@ def cached(source: str, revision: str | None, environment: Mapping[str, str]) ->
 def existing(source: str, model: str) -> Path:
     """Return the folder ``source``; raise ``DataError`` where it holds no checkpoint."""
     folder = Path(source)
-    how = "`make control` trains the control model" if model == "control" else "correct `source`"
     if not folder.is_dir():
-        raise DataError(f"model {model!r}: there is no folder {source}; {how}")
+        raise DataError(f"model {model!r}: there is no folder {source}; correct `source`")
     if not has_weights(folder):
-        raise DataError(f"model {model!r}: the folder {source} holds no complete checkpoint; {how}")
+        raise DataError(
+            f"model {model!r}: the folder {source} holds no complete checkpoint; correct `source`"
+        )
     return folder
 
 

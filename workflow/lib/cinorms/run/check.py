@@ -275,8 +275,6 @@ def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[EntryProblem
     for entry in entries:
         source = _source(entry)
         yield from _no_adapter(entry)
-        if Path(source) == checkpoints.TRAINED_HERE:
-            continue  # the workflow trains it first
         if checkpoints.in_wheels(source) or not checkpoints.is_folder(source):
             absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):

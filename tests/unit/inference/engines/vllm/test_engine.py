@@ -171,7 +171,7 @@ def test_only_what_asks_or_trains_a_model_is_submitted_to_a_cluster(folder):
     }
     assert len(bodies) > 20
     submitted = {name for name, body in bodies.items() if "localrule: True" not in body}
-    assert submitted == {"train_control", "generate_paraphrases", "ask", "ask_coder"}
+    assert submitted == {"generate_paraphrases", "ask", "ask_coder"}
 
 
 def test_the_containers_have_the_vllm_that_conda_has(folder):

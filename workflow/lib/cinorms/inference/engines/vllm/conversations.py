@@ -86,17 +86,6 @@ def spellings(option: str) -> list[str]:
     return [option, " " + option, capital, " " + capital]
 
 
-def split_mass(p_options: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the probabilities of the options normalised to 1, and the mass outside them.
-
-    Where all options together have no probability, the normalised ones are missing (NaN).
-    """
-    p = np.asarray(p_options, dtype=np.float64)
-    inside = p.sum(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return p / np.where(inside > 0, inside, np.nan), np.clip(1 - inside[..., 0], 0, 1)
-
-
 @dataclass(frozen=True)
 class TokenRequest:
     """Tokens to go on from, and how."""

@@ -32,7 +32,7 @@ KNOWN = {
     ),
     r"No CUDA GPUs|Found no NVIDIA|NVIDIA driver|no kernel image|Failed to infer device type": (
         "no GPU is visible: request one from the cluster (profiles/slurm) and check that nvidia-smi lists it; on a "
-        "machine without GPU, `make control` uses vLLM's build for CPUs"
+        "machine without GPU, `make real` uses vLLM's build for CPUs"
     ),
     r"World size|number of GPUs|divisible by tensor|[Dd]ivisible by .*tensor parallel|placement group": (
         "`gpus` in its entry in config/models.yaml does not suit this machine or the model's number of heads"

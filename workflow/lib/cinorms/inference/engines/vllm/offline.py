@@ -346,7 +346,7 @@ def llm_settings(spec: Spec, folder: Path, max_model_len: int, gpus: int, on_cpu
 
 
 def _use_one_core_if_small(folder: Path) -> None:
-    """Let one core compute a model as small as the control model; vLLM allows it before it loads, not after."""
+    """Let one core compute a model below ``SMALL`` bytes; vLLM allows it before it loads, not after."""
     import torch
 
     if sum(path.stat().st_size for path in folder.glob("*.safetensors")) < SMALL:
@@ -362,7 +362,7 @@ def import_vllm(model: str) -> tuple[Any, str, bool]:
     except ImportError as error:
         raise ConfigError(
             f"model {model!r}: vLLM cannot be imported here ({error}); run with --sdm conda "
-            "(envs/vllm.yaml), or on a machine without GPU with `make control`"
+            "(envs/vllm.yaml), or on a machine without GPU with `make real`"
         ) from error
     on_cpu = bool(current_platform.is_cpu())
     # Where vLLM finds no device it knows of no number either.
