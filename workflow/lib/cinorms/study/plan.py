@@ -114,7 +114,8 @@ def add_precision(
     ``target_se`` in the planned orders, with those made up for that are not answered validly); missing where the
     pilot did not ask the model in this arm, or in one template only.
     """
-    errors, needed = [], []
+    errors: list[Any] = []
+    needed: list[Any] = []
     for row in plan.to_dict("records"):
         answers, prompts = pilot.get((row["arm"], row["model"]), (None, None))
         if answers is None or prompts is None:
