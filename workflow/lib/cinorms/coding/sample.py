@@ -92,7 +92,7 @@ def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
 
     The sheet is no output of a rule: Snakemake would remove a person's work before it rebuilds a file.
     """
-    old = read_csv(path, as_text=True) if path.exists() else pd.DataFrame(columns=list(SHEET), dtype=object)
+    old = _read_sheet(path) if path.exists() else pd.DataFrame(columns=list(SHEET), dtype=object)
     written = old[old["code"].str.strip() != ""]
     kept = dict(zip(written["item"], written["code"], strict=True))
     codes = [code or kept.get(item, "") for item, code in zip(sheet["item"], sheet["code"], strict=True)]
@@ -103,6 +103,15 @@ def write_sheet(sheet: pd.DataFrame, path: Path) -> None:
         write_csv(merged, path)
 
 
+def _read_sheet(path: str | Path) -> pd.DataFrame:
+    check_header(path)
+    sheet = read_csv(path, as_text=True, remedy="save it as 'CSV UTF-8'")
+    missing = [name for name in ("item", "code") if name not in sheet.columns]
+    if missing:
+        raise DataError(f"{path}, line 1: no column {' and '.join(missing)}; a sheet has {', '.join(SHEET)}")
+    return sheet
+
+
 def load_codes(path: str | Path, scales: Iterable[Scale]) -> dict[str, str]:
     """Return the codes that a person wrote into a sheet, by item; lines without a code are left out.
 
@@ -110,15 +119,7 @@ def load_codes(path: str | Path, scales: Iterable[Scale]) -> dict[str, str]:
 
     ``DataError`` names the file, the line, what is given and what is allowed.
     """
-    check_header(path)
-    try:
-        sheet = read_csv(path, as_text=True)
-    except (OSError, UnicodeDecodeError, ValueError) as problem:
-        reason = " ".join(str(problem).split())
-        raise DataError(f"{path}: not a CSV file in UTF-8 ({reason}); save it as 'CSV UTF-8'") from None
-    missing = [name for name in ("item", "code") if name not in sheet.columns]
-    if missing:
-        raise DataError(f"{path}, line 1: no column {' and '.join(missing)}; a sheet has {', '.join(SHEET)}")
+    sheet = _read_sheet(path)
     scales = list(scales)
     allowed = {*NO_OPTION, *(option for scale in scales for option in options_to_choose(scale))}
     codes: dict[str, str] = {}

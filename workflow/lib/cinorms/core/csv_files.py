@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from cinorms.core.errors import DataError
+from cinorms.core.errors import REMEDY, DataError, damage_named
 from cinorms.core.files import replacing
 
 #: How a spreadsheet recognises a formula, behind any apostrophes that already defuse one.
@@ -71,10 +71,14 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
         part.write_text(text, encoding="utf-8", newline="")
 
 
-def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
-    """Read what `write_csv` wrote, texts as they were; ``as_text``: every cell as the text in the file."""
+def read_csv(path: str | Path, as_text: bool = False, remedy: str = REMEDY) -> pd.DataFrame:
+    """Read what `write_csv` wrote, texts as they were; ``as_text``: every cell as the text in the file.
+
+    Raises ``DataError`` for a damaged file, with the ``remedy``.
+    """
     options: dict[str, Any] = {"dtype": str, "keep_default_na": False} if as_text else {}
-    frame: pd.DataFrame = pd.read_csv(path, **options)
+    with damage_named(path, remedy):
+        frame: pd.DataFrame = pd.read_csv(path, **options)
     for place in _texts_of(frame):
         frame.isetitem(place, frame.iloc[:, place].map(_restored).array)
     return frame.rename(columns=_restored)
@@ -82,7 +86,8 @@ def read_csv(path: str | Path, as_text: bool = False) -> pd.DataFrame:
 
 def read_header(path: str | Path) -> list[str]:
     """Return the names of the columns of what `write_csv` wrote."""
-    return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
+    with damage_named(path, REMEDY):
+        return [undo_defusing(str(name)) for name in pd.read_csv(path, nrows=0, dtype=str).columns]
 
 
 def check_header(path: str | Path) -> None:

@@ -2,8 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+#: What to do with a file of the results that cannot be read, unless its contract states otherwise.
+REMEDY = "delete it and rerun"
 #: A word of a message that nobody would read to its end.
 _ENDLESS = re.compile(r"\S{400,}")
 
@@ -29,6 +33,18 @@ class EngineError(CinormsError):
 
 class JournalError(CinormsError):
     """The journal of a shard cannot be written or is in use."""
+
+
+@contextmanager
+def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
+    """Turn whatever a damaged file raises into one message."""
+    try:
+        yield
+    except CinormsError:
+        raise
+    except Exception as error:  # an unchecked file can make its reader fail in any way
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise DataError(f"{path}: cannot be read ({reason}); {remedy}") from None
 
 
 def listing(given: object, allowed: Iterable[object]) -> str:

@@ -1,8 +1,7 @@
 """Parquet files that carry a digest of their own bytes, so that damage is found first; the tables of analyses."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -11,11 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinorms.core.csv_files import write_csv
-from cinorms.core.errors import DataError
+from cinorms.core.errors import REMEDY, damage_named
 from cinorms.core.files import replacing
 
-#: What to do with a table that cannot be read, unless its contract states otherwise.
-REMEDY = "delete it and rerun"
 _KEY = "cinorms_sha256"
 #: Placeholder for the digest while the digest is computed.
 _BLANK = b"0" * 64
@@ -52,18 +49,6 @@ def unseal(path: str | Path) -> pa.BufferReader:
     if data[place : place + len(_BLANK)] != _digest(data, place):
         raise ValueError("its bytes changed after it was written")
     return pa.BufferReader(data)
-
-
-@contextmanager
-def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
-    """Turn whatever a damaged file raises into one message."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:  # an unchecked file can make its reader fail in any way
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DataError(f"{path}: cannot be read ({reason}); {remedy}") from None
 
 
 def write_tidy(frame: pd.DataFrame, parquet: str | Path, csv: str | Path) -> None:

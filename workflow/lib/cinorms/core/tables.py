@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pandas.api.types import union_categoricals
 
-from cinorms.core.errors import DataError
+from cinorms.core.errors import REMEDY, DataError, damage_named
 from cinorms.core.files import replacing
-from cinorms.core.sealing import REMEDY, damage_named, seal, unseal
+from cinorms.core.sealing import seal, unseal
 
 #: What an answer can be. Only ``ok`` carries a level and votes.
 ANSWER_STATUSES = (

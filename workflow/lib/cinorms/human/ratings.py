@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.csv_files import check_columns
-from cinorms.core.errors import DataError, nearest
+from cinorms.core.errors import DataError, damage_named, nearest
 from cinorms.human.survey import ANSWER, Question, QuestionsFile, Survey
 from cinorms.prompts.variants import select_flows
 
@@ -121,14 +121,15 @@ _PART, _ROW, _COLUMN = "\0part", "\0row", "\0column"
 
 def _parts(path: Path, files: Sequence[str]) -> list[Part]:
     """Return the CSV file at ``path``, or those ``files`` of the archive there."""
-    try:
-        if not files:
+    if not files:
+        with damage_named(path, "correct 'file' in the survey's file"):
             return [Part(str(path), path.read_bytes())]
-        with zipfile.ZipFile(path) as archive:
-            return [Part(f"{path}/{name}", _unpack(archive, name, path)) for name in files]
-    except (OSError, zipfile.BadZipFile):
-        what = "a zip archive, which 'files' in the survey's file needs" if files else "a file"
-        raise DataError(f"{path}: cannot be read as {what}") from None
+    # What zipfile raises for an archive with a password, of an unknown kind or damaged is of many classes.
+    with (
+        damage_named(path, "give a zip archive without a password, which 'files' in the survey's file needs"),
+        zipfile.ZipFile(path) as archive,
+    ):
+        return [Part(f"{path}/{name}", _unpack(archive, name, path)) for name in files]
 
 
 def _unpack(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:

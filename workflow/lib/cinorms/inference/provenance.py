@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.errors import DataError
+from cinorms.core.errors import REMEDY, DataError
 from cinorms.core.files import sha256_of
-from cinorms.core.sealing import REMEDY
 from cinorms.core.version import version
 from cinorms.inference.journal import Journal
 from cinorms.inference.journal_files import known_sum

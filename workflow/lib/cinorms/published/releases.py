@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.errors import ConfigError, DataError, listing
+from cinorms.core.errors import ConfigError, DataError, damage_named, listing
 from cinorms.core.scales import Scale
 from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Value
 from cinorms.core.tables import SHARED
@@ -249,7 +249,8 @@ def read_numbers(release: Release) -> pd.DataFrame:
     parts = []
     for name in release.numbers:
         path = release.path.parent / name
-        frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+        with damage_named(path, "give the printed numbers as a CSV file in UTF-8"):
+            frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
         if list(frame.columns) != list(COLUMNS):
             raise DataError(f"{path}: has the columns {list(frame.columns)}, expected {list(COLUMNS)}")
         twice = frame.duplicated(["item", "cell"])
@@ -281,7 +282,7 @@ def read_letters(
     path: Path, column: str, options: Mapping[str, str], vignettes: pd.DataFrame, scale: Scale
 ) -> pd.DataFrame:
     """Return the answers in a column of a CSV file: a letter for each option. Another text is ``invalid``."""
-    with path.open(encoding="utf-8", newline="") as handle:
+    with damage_named(path, "give a CSV file in UTF-8"), path.open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
     if not rows or "name" not in rows[0] or column not in rows[0]:
         raise DataError(f"{path}: has no column 'name' or no column {column!r}")
@@ -306,7 +307,7 @@ def read_verdicts(path: Path, vignettes: pd.DataFrame, scale: Scale) -> pd.DataF
         judged: dict[str, list[tuple[str, bool]]] = {}
         for name, of in found.items():
             judged[name] = [(str(item), bool(leaked)) for item, leaked in of["secret_judgment"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: is not a file of verdicts ({type(error).__name__}: {error})") from None
     sensitive = [[SHARED * leaked for _, leaked in of] for of in judged.values()]
     levels: list[int | None] = [scale.levels[-1] if any(of) else scale.levels[0] for of in sensitive]

@@ -139,6 +139,9 @@ _TEMPLATE_NODES = frozenset(
     | {"If", "CondExpr", "Compare", "Operand", "And", "Or", "Not"}
 )
 
+#: What a template reads as something other than a factor.
+_WORDS = frozenset({"self", "true", "false", "none"})
+
 
 @dataclass(frozen=True)
 class Design:
@@ -304,7 +307,12 @@ def _expand_part(design: Design, without: NullLevel | None) -> pd.DataFrame:
     render, left_out = _compile(design), dict.fromkeys(name for name in design.factors if name not in numbers)
     texts = {name: [design.factors[name][level].text for level in levels] for name, levels in numbers.items()}
     rows = zip(*texts.values(), strict=True)
-    vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
+    try:
+        vignettes = [render(**left_out, **dict(zip(texts, row, strict=True))) for row in rows]
+    except TypeError as error:
+        raise ConfigError(
+            f"{design.file}: template: cannot be filled ({error}); compare factors with texts in quotes"
+        ) from None
     return frame.assign(vignette=pd.array(vignettes, dtype="str"))
 
 
@@ -341,8 +349,16 @@ def _label_columns(design: Design, numbers: dict[str, np.ndarray]) -> pd.DataFra
 
 def _compile(design: Design) -> Callable[..., str]:
     """Return the template as a function of the factors, after checking what it is made of."""
+    try:
+        return _checked(design)
+    except (RecursionError, SyntaxError, MemoryError):  # what Python makes of too many brackets or conditions
+        raise ConfigError(
+            f"{design.file}: template: its brackets or conditions are nested too deeply; write it with fewer levels"
+        ) from None
+
+
+def _checked(design: Design) -> Callable[..., str]:
     from jinja2 import StrictUndefined, TemplateError, nodes
-    from jinja2.meta import find_undeclared_variables
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
@@ -359,7 +375,13 @@ def _compile(design: Design) -> Callable[..., str]:
                 f"{design.file}: template: {kind} on line {node.lineno} is not allowed; "
                 "allowed: {{ factor }}, {% if %} and comparisons"
             )
-    for name in sorted(find_undeclared_variables(tree)):
+    for name in sorted(_WORDS & set(design.factors)):
+        raise ConfigError(
+            f"{design.file}: factors: {name!r} cannot name a factor, because templates have another value of that "
+            "name; use another name"
+        )
+    # Every name: jinja2 takes some, such as self, for declared.
+    for name in sorted({node.name for node in tree.find_all(nodes.Name)}):
         if name not in design.factors:
             raise unknown(design.file, "template", name, design.factors, "factor")
     return environment.from_string(tree).render

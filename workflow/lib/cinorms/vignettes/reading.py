@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.csv_files import check_header
-from cinorms.core.errors import DataError
+from cinorms.core.errors import DataError, damage_named
 from cinorms.vignettes import agent_files
 from cinorms.vignettes.designs import Columns, Dataset, Design, expand, factor_columns
 from cinorms.vignettes.source_files import get
@@ -66,7 +66,7 @@ def _read_csv(path: Path, columns: Columns) -> pd.DataFrame:
     check_header(path)
     try:
         raw = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as a CSV file in UTF-8: {error}") from None
     wanted = [columns.vignette, *columns.factors.values(), *([columns.expected] if columns.expected else [])]
     absent = [name for name in wanted if name not in raw.columns]
@@ -88,7 +88,8 @@ def _first(wrong: pd.Series) -> int:
 
 def _lines(path: Path) -> list[str]:
     # Not splitlines(), which also breaks at characters that a story may hold.
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    with damage_named(path, "give a text file in UTF-8"):
+        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
 def _numbers(path: Path, values: pd.Series) -> pd.Series:

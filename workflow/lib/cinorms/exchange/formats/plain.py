@@ -99,7 +99,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             with pq.ParquetFile(path) as file:
                 rows = (cleaned(row) for batch in file.iter_batches() for row in batch.to_pylist())
                 yield from enumerate(rows, 1)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # a damaged file can make its reader fail in any way
             raise DataError(f"{path}: is not a readable Parquet file ({error})") from None
     elif path.suffix == ".csv":
         check_header(path)
