@@ -55,7 +55,7 @@ def test_arms_share_a_start(
     jobs = {}
     for arm, changes in ARMS.items():
         where = {"journal": str(tmp_path / "results/.journal"), "asker": ["s", arm, "tiny"]}
-        out = str(responses / arm / "control/1-of-1.parquet")
+        out = str(responses / arm / "tiny/1-of-1.parquet")
         plain = spec_of(checkpoint, **changes).as_plain()
         jobs[arm] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out)
     place = Path(place_of(str(responses), "main", "tiny", "1-of-1"))
