@@ -140,9 +140,7 @@ def test_an_environment_has_the_versions_of_the_lock(environment):
 
 def test_the_lowest_versions_are_stated_once():
     """`make test-lowest` runs with those of run.in; the other lists may not promise less."""
-    lowest = {
-        requirement.name: str(requirement.specifier) for requirement in map(Requirement, asked("run"))
-    }
+    lowest = {requirement.name: str(requirement.specifier) for requirement in map(Requirement, asked("run"))}
     for name in ("vllm-cpu", "paraphrase"):
         for requirement in map(Requirement, asked(name)):
             stated_there = str(requirement.specifier)
