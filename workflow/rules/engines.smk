@@ -1,7 +1,7 @@
 """Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
 
 Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub; the file of a prompt set
-Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is), revisions.lock next to the registry (`make fetch`),
+Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is),
          results/{study}/responses/{arm}/{model}/{shard}.parquet,
          frozen/{prompt set}.yaml next to a prompt set of `source: generate` (under `engine: planted`
          results/{study}/paraphrases/{prompt set}.yaml)
@@ -58,21 +58,6 @@ def define_fetch(kind):
 for kind in engine_kinds():
     if kind.checkpoint:
         define_fetch(kind)
-
-
-rule fetch:
-    input:
-        [f"{RESULTS}/checkpoints/{model}.json" for model in VALUES.checkpoints()],
-    log:
-        f"logs/{STUDY.name}/fetch.log",
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        locks=of(VALUES.revision_locks),
-        code=code_of("fetch"),
-    script:
-        "../scripts/fetch.py"
 
 
 def define_ask(kind):

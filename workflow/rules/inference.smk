@@ -1,8 +1,9 @@
-"""Inference: the steps after the jobs that ask (engines.smk): what was planted, provenance.
+"""Inference: the steps beside the jobs that ask (engines.smk): commits that were fetched, what was planted, provenance.
 
-Inputs: vignettes, responses
+Inputs: vignettes, responses, results/{study}/checkpoints/{model}.json
 Outputs: results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
-         results/{study}/provenance.json (what every response was made with)
+         results/{study}/provenance.json (what every response was made with),
+         revisions.lock next to the registry (`make fetch`)
 
 The journal (results/.journal, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
 """
@@ -49,3 +50,18 @@ rule gather_provenance:
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"
+
+
+rule fetch:
+    input:
+        [f"{RESULTS}/checkpoints/{model}.json" for model in VALUES.checkpoints()],
+    log:
+        f"logs/{STUDY.name}/fetch.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        locks=of(VALUES.revision_locks),
+        code=code_of("fetch"),
+    script:
+        "../scripts/fetch.py"
