@@ -210,11 +210,9 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         {"make_table": 1, "describe_tables": 1, "write_report": 1},
     ),
     "the module of the norms": (
-        # What decides when a flow needs no more answers judges norms too, and `read_answers` says what was not asked. A
-        # printed table of models is laid out by the module that also counts norms for others.
         f"{MODULES}/norms/assessment.py",
         EDIT,
-        unchanged({"read_answers": 2, "write_replies": 2, "print_table": 1, **ANSWERED}),
+        unchanged({"write_replies": 2, **ANSWERED}),
     ),
     # The figures `distribution` and `norm_distribution` are of one module, which draws the counts of `answer_counts`.
     "the module of an analysis": (
