@@ -7,14 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.logs import command, prepare
-from cinorms.core.version import version
+from cinorms.core.version import PROJECT, version
 
-#: The project's own folder, in a clone.
-PROJECT = Path(__file__).parents[3]
 #: What an installed package can do too: these read results.
 READING = {
     "schema": (
