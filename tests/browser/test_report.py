@@ -289,59 +289,6 @@ def test_a_phone_scrolls_no_page_sideways_and_print_unfolds_all(window, page):
     assert not window.all("details:not([open])")
 
 
-#: Elements with text whose contrast to what is behind them is below the 4.5 that WCAG asks for.
-CONTRAST = """
-const light = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-const luminance = (colour) => {
-  const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
-  return 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
-};
-const behind = (node) => {
-  for (let e = node; e; e = e.parentElement) {
-    const colour = getComputedStyle(e).backgroundColor;
-    if (colour !== 'rgba(0, 0, 0, 0)') return colour;
-  }
-  return 'rgb(255, 255, 255)';
-};
-const ratio = (node) => {
-  const pair = [luminance(getComputedStyle(node).color), luminance(behind(node))];
-  return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-};
-return [...document.querySelectorAll('p, a, td, th, dt, dd, .part, .part small, .chip, button, summary, label')]
-  .filter((e) => e.textContent.trim() && e.checkVisibility())
-  .map((e) => [ratio(e), e.outerHTML.slice(0, 80)])
-  .filter(([found]) => found < 4.5);
-"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_has_contrast(window, page, scheme):
-    feature = [{"name": "prefers-color-scheme", "value": scheme}]
-    window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
-    try:
-        window.open(page)
-        assert window.run(CONTRAST) == []
-    finally:
-        window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-#: Controls and groups that a screen reader could not name.
-NAMELESS = """
-const named = (e) => e.labels?.length || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby');
-return [...document.querySelectorAll('button, select, input, dialog, [role=group], td[role]')]
-  .filter((e) => !named(e) && !e.textContent.trim())
-  .map((e) => e.outerHTML);
-"""
-
-
-def test_everything_has_a_name_for_a_screen_reader(window, page):
-    window.open(page)
-    assert window.run(NAMELESS) == []
-    assert window.run("return [...document.querySelectorAll('img')].filter((e) => !e.alt).length") == 0
-    ids = window.run("return [...document.querySelectorAll('[id]')].map((e) => e.id)")
-    assert len(ids) == len(set(ids))
-
-
 def responses_of(results: StudyResults, model: str = "model-a") -> pd.DataFrame:
     """Return what a model said in the arm main, and what was read in it."""
     path = folder_of(results) / f"responses/main/{model}/1-of-1.parquet"

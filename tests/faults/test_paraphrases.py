@@ -153,11 +153,3 @@ def test_a_paraphrase_is_mended_by_hand(study, endpoint):
     assert n_asked(endpoint) == 9 * 12 * 5
     asked = json.loads((study.folder / "results/api/provenance.json").read_text())["asked"][0]
     assert asked["responses"] == 9 * 12 * 4
-
-
-def test_batch_use_accepts_paraphrases_unread(study, endpoint):
-    printed = snakemake(study, "results/api/provenance.json", CINORMS_YES="1")
-    assert "wait for you" not in printed
-    assert n_asked(endpoint) == 9 * 12 * 4
-    assert frozen(study)["provenance"]["confirmed"]["how"] == "unread"
-    assert "wait for you" not in snakemake(study, "results/api/provenance.json")

@@ -18,7 +18,6 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     MAX_TOKENS,
     SPARE,
     Ask,
-    Candidates,
     ParaphraseError,
     PegasusParaphraser,
     open_paraphraser,
@@ -122,20 +121,6 @@ def test_a_candidate_has_no_more_tokens_than_the_checkpoint_allows(pegasus):
     assert max(map(len, tokens)) <= 2 * 2 * 48
 
 
-def test_rubbish_is_rejected_and_the_message_names_what_failed(request_, pegasus, tmp_path):
-    out = tmp_path / "frozen" / "mine.yaml"
-    with pytest.raises(ParaphraseError) as raised:
-        freeze(request_, pegasus, out)
-    message = str(raised.value)
-    assert "0 of 3 paraphrases by pegasus are valid, 3 missing after round 2" in message
-    assert "round 2: {scenario} appears 0 times" in message
-    assert not out.exists()
-    part = yaml.safe_load(part_path(out).read_text(encoding="utf-8"))
-    assert len(part["provenance"]["rejected"]) == 2 * (2 * 3 + SPARE)
-    assert [one["seed"] for one in part["provenance"]["rounds"]] == [7, 8]
-    assert set(part["provenance"]["software"]) >= {"torch", "transformers", "tokenizers"}
-
-
 def test_good_sentences_come_through_with_their_placeholders(request_, pegasus, tmp_path, monkeypatch):
     reworded = {
         "Please": [
@@ -162,11 +147,6 @@ def test_good_sentences_come_through_with_their_placeholders(request_, pegasus, 
     assert "ZANZIBAR" not in " ".join(frozen.templates)
 
 
-def test_sentences_are_read_back_as_they_were_written(pegasus):
-    ids = pegasus._tokenizer("Tell me how acceptable Zanzibar is.").input_ids
-    assert pegasus._tokenizer.decode(ids, skip_special_tokens=True) == "Tell me how acceptable Zanzibar is."
-
-
 def test_a_checkpoint_that_is_not_there_gives_one_message(tmp_path, monkeypatch):
     with pytest.raises(ParaphraseError, match=r"checkpoint '.*nowhere' cannot be loaded"):
         open_paraphraser(
@@ -187,9 +167,3 @@ def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_, t
     assert "0 of 3 paraphrases by pegasus are valid" in done.stderr
     assert "Traceback" not in done.stderr + log.read_text(encoding="utf-8")
     assert part_path(out).is_file()
-
-
-def test_a_reply_is_never_without_a_candidate(pegasus):
-    reply = pegasus.ask(ask(wanted=1))
-    assert isinstance(reply, Candidates)
-    assert reply.texts

@@ -71,14 +71,6 @@ def test_with_planted_respondents_a_model_is_not_asked_and_nothing_is_frozen(gen
     assert "no model was asked" in made.read_text(encoding="utf-8")
 
 
-def test_too_few_paraphrases_stop_the_run_with_the_reasons(generating):
-    generating.write(MINE, {**DECLARED, "count": 40})
-    message = generating.run("--configfile", "tiny.yaml", "--", VARIANTS, ok=False)
-    assert "36 of 40 paraphrases by planted-gpt-4o-mini are valid, 4 missing after round 2" in message
-    assert "Traceback" not in message
-    assert (generating.folder / "resources/prompts/frozen/mine.part.yaml").exists()
-
-
 def test_a_paraphraser_of_vllm_requests_the_gpus_of_its_entry(generating):
     generating.write(MINE, {**DECLARED, "paraphraser": "llama-3.1-8b-instruct"})
     planned = generating.run("-n", "--configfile", "tiny.yaml", "--", VARIANTS)

@@ -164,12 +164,6 @@ def test_a_status_that_nobody_knows_is_an_error():
         draw([Selected("main", "a", answers({0: 1, "bored": 2}))], entry())
 
 
-def test_the_entry_decides_title_and_size():
-    drawn = draw([Selected("main", "a", PLAIN)], entry(title="A title", width=10, height=3))
-    assert (drawn.width, drawn.height, drawn.zoom) == (10, 3, 1)
-    assert drawn.plot.labels.title == "A title"
-
-
 def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path, monkeypatch):
     monkeypatch.setattr(theme, "DPI", 60)
     written = []

@@ -1,20 +1,16 @@
 """The heatmap: every flow has its cell, every model its part of it, and nothing overlaps."""
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.tables import count_columns
-from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
-from cinorms.figures import theme
 from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, level_colours
-from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, corners, lay_out
-from cinorms.figures.norms import EMPTY, NO_NORM, NormsOptions, cells, draw
+from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, lay_out
+from cinorms.figures.norms import EMPTY, NO_NORM, cells, draw
 from cinorms.figures.theme import LINE, widest, width_of, wrap
 
 from ...scales import ACCEPTABILITY
@@ -187,12 +183,6 @@ def test_four_parts_are_top_right_bottom_left():
     assert above.sum() > 0 > below.sum()
 
 
-def test_corners_are_placed_by_cell():
-    found = corners(np.array([1.0, 5.0]), np.array([2.0, 6.0]), np.array([0, 0]), 1, (2.0, 1.0))
-    assert found.groupby("group")["x"].min().between([1, 5], [1.2, 5.2]).all()
-    assert found.groupby("group")["y"].max().between([2.9, 6.9], [3, 7]).all()
-
-
 def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows):
     side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
     rows = LabelAxis(side["sender"], side["transmission_principle"])
@@ -209,20 +199,6 @@ def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows):
         widest(layout.column_strips, layout.column_strip_text, bold=True)
         <= len(columns.inner) * layout.cell[0]
     )
-
-
-def test_places_by_default_and_as_named():
-    factors = ["subject", "sender", "information_type", "recipient", "transmission_principle"]
-
-    def placed(factors: list[str], **options: Any) -> dict[str, list[str]]:
-        return NormsOptions(arms=("main",), **options).placed(factors)
-
-    usual = placed(factors)
-    assert usual["rows"] == ["sender", "transmission_principle"]
-    assert usual["columns"] == ["recipient", "information_type"]
-    assert placed(factors, pages="sender")["rows"] == ["transmission_principle"]
-    assert placed(factors, rows=("recipient",))["columns"] == ["information_type"]
-    assert placed(["place", "purpose"], rows=("place",), columns=("purpose",))["pages"] == []
 
 
 def test_wrapped_text_keeps_every_letter_and_fits():
@@ -242,18 +218,3 @@ def test_colours_stay_apart_in_a_grey_print(figure_entry, palette):
     entry = figure_entry("norms", ["a"], palette=palette)
     greys = sorted(grey(c) for c in [*level_colours(ACCEPTABILITY, entry).values(), NO_NORM_COLOUR])
     assert min(np.diff(greys)) > 25
-
-
-@pytest.mark.slow
-def test_the_full_heatmap_of_four_models_is_drawn(iot_flows, figure_entry, tmp_path):
-    rng = np.random.default_rng(1)
-    models = list("abcd")
-    selected = []
-    for model in models:
-        value = pd.array(rng.integers(-2, 3, len(iot_flows)).astype(np.int8), dtype="Int8")
-        frame = pd.DataFrame({"flow": iot_flows["flow"], "value": value, "n_valid": 9})
-        frame[count_columns(ACCEPTABILITY.levels)] = 0
-        frame["n_p2"] = rng.choice([9, 3], len(iot_flows))
-        selected.append(Selected("main", model, frame.assign(tie=rng.random(len(iot_flows)) < 0.05)))
-    drawn = draw(selected, figure_entry("norms", models), {"main": iot_flows})
-    theme.save(drawn, *(tmp_path / f"f.{kind}" for kind in ("pdf", "png", "svg", "txt")))

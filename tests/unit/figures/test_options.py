@@ -110,15 +110,3 @@ def test_what_can_be_drawn_is_let_through(build_study, entry):
 def test_first_takes_the_first_models_of_the_study(build_study):
     entry = make_entry(load(build_study, kind="norms", first=2), "figures", "fig")
     assert entry.selected == tuple(("main", model) for model in TWO)
-
-
-def test_what_is_left_out_has_the_default_that_is_declared(build_study):
-    def options(**entry: Any) -> Any:
-        return make_entry(load(build_study, **entry), "figures", "fig").options
-
-    plain = options(kind="distribution")
-    assert (plain.title, plain.width, plain.height) == ("", None, None)
-    spread = options(kind="variance")
-    assert (spread.over, spread.by) == ("variants", "arm")
-    distance = options(kind="delta")
-    assert (distance.of, distance.shape, distance.by, distance.expected) == ("norms", "box", None, None)

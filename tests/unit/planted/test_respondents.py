@@ -24,6 +24,7 @@ from cinorms.planted.respondents import (
 )
 from cinorms.prompts.variants import ask_grid
 
+from ...printed_numbers import numbers_of
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
 from ...specs import ask_shard, make_spec
 
@@ -171,19 +172,6 @@ def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(norms, flows, 
     assert there["text"].tolist() == selected["text"].tolist()
 
 
-def test_stacked_shards_come_back_from_files_as_the_one_shard_does(norms, flows, iot_variants, tmp_path):
-    stacked = []
-    for shards in (shard_names(1, 33), shard_names(12, 33)):
-        for shard in shards:
-            responses, facts = ask_shard(spec_of(norms, shard=shard), flows.head(5), iot_variants)
-            tables.write(responses, tmp_path / f"{shard}.parquet", tables.RESPONSES, facts)
-        frames = [tables.read(tmp_path / f"{shard}.parquet", tables.RESPONSES) for shard in shards]
-        stacked.append(tables.stack(frames, tables.RESPONSES))
-    one, twelve = stacked
-    assert list(one["variant"][:33]) == list(iot_variants["variant"])
-    assert all(one[column].tolist() == twelve[column].tolist() for column in COLUMNS)
-
-
 def test_noise_and_temperature_change_answers_but_no_norm(norms, flows, iot_variants):
     right, flows = [], flows.head(288)
     for noise, temperature in ((0.0, 0), (0.4, 0), (0.4, 1.0), (1.4, 0)):
@@ -319,19 +307,6 @@ BASELINES = (
     "owner's immediate family",
     "if the information is used to develop new features for the device",
 )
-#: Coefficients of the paper's Table 4, for gpt-4o-mini and llama-3.1-8b.
-PRINTED = {
-    ("sender", "a door lock"): (-1.18, -1.77),
-    ("sender", "a power meter"): (0.45, -0.97),
-    ("information_type", "audio of owner"): (-2.18, -2.91),
-    ("information_type", "owner's location"): (-0.24, 1.45),
-    ("information_type", "the times it is used"): (1.05, -0.14),
-    ("recipient", "government intelligence agencies"): (-3.66, -6.61),
-    ("recipient", "its manufacturer"): (0.78, 1.95),
-    ("transmission_principle", "if owner has given consent"): (12.43, 4.50),
-    ("transmission_principle", "if owner is notified"): (5.86, -4.35),
-    ("transmission_principle", "if the information is stored indefinitely"): (-4.60, -10.09),
-}
 
 
 def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(folder, iot_flows):
@@ -346,6 +321,11 @@ def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_tabl
         }
         for factor, baseline in zip(FACTORS, BASELINES, strict=True):
             assert [level for level, value in held[factor].items() if value == 0] == [baseline]
-    assert {(f, level): (gpt[f][level], llama[f][level]) for f, level in PRINTED} == PRINTED
+    printed = numbers_of(4)
+    printed = printed[(printed["column"] == "estimate") & (printed["shown"] == "")]
+    assert len(printed) == 66
+    held = {"table4-gpt": gpt, "table4-llama": llama}
+    for where, analysis, number in printed[["where", "analysis", "printed"]].itertuples(index=False):
+        assert held[analysis][where["term"]][where["level"]] == float(number), where
     for factor, levels in llama.items():
         assert tulu[factor] == pytest.approx({n: 0.4 * value for n, value in levels.items()}, abs=0.0051)

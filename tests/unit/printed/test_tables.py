@@ -2,19 +2,15 @@
 
 import csv
 import io
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
@@ -23,11 +19,10 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Printed, RowGroup, heading, p_starred, p_times, share
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import SPECULATED, coefficients, models, pairs
-from cinorms.printed.write import analysis_table, escape, p_value, to_csv, to_html, to_latex
+from cinorms.printed.write import analysis_table, p_value, to_csv, to_html, to_latex
 from cinorms.study.entries import make_entry as study_entry
 
 from ...entries import make_entry
-from ...printed_numbers import differences, numbers_of, other_stars
 
 HOSTILE = ["a & b_c", "50% $x$ #1", "{\\input{x}}", "<script>alert(1)</script>", "\"quoted\" 'text'"]
 HOSTILE += ["[x] *y", "=1+1", "\r@x", "－1|2"]
@@ -36,12 +31,6 @@ HOSTILE += ["[x] *y", "=1+1", "\r@x", "－1|2"]
 def cells(table: Printed) -> list[list[str]]:
     """Return the rows of the CSV file."""
     return list(csv.reader(io.StringIO(to_csv(table))))
-
-
-def written(table: Printed, folder: Path) -> Path:
-    path = folder / "table.csv"
-    path.write_text(to_csv(table), encoding="utf-8")
-    return path
 
 
 def entry(kind: str, **options: Any) -> Entry[Any]:
@@ -105,46 +94,36 @@ def check_html(table: Printed) -> Tags:
     return tags
 
 
-def frame_of(table: int, columns: list[str]) -> pd.DataFrame:
-    """Return the analysis that would give the paper's numbers, made from them."""
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in numbers_of(table).to_dict("records"):
-        if row["column"] in columns and row["shown"] != "stars":
-            value = float(row["printed"]) / (100 if row["shown"] == "percent" else 1)
-            key = tuple(row["where"].values())
-            rows.setdefault(key, dict(row["where"]))[row["column"]] = value
-    return pd.DataFrame(rows.values())
-
-
-def test_table_2_has_the_papers_numbers_in_the_papers_layout(tmp_path):
-    frame = frame_of(2, ["below_t_val", "discarded", "of"]).assign(arm="main", flows=6912)
-    frame["t_val"] = frame["t_val"].astype(int)
-    frame["below_t_val"] = frame.groupby(["model", "t_val"])["below_t_val"].transform("first")
-    table = discarded(one(frame), entry("discarded", t_maj=[0.25, 0.5, 0.67]))
-    assert differences(2, written(table, tmp_path)) == []
-    rows = cells(table)
-    assert rows[0] == ["Models", "T_val", "≥ T_val", "T_maj ≥ 25%", "T_maj ≥ 50%", "T_maj ≥ 67%"]
-    assert rows[3][:4] == ["llama-3.1-8b-instruct", "15", "6/6912 (0.09%)", "0/6906 (0%)"]
-    assert "llama-3.1-8b-instruct & 10 &" in check_latex(table)
-    assert "\n & 15 & 6/6912 (0.09\\%)" in to_latex(table)
+def test_discarded_flows_are_shares_of_all_flows_and_then_of_those_left():
+    columns = ["t_val", "t_maj", "below_t_val", "discarded", "of"]
+    numbers = [(10, "plurality", 6, 0, 6906), (10, "0.25", 6, 700, 6906), (30, "0.25", 6912, 0, 0)]
+    rows = pd.DataFrame(numbers, columns=columns).assign(model="a_b", flows=6912, arm="main")
+    later = rows.assign(t_val=15).head(2)
+    table = discarded(one(pd.concat([rows, later])), entry("discarded"))
+    assert cells(table) == [
+        ["Models", "T_val", "≥ T_val", "T_maj plurality", "T_maj ≥ 25%"],
+        ["a_b", "10", "6/6912 (0.09%)", "0/6906 (0%)", "700/6906 (10%)"],
+        ["a_b", "15", "6/6912 (0.09%)", "0/6906 (0%)", "700/6906 (10%)"],
+    ]  # no flow reaches a T_val of 30
+    assert "\n & 15 & 6/6912 (0.09\\%)" in check_latex(table)
     check_html(table)
-
-
-def test_table_3_has_the_papers_numbers(tmp_path):
-    frame = frame_of(3, ["share_lost"]).assign(arm="main", t_val=0)
-    steps = [[0.25, 0.5], [0.5, 0.67], ["plurality", 0.25], ["plurality", 0.5], ["plurality", 0.67]]
-    table = lost(one(frame), entry("lost", steps=steps))
-    assert differences(3, written(table, tmp_path)) == []
-    assert cells(table)[0][1:4] == ["≥ 25% → ≥ 50%", "≥ 50% → ≥ 67%", "plurality → ≥ 25%"]
-    assert "$\\geq$ 25\\% $\\rightarrow$ $\\geq$ 50\\%" in check_latex(table)
-    assert table.notes[-1] == "No T_val."
-    check_html(table)
+    two = discarded(
+        one(pd.concat([rows, rows.assign(arm="hot")])), entry("discarded", t_val=[30], t_maj=[0.25])
+    )
+    assert [row[:3] for row in cells(two)] == [
+        ["arm", "Models", "T_val"],
+        ["main", "a_b", "30"],
+        ["hot", "a_b", "30"],
+    ]
 
 
 def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash():
     rows = [("a", "plurality", "0.5", 0.1), ("a", "0.5", "0.67", 0.2), ("a", "plurality", "0.67", 0.3)]
     frame = pd.DataFrame(rows, columns=["model", "from", "to", "share_lost"]).assign(arm="main", t_val=9)
     assert cells(lost(one(frame), entry("lost")))[1] == ["a", "10.00%", "30.00%", "20.00%"]
+    chosen = lost(one(frame.assign(t_val=0)), entry("lost", steps=[[0.5, 0.67], ["plurality", 0.5]]))
+    assert cells(chosen) == [["Models", "≥ 50% → ≥ 67%", "plurality → ≥ 50%"], ["a", "20.00%", "10.00%"]]
+    assert chosen.notes[-1] == "No T_val."
     assert cells(lost(one(frame.iloc[:2]), entry("lost")))[1] == ["a", "10.00%", "--", "20.00%"]
 
 
@@ -181,35 +160,15 @@ def test_table_4_has_stars_groups_and_the_papers_order_of_rows():
     check_html(table)
 
 
-def test_the_stars_are_the_papers_but_for_five_that_it_has_wrong(tmp_path):
-    numbers = numbers_of(4)
-    p = numbers[(numbers["column"] == "log10_p") & (numbers["shown"] != "stars")]
-    rows = [["factor", "Parameters", "gpt-4o-mini p", "llama-3.1-8b-instruct p"]]
-    both = p.assign(level=[where["level"] for where in p["where"]], p=p["printed"].astype(float))
-    for level, of in both.groupby("level"):
-        marks = [str(p_starred(-500.0 if value == 0 else math.log10(value))) for value in of["p"]]
-        rows.append(["", str(level), *marks])
-    path = tmp_path / "table4.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
-    wrong = other_stars(path)
-    assert len(wrong) == 5
-    assert all(cell.startswith("gpt-4o-mini, Sender") for cell in wrong)
-
-
 @pytest.mark.parametrize(
     ("log10_p", "starred", "times"),
     [
-        (-2.83, "1.5e-3**", "1.48e-3"),
         (-3.0, "1.0e-3**", "1.00e-3"),
         (-3.01, "9.8e-4***", "9.77e-4"),
-        (-1.30, "5.0e-2", "5.01e-2"),
         (-1.31, "4.9e-2*", "4.90e-2"),
         (0.0, "1.0e0", "1.00"),
         (-304.78, "1.7e-305***", "1.66e-305"),
         (None, "--", "--"),
-        (float("nan"), "--", "--"),
-        (-2.0000001, "1.0e-2**", "1.00e-2"),
     ],
 )
 def test_p_values_have_one_form_each(log10_p, starred, times):
@@ -323,15 +282,6 @@ def test_nothing_in_a_table_is_a_command_or_a_tag():
     assert set(HOSTILE) <= {undo_defusing(cell) for cell in shown}
 
 
-@settings(max_examples=20)
-@given(st.lists(st.text(), min_size=1, max_size=3))
-def test_any_text_leaves_the_table_whole(texts):
-    table = hostile(texts)
-    check_html(table)
-    latex = to_latex(table)
-    assert latex.count("\\begin{") == latex.count("\\end{") == 1
-
-
 # --- The entries of a study
 
 STUDY = {
@@ -340,7 +290,6 @@ STUDY = {
         "gone": {"kind": "discarded", "arms": ["main"]},
         "lost": {"kind": "lost", "arms": ["main"]},
         "fit": {"kind": "ordinal_regression", "arms": ["main"], "models": ["planted-tulu-2-7b"]},
-        "tests": {"kind": "model_pairs", "arms": ["main"]},
         "by-size": {"kind": "model_pairs", "arms": ["main"], "factor": "capacity"},
     },
     "figures": {},
@@ -350,9 +299,6 @@ STUDY = {
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"kind": "discardd", "from": ["gone"]}, "printed.t.kind: 'discardd' is .*did you mean 'discarded'"),
-        ({"kind": "discarded"}, "printed.t.*key 'from' is missing"),
-        ({"kind": "discarded", "from": ["goon"]}, "printed.t.from: .*did you mean 'gone'"),
         ({"kind": "discarded", "from": ["lost"]}, "from: 'lost' is not an analysis of kind discarded"),
         ({"kind": "discarded", "from": ["gone"], "t_val": [11]}, "printed.t.t_val: T_val 11 .*10, 15, 30"),
         (
@@ -363,9 +309,7 @@ STUDY = {
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
         ({"kind": "coefficients", "from": ["fit"], "models": ["planted-tulu-2-13b"]}, "printed.t.models"),
         ({"kind": "pairs", "from": ["by-size"]}, "name analyses without that key"),
-        ({"kind": "pairs", "from": ["tests"], "correction": "tukey"}, "printed.t.correction"),
         ({"kind": "models", "models": ["nobody"]}, "printed.t.models: 'nobody' is not a"),
-        ({"kind": "models", "titel": "x"}, "did you mean 'title'"),
     ],
 )
 def test_a_mistake_is_one_message(build_study, stated, message):
@@ -442,15 +386,6 @@ def test_a_table_without_rows_is_a_table():
     latex = latex_of(TABLE.head(0), ["level", "n"])
     assert "level & n" in latex
     assert "\\end{tabular}" in latex
-
-
-@settings(max_examples=40)
-@given(st.text())
-def test_no_text_can_end_a_cell_or_start_a_command(text):
-    escaped = escape(text)
-    assert "\n" not in escaped
-    left = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])|\$\\(geq|rightarrow)\$", "", escaped)
-    assert not set(left) & set("\\&%$#_{}~^")
 
 
 def test_only_negative_numbers_are_set_as_formulas():

@@ -66,13 +66,6 @@ def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often
     assert counts.min() > 850  # 1,000 each, standard deviation 30
 
 
-@pytest.mark.parametrize("method", ["random", "balanced"])
-def test_the_seed_decides(method):
-    first = grid(method, 1, list(range(500)), 3, 2)
-    assert np.array_equal(first, grid(method, 1, list(range(500)), 3, 2))
-    assert (first != grid(method, 2, list(range(500)), 3, 2)).mean() > 0.5
-
-
 def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbers():
     codes = grid("random", 7, list(range(4_000)), 5, 3)
     for axis in range(3):

@@ -1,4 +1,3 @@
-import itertools
 from pathlib import Path
 
 import pytest
@@ -54,16 +53,6 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
-
-
-@settings(max_examples=20)
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
-def test_expansion_is_the_full_product(sizes):
-    factors = {f"f{i}": [f"v{i}{j}" for j in range(size)] for i, size in enumerate(sizes)}
-    frame = expand(design(factors, " ".join(f"{{{{ {name} }}}}" for name in factors)))
-    expected = list(itertools.product(*factors.values()))
-    assert list(frame[list(factors)].itertuples(index=False, name=None)) == expected
-    assert frame["vignette"].tolist() == [" ".join(levels) for levels in expected]
 
 
 @settings(max_examples=20)

@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.core.errors import DataError
 from cinorms.vignettes.expectations import from_vignettes, read_expected
@@ -118,33 +116,6 @@ def test_levels_that_no_flow_combines_are_refused(tmp_path):
     linked = flows_of().iloc[[0, 4]]
     with pytest.raises(DataError, match="line 3: no flow of the dataset has these levels together"):
         read(tmp_path, "sender,recipient,expected\nlock,doctor,1\nlock,police,1\n", vignettes=linked)
-
-
-ROWS = st.lists(
-    st.tuples(*(st.sampled_from(["", *of]) for of in LEVELS.values()), st.integers(-2, 2)),
-    min_size=1,
-    max_size=7,
-)
-
-
-@given(rows=ROWS)
-@settings(max_examples=20)
-def test_as_a_plain_search_through_the_rows(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("expected") / "expected.csv"
-    path.write_text("sender,recipient,expected\n" + "".join(f"{s},{r},{v}\n" for s, r, v in rows))
-    flows = flows_of()
-    found, conflict = [], False
-    for sender, recipient in zip(flows["sender"], flows["recipient"], strict=True):
-        fitting = [row for row in rows if row[0] in ("", sender) and row[1] in ("", recipient)]
-        most = max((bool(row[0]) + bool(row[1]) for row in fitting), default=0)
-        values = {row[2] for row in fitting if bool(row[0]) + bool(row[1]) == most}
-        conflict |= len(values) > 1
-        found.append(values.pop() if values else pd.NA)
-    if conflict:
-        with pytest.raises(DataError, match=r"lines \d+ and \d+ name equally many levels"):
-            read_expected(path, flows, NAMES, (-2, 2))
-    else:
-        assert read_expected(path, flows, NAMES, (-2, 2))["expected"].tolist() == found
 
 
 def test_a_dataset_column_is_moved_to_the_scale():

@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cinorms.core.errors import ConfigError
-from cinorms.prompts.paraphrase.frozen_file import LENGTHS, fault_of, wording
-from cinorms.prompts.paraphrase.generate import freeze, main, make_request
+from cinorms.prompts.paraphrase.frozen_file import LENGTHS, fault_of
+from cinorms.prompts.paraphrase.generate import freeze, make_request
 from cinorms.prompts.paraphrase.paraphrasers import (
     CLOSINGS,
     NAMES,
@@ -70,8 +68,7 @@ def write_declared(folder: Path, **changes: Any) -> Path:
     } | changes
     path = folder / "mine.yaml"
     folder.mkdir(parents=True, exist_ok=True)
-    stated = {key: value for key, value in document.items() if value is not None}
-    path.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return path
 
 
@@ -120,22 +117,9 @@ def stored(path: Path) -> dict[str, Any]:
     ("candidate", "reason"),
     [
         ("", "it is empty"),
-        (" \t ", "it is empty"),
         (f"{GOOD[0]}\nand more", "it has a line break"),
-        (f"{GOOD[0]}\x07", "control character"),
         ("How acceptable is this? Reply with one of these: {options}", "{scenario} appears 0 times"),
-        ("How acceptable is {scenario}? And {scenario}? Reply: {options}", "{scenario} appears 2 times"),
-        ("How acceptable is {scenario}? Reply with one of the options given", "{options} appears 0 times"),
-        ("How acceptable is {scenario}? Reply: {options} {options}", "{options} appears 2 times"),
-        (
-            "How acceptable is {Scenario}? Reply with one of these: {options}",
-            "{Scenario} is not a placeholder",
-        ),
         ("How acceptable is {{scenario}}? Reply with one of: {options}", "a brace belongs to no placeholder"),
-        (
-            "How acceptable is {scenario}? Say neutral if unsure: {options}",
-            "names the answer option 'neutral'",
-        ),
         (
             "Is {scenario} Somewhat-Acceptable to you? {options}",
             "names the answer option 'somewhat acceptable'",
@@ -176,13 +160,6 @@ def test_every_published_paraphrase_would_have_been_taken(folder, name):
     assert [fault_of(templates[n], templates[:n], options) for n in range(1, len(templates))] == [None] * 10
     ratios = [len(template) / len(templates[0]) for template in templates]
     assert LENGTHS[0] < min(ratios) <= max(ratios) < LENGTHS[1]
-
-
-@given(st.text(max_size=40))
-def test_wording_is_stable_and_blind_to_capitals_and_punctuation(text):
-    words = wording(text)
-    assert wording(words) == words
-    assert wording(f" {text} !?") == words
 
 
 @pytest.mark.parametrize("scale", OPENINGS)
@@ -263,15 +240,6 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(dec
     assert len(provenance["rejected"]) == 2
 
 
-def test_a_long_list_of_rejected_ones_is_cut_in_the_message_only(tmp_path):
-    request = request_for(write_declared(tmp_path, tries=1))
-    with pytest.raises(ParaphraseError) as raised:
-        freeze(request, Scripted([f"rubbish {n}" for n in range(40)]), tmp_path / "frozen/mine.yaml")
-    assert "(28 earlier ones are in" in str(raised.value)
-    assert "'rubbish 39'" in str(raised.value)
-    assert len(stored(tmp_path / "frozen/mine.part.yaml")["provenance"]["rejected"]) == 40
-
-
 def test_what_was_paid_for_outlives_a_failure(declared, out):
     request = request_for(declared)
     with pytest.raises(
@@ -282,20 +250,6 @@ def test_what_was_paid_for_outlives_a_failure(declared, out):
     freeze(request, again, out)
     assert [ask.wanted for ask in again.asked] == [1]
     assert stored(out)["templates"] == [ORIGINAL, *GOOD]
-
-
-def test_a_higher_count_keeps_what_there_is_once_the_file_is_moved(declared, out):
-    freeze(request_for(write_declared(declared.parent, count=2)), Scripted(GOOD[:2]), out)
-    write_declared(declared.parent, count=3)
-    with pytest.raises(
-        ConfigError, match=r"count: 3 differs from 2, with which .* was made; .* or move it to .*part.yaml"
-    ):
-        load_prompt_set(declared)
-    out.rename(part_path(out))
-    more = Scripted(GOOD[2:])
-    freeze(request_for(declared), more, out)
-    assert more.asked[0].wanted == 1
-    assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
 
 
 def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared, out):
@@ -329,10 +283,8 @@ def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(declared,
     ("key", "value", "words"),
     [
         ("seed", 8, "seed: 8 differs from 7"),
-        ("temperature", 0.5, "temperature: 0.5 differs from"),
         ("original", "Judge this scenario: {scenario}. Answer with one of: {options}", "original: "),
-        ("paraphraser", "another", "paraphraser: 'another' differs from"),
-        ("count", 2, "count: 2 differs from 3"),
+        ("count", 2, "templates again, or move it to"),
     ],
 )
 def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, key, value, words):
@@ -351,11 +303,6 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, ke
     [
         ({"source": "generated"}, ["source", "did you mean 'generate'"]),
         ({"original": "Judge {scenario}."}, ["original", "{options} appears 0 times"]),
-        ({"original": None}, ["key 'original' is missing"]),
-        ({"templates": [ORIGINAL]}, ["templates", "no such key"]),
-        ({"count": 0}, ["count", "at least 1"]),
-        ({"tries": "many"}, ["tries", "'many' is not a whole number"]),
-        ({"temperature": -1}, ["temperature", "at least 0"]),
         ({"paraphraser": "pegasus"}, ["key 'checkpoint' is missing", "tuner007/pegasus_paraphrase"]),
         ({"checkpoint": {"source": "x"}}, ["checkpoint", "only 'pegasus' does"]),
         (
@@ -381,36 +328,6 @@ def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused
     leaky = "Is this neutral: {scenario}? Answer with one of the following: {options}"
     with pytest.raises(ConfigError, match="original: it names the answer option 'neutral'"):
         request_for(write_declared(tmp_path, original=leaky))
-
-
-# --- planning
-
-
-def test_a_study_is_planned_before_the_paraphrases_are_there(build_study):
-    arm = {"dataset": "iot", "prompts": "planted_paraphrases"}
-    study = build_study({"study": "mine", "arms": {"main": arm}})
-    if study.awaited():
-        assert list(study.awaited()) == ["planted_paraphrases"]
-    assert study.templates("main") == 11
-    assert study.prompts_file("planted_paraphrases").endswith(
-        "resources/prompts/frozen/planted_paraphrases.yaml"
-    )
-    with pytest.raises(
-        ConfigError,
-        match="templates: 12 is more than prompt set 'planted_paraphrases' has; allowed: at most 11",
-    ):
-        build_study({"study": "mine", "arms": {"main": {**arm, "templates": 12}}})
-
-
-def test_planted_respondents_are_asked_in_planted_rewordings_that_are_not_frozen(tmp_path):
-    request = make_request(load_prompt_set(write_declared(tmp_path)), OPTIONS, REGISTRY, planted=True)
-    assert request["paraphraser"] == {"name": "planted paraphraser for a-model", "engine": "planted"}
-    out = tmp_path / "results/mine.yaml"
-    freeze(request, open_paraphraser(request["paraphraser"], request["key_variable"], None), out)
-    document = stored(out)
-    assert document["paraphraser"] == "planted paraphraser for a-model"
-    assert "no model was asked" in document["origin"]["note"]
-    assert load_prompt_set(out).n_templates == 4
 
 
 # --- what models are told, and what is read out of their replies
@@ -482,15 +399,6 @@ def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(ConfigError, match=place):
             open_paraphraser({"engine": engine, "name": "m", "source": "s"}, None, None)
-
-
-def test_importing_the_stage_pulls_in_no_heavy_package():
-    heavy = ("torch", "transformers", "openai", "vllm", "pandas", "numpy")
-    modules = "cinorms.prompts.paraphrase.generate"
-    code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 # --- vLLM, by a stand-in that notes how it is called
@@ -660,43 +568,30 @@ def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path):
     assert variable(base_url="https://example.org/v1", key_variable="OTHER_KEY") == "OTHER_KEY"
 
 
-def run_command(request: dict[str, Any], out: Path, **environment: str) -> tuple[int, str, str]:
-    """Return the exit status of the command, what it wrote to the terminal, and its log."""
-    log = out.parents[1] / "log.txt"
-    done = subprocess.run(
-        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
-        env={"PYTHONPATH": str(LIBRARY), **environment},
-        capture_output=True,
-        text=True,
-    )
-    return done.returncode, done.stderr, log.read_text(encoding="utf-8")
-
-
 @needs_openai
-def test_the_command_takes_the_key_from_the_environment(server, declared, out):
-    says(server, "\n".join(GOOD))
+def test_the_command_takes_the_key_from_the_environment_and_a_failure_has_no_traceback(server, declared, out):
     request = request_for(declared)
     request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
-    code, shown, log = run_command(request, out, SOME_KEY="sk-secret")
-    assert code == 0, shown
+    log = out.parents[1] / "log.txt"
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
+            env={"PYTHONPATH": str(LIBRARY), "SOME_KEY": "sk-secret"},
+            capture_output=True,
+            text=True,
+        )
+
+    says(server, "\n".join(GOOD))
+    done = run()
+    assert done.returncode == 0, done.stderr
     assert server.keys == {"Bearer sk-secret"}
     assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
-    assert "round 1: 3 of 3" in log
+    assert "round 1: 3 of 3" in log.read_text(encoding="utf-8")
     out.unlink()
     says(server, "sk-secret", "sk-secret")  # as a paraphrase that is rejected, and shown
-    code, shown, log = run_command(request, out, SOME_KEY="sk-secret")
-    assert code == 1
-    assert "[key]" in shown
-    assert "sk-secret" not in shown + log
-
-
-def test_a_failed_command_says_why_and_exits_with_1(declared, out):
-    asked = load_prompt_set(write_declared(declared.parent, count=40))
-    code, shown, _ = run_command(make_request(asked, OPTIONS, REGISTRY, planted=True), out)
-    assert code == 1
-    for part in ("36 of 40 paraphrases", "4 missing after round 2", "it is empty"):
-        assert part in shown
-    assert "Traceback" not in shown
-    assert part_path(out).is_file()
-    with pytest.raises(SystemExit):
-        main(["--request", "{}", "--out", str(out)])
+    done = run()
+    assert done.returncode == 1
+    assert "[key]" in done.stderr
+    assert "sk-secret" not in done.stderr + log.read_text(encoding="utf-8")
+    assert "Traceback" not in done.stderr
