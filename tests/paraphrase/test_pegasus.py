@@ -133,12 +133,8 @@ def test_good_sentences_come_through_with_their_placeholders(request_, pegasus, 
         ],
     }
     monkeypatch.setattr(
-        pegasus, "_reword", lambda sentence, ask: reworded[sentence.split()[0]] + pegasus_rubbish(sentence)
+        pegasus, "_reword", lambda sentence, ask: [*reworded[sentence.split()[0]], "le le le"]
     )
-
-    def pegasus_rubbish(sentence: str) -> list[str]:
-        return ["le le le"]
-
     out = tmp_path / "frozen" / "mine.yaml"
     freeze(request_, pegasus, out)
     frozen = load_prompt_set(out)
@@ -164,6 +160,11 @@ def test_the_command_runs_in_a_process_of_its_own_and_keeps_the_part(request_, t
         capture_output=True,
     )
     assert done.returncode == 1
-    assert "0 of 3 paraphrases by pegasus are valid" in done.stderr
+    assert "0 of 3 paraphrases by pegasus are valid, 3 missing after round 2" in done.stderr
+    assert "round 2: {scenario} appears 0 times" in done.stderr
     assert "Traceback" not in done.stderr + log.read_text(encoding="utf-8")
-    assert part_path(out).is_file()
+    assert not out.exists()
+    provenance = yaml.safe_load(part_path(out).read_text(encoding="utf-8"))["provenance"]
+    assert len(provenance["rejected"]) == 2 * (2 * 3 + SPARE)
+    assert [one["seed"] for one in provenance["rounds"]] == [7, 8]
+    assert set(provenance["software"]) >= {"torch", "transformers", "tokenizers"}

@@ -132,8 +132,6 @@ def test_every_option_is_in_every_position_about_equally_often_whatever_the_scal
     assert (sums.max(axis=(2, 3)) - sums.min(axis=(2, 3))).max() <= UNEVEN[n]
 
 
-@pytest.mark.parametrize("n", [2, 7, 11])
-def test_random_orders_are_drawn_evenly(n):
-    shown = orders_of(n).shown[order_codes("random", 1, np.arange(4000), 0, 0, n)]
-    first = np.bincount(shown[:, 0], minlength=n) / 4000
-    assert np.abs(first - 1 / n).max() < 0.05
+def test_random_orders_of_many_options_are_drawn_evenly():
+    shown = orders_of(11).shown[order_codes("random", 1, np.arange(4000), 0, 0, 11)]
+    assert np.abs(np.bincount(shown[:, 0], minlength=11) / 4000 - 1 / 11).max() < 0.05

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -29,8 +28,6 @@ HOSTILE = [
     "a {scenario} in a vignette",
     "{options}{scenario}{options}",
     "braces {{ jinja }} {0} %s \\1 \\g<0>",
-    "line\nbreak\tand “quotes”",
-    "",
 ]
 
 ARM = {"select": {}, "orders": {"method": "balanced", "count": 3}, "layout": "single", "system": None}
@@ -52,7 +49,6 @@ def test_fill_puts_both_in_verbatim(template, vignette):
     ("layout", "system", "expected"),
     [
         ("single", None, [("user", f"{RATE}: a {{options}} camera. {CHOOSE}")]),
-        ("single", "", [("user", f"{RATE}: a {{options}} camera. {CHOOSE}")]),
         (
             "single",
             "Be {options}.",
@@ -154,18 +150,11 @@ def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
         )
 
 
-def test_preview_shows_every_template_and_spreads_over_the_flows(iot_flows, iot_variants):
-    shown = preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026)
-    templates = {variant.split("_")[0] for variant in shown["variant"]}
-    assert templates == {str(n) for n in range(11)}
-    assert shown["flow"].iloc[0] == 0
-    assert shown["flow"].iloc[-1] == 6911
-    assert 25 <= len(shown) <= 35
-    pd.testing.assert_frame_equal(shown, preview(iot_flows, iot_variants, ARM, ACCEPTABILITY, 2026))
-
-
-def test_preview_shows_what_is_sent(iot_flows, iot_variants):
+def test_preview_shows_what_is_sent_of_every_template_spread_over_the_flows(iot_flows, iot_variants):
     shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, ACCEPTABILITY, 2026)
+    assert {variant.split("_")[0] for variant in shown["variant"]} == {str(n) for n in range(11)}
+    assert shown["flow"].iloc[[0, -1]].tolist() == [0, 6911]
+    assert 25 <= len(shown) <= 35
     grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026, 5)
     codes = dict(zip(zip(grid["flow"], grid["row"], strict=True), grid["order_code"], strict=True))
     rows = {name: at for at, name in enumerate(iot_variants["variant"])}
@@ -182,17 +171,11 @@ def test_preview_shows_what_is_sent(iot_flows, iot_variants):
         assert [line.system_message, line.user_message] == [m["content"] for m in chat]
 
 
-def test_preview_of_the_papers_layout_shows_both_layouts(iot_flows, iot_variants):
+def test_preview_of_few_flows_repeats_nothing_and_shows_both_layouts_of_the_papers(iot_flows, iot_variants):
     """``layout: paper`` is one thing for gpt-4o-mini and another for the rest: people see either."""
-    shown = preview(iot_flows, iot_variants, {**ARM, "layout": "paper"}, ACCEPTABILITY, 2026)
-    assert set(shown["layout"]) == {"single", "instruction_in_system"}
-    single = shown["layout"] == "single"
-    assert (shown.loc[single, "system_message"] == "").all()
-    assert (shown.loc[~single, "system_message"] != "").all()
-
-
-def test_preview_of_few_flows_repeats_nothing(iot_flows, iot_variants):
-    shown = preview(iot_flows.head(2), iot_variants.head(2), ARM, ACCEPTABILITY, 1)
-    assert not shown.duplicated(["flow", "variant"]).any()
-    assert np.isin(shown["flow"], [0, 1]).all()
+    shown = preview(iot_flows.head(2), iot_variants.head(2), {**ARM, "layout": "paper"}, ACCEPTABILITY, 1)
+    assert not shown.duplicated(["flow", "variant", "layout"]).any()
+    assert set(shown["flow"]) == {0, 1}
     assert set(shown["variant"]) == {"0_0", "0_1"}
+    assert (shown["system_message"] == "").tolist() == (shown["layout"] == "single").tolist()
+    assert set(shown["layout"]) == {"single", "instruction_in_system"}
