@@ -115,16 +115,12 @@ def test_the_label_goes_into_the_table_and_the_text_into_the_vignette(tmp_path):
 @pytest.mark.parametrize(
     "template",
     [
-        "{{ sender.upper() }} {{ recipient }}",
         "{{ sender.__class__ }} {{ recipient }}",
-        "{{ sender['x'] }} {{ recipient }}",
         "{{ range(3) }} {{ sender }} {{ recipient }}",
         "{% for x in sender %}{{ x }}{% endfor %} {{ recipient }}",
-        "{% set sender = 'x' %}{{ sender }} {{ recipient }}",
         "{{ sender }} {{ recipient }} {% include 'x' %}",
         "{% if sender is defined %}{{ sender }}{% endif %} {{ recipient }}",
         "{{ sender | upper }} {{ recipient }}",
-        "{{ sender }} {{ recipient }} {% if %}",
         "{{ sender",
     ],
 )
@@ -133,27 +129,23 @@ def test_a_template_can_only_show_and_compare_factors(tmp_path, template):
         load_dataset(write(tmp_path, template=template))
 
 
-@pytest.mark.parametrize("name", ["self", "loop", "super", "cycler", "range", "caller", "varargs", "context"])
+@pytest.mark.parametrize("name", ["self", "loop", "range"])
 def test_the_only_names_in_a_template_are_the_factors(tmp_path, name):
     template = "{{ sender }} {{ recipient }} {{ NAME }}".replace("NAME", name)
     with pytest.raises(ConfigError, match=rf"template: '{name}' is not a factor; allowed: recipient, sender"):
         load_dataset(write(tmp_path, template=template))
 
 
-@pytest.mark.parametrize("name", ["self", "true", "none"])
-def test_a_factor_whose_name_means_something_else_in_a_template_is_refused(tmp_path, name):
-    template = "{{ NAME }} {{ recipient }}".replace("NAME", name)
-    factors = {name: ["a door"], "recipient": ["its owner"]}
-    with pytest.raises(ConfigError, match=f"factors: '{name}' cannot name a factor"):
-        load_dataset(write(tmp_path, template=template, factors=factors))
+def test_a_factor_whose_name_means_something_else_in_a_template_is_refused(tmp_path):
+    factors = {"true": ["a door"], "recipient": ["its owner"]}
+    with pytest.raises(ConfigError, match="factors: 'true' cannot name a factor"):
+        load_dataset(write(tmp_path, template="{{ true }} {{ recipient }}", factors=factors))
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         ("{{ " + "(" * 500, ")" * 500 + " }}"),
-        ("{{ " + "[" * 500, "]" * 500 + " }}"),
-        ("{% if " + "not " * 500, " %}a{% endif %}"),
         ("{% if sender %}" * 100 + "{{", "}}" + "{% endif %}" * 100),
     ],
 )
@@ -201,20 +193,13 @@ TWO = {"factors": {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}, "template
     ("changes", "words"),
     [
         ({"titlee": "x"}, ["titlee", "did you mean 'title'"]),
-        ({"title": None}, ["'title' is missing"]),
-        ({"scale": None}, ["'scale' is missing"]),
-        ({"source": "cvs"}, ["source", "did you mean 'csv'"]),
         ({"template": None}, ["'template' is missing", "source: design"]),
         ({"rows": 3}, ["rows", "does not fit 'source: design'"]),
         ({"template": "{{ sendr }} {{ recipient }}"}, ["template", "sendr", "did you mean 'sender'"]),
         ({"linked": [["sender", "recipients"]]}, ["linked", "did you mean 'recipient'"]),
         ({"linked": [["sender", "recipient"]]}, ["linked", "sender 2, recipient 3"]),
         ({"factors": {"sender": ["a", "a"]}, "template": "{{ sender }}"}, ["sender", "'a' appears twice"]),
-        ({"factors": {"Sender": ["a"]}}, ["Sender", "lower-case"]),
         ({"factors": {"flow": ["a"]}}, ["flow", "cannot name a factor"]),
-        ({"factors": {"sender": []}}, ["factors.sender", "at least 1"]),
-        ({"factors": {"sender": [True]}}, ["factors.sender[0]", "True"]),
-        ({"factors": {"sender": [" a"]}}, ["factors.sender[0]", "spaces"]),
         (
             {"null_level": {"factor": "sendr", "label": "none"}},
             ["null_level.factor", "did you mean 'sender'"],
@@ -228,8 +213,6 @@ TWO = {"factors": {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}, "template
         (CSV | {"rows": None}, ["'rows' is missing", "a file with an address needs it"]),
         (CSV | {"files": file(sha256=None)}, ["'files.vignettes.sha256' is missing", "sha256sum FILE"]),
         (CSV | {"files": file(url="gone.csv")}, ["files.vignettes.url", "'gone.csv'", "there is no file"]),
-        (CSV | {"template": "x"}, ["template", "does not fit 'source: csv'"]),
-        (CSV | {"files": file(sha256="12")}, ["files.vignettes.sha256", "64 hexadecimal"]),
         (CSV | {"files": file(url="ftp://x/y.csv")}, ["files.vignettes.url", "http or https"]),
         (CSV | {"expected_range": [5, 1]}, ["expected_range", "lower"]),
         (

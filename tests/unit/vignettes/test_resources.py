@@ -106,15 +106,6 @@ def test_vignettes_are_clean(name, fault, vignettes):
     assert [text for text in texts if re.search(FAULTS[fault], text)][:1] == []
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_levels_can_be_read_as_labels(name):
-    for factor, labels in load_dataset(DATASETS[name]).factors.items():
-        assert len(set(labels)) == len(labels)
-        for label in labels:
-            assert 0 < len(label) <= 115, (factor, label)
-            assert "\n" not in label
-
-
 @pytest.mark.parametrize(
     ("name", "linked", "n_pairs"),
     [
@@ -171,40 +162,26 @@ def test_prompt_sets_are_the_papers_text(name):
     assert prompt_set.scale == ("agreement" if name == "confaide" else "acceptability")
 
 
-def write_prompt_set(folder: Path, templates: list[str], **changes: object) -> Path:
-    document = {
-        "title": "T",
-        "paraphraser": "nobody",
-        "scale": "agreement",
-        "origin": {"citation": "c", "licence": "MIT"},
-        "templates": templates,
-    } | changes
-    write_yaml(folder / "mine.yaml", document)
-    return folder / "mine.yaml"
-
-
 FINE = "Judge {scenario}: {options}"
 
 
 @pytest.mark.parametrize(
-    ("templates", "changes", "words"),
+    ("templates", "words"),
     [
-        ([FINE, "Judge {scenario}"], {}, ["templates[1]", "{options} appears 0 times"]),
-        ([FINE, "{scenario} {scenario} {options}"], {}, ["templates[1]", "{scenario} appears 2 times"]),
+        ([FINE, "Judge {scenario}"], ["templates[1]", "{options} appears 0 times"]),
         (
             [FINE, "{scenario} {option}"],
-            {},
             ["templates[1]", "{option} is not a placeholder", "did you mean '{options}'"],
         ),
-        ([FINE, "judge  {scenario}: {options} "], {}, ["templates[1]", "same wording as templates[0]"]),
-        ([], {}, ["templates", "at least 1"]),
-        ([FINE], {"scale": "Agreement"}, ["scale", "'Agreement'"]),
-        ([FINE], {"templatez": []}, ["templatez", "did you mean 'templates'"]),
+        ([FINE, "judge  {scenario}: {options} "], ["templates[1]", "same wording as templates[0]"]),
     ],
 )
-def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templates, changes, words):
+def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templates, words):
+    origin = {"citation": "c", "licence": "MIT"}
+    stated = {"title": "T", "paraphraser": "nobody", "scale": "agreement", "origin": origin}
+    write_yaml(tmp_path / "mine.yaml", {**stated, "templates": templates})
     with pytest.raises(ConfigError) as raised:
-        load_prompt_set(write_prompt_set(tmp_path, templates, **changes))
+        load_prompt_set(tmp_path / "mine.yaml")
     message = str(raised.value)
     assert "\n" not in message
     for word in ["mine.yaml", *words]:

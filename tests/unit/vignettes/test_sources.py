@@ -12,7 +12,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 from cinorms.vignettes.source_files import SourceFile, get
 
-from ...snakemake_runs import write_yaml
+from .test_designs import write
 
 CONTENT = b"number,text\n" + b"1,some text\n" * 20_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -129,18 +129,16 @@ def test_a_local_path_is_checked_and_used_in_place(tmp_path):
 
 def csv_dataset(folder: Path, content: str, **changes: object):
     (folder / "x.csv").write_text(content, encoding="utf-8")
-    document = {
-        "title": "T",
-        "context": "c",
-        "scale": "acceptability",
+    sha256 = hashlib.sha256(content.encode()).hexdigest()
+    stated = {
         "source": "csv",
-        "origin": {"citation": "c", "licence": "MIT"},
-        "files": {"vignettes": {"url": "x.csv", "sha256": hashlib.sha256(content.encode()).hexdigest()}},
+        "factors": None,
+        "template": None,
+        "files": {"vignettes": {"url": "x.csv", "sha256": sha256}},
         "columns": {"vignette": "text", "factors": {"sender": "from", "access": "how"}},
         "rows": 3,
-    } | changes
-    write_yaml(folder / "mine.yaml", {key: value for key, value in document.items() if value is not None})
-    return load_dataset(folder / "mine.yaml")
+    }
+    return load_dataset(write(folder, **stated | changes))
 
 
 ROWS = "text,from,how,mean\nB tells,B,null,-5\nA tells,A,,\nB asks,B,NA,2.5\n"
@@ -199,19 +197,10 @@ def confaide_dataset(folder: Path, scenarios: str, labels: str):
     files = {}
     for key, content in (("vignettes", scenarios), ("labels", labels)):
         (folder / f"{key}.txt").write_text(content, encoding="utf-8")
-        files[key] = {"url": f"{key}.txt", "sha256": hashlib.sha256(content.encode()).hexdigest()}
-    document = {
-        "title": "T",
-        "context": "c",
-        "scale": "agreement",
-        "source": "confaide",
-        "origin": {"citation": "c", "licence": "MIT"},
-        "files": files,
-        "factors": {"information_type": ["habits", "views"], "recipient": ["a shop"]},
-        "expected_range": [-100, 100],
-    }
-    write_yaml(folder / "c.yaml", document)
-    return load_dataset(folder / "c.yaml")
+        files[key] = {"url": f"{key}.txt"}
+    factors = {"information_type": ["habits", "views"], "recipient": ["a shop"]}
+    stated = {"source": "confaide", "template": None, "expected_range": [-100, 100]}
+    return load_dataset(write(folder, files=files, factors=factors, **stated))
 
 
 def test_confaide_scenarios_lose_their_instruction_and_get_their_labels(tmp_path):
