@@ -51,11 +51,3 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built):
     texts = [set(layer["label"]) for layer in built(drawn.plot) if "label" in layer]
     assert {"× separated: no finite value"} in texts
     assert "Terms with a problem: 1 separated" in drawn.caption
-
-
-def test_a_heading_covers_the_line_at_zero(figure_entry):
-    drawn = draw([table()], figure_entry("coefficients", ["a", "b"], table="regression"))
-    names = [type(layer.geom).__name__ for layer in drawn.plot.layers]
-    assert names.index("geom_label") > names.index("geom_vline")
-    label = drawn.plot.layers[names.index("geom_label")]
-    assert label.geom.aes_params["fill"] == "white"

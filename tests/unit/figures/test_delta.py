@@ -52,14 +52,6 @@ def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
     assert f"({unit.split()[0]}; above 0: more acceptable)" in drawn.plot.labels.x
 
 
-def test_means_are_of_all_valid_answers_and_need_no_majority(norms_of, entry, expecting):
-    split = [[2, -2, 1, 1], *LEVELS[1:]]
-    of_norms = deltas([norms_of("a", split)], entry(["a"]), expecting)
-    of_means = deltas([norms_of("a", split)], entry(["a"], of="means"), expecting)
-    assert of_norms.loc[of_norms["flow"] == 0, "delta"].tolist() == [0.0]
-    assert of_means.loc[of_means["flow"] == 0, "delta"].tolist() == [25.0 - 50.0]
-
-
 def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entry, expecting, built):
     asked = entry(["b", "a"], by="information_type")
     drawn = draw([norms_of(m, LEVELS) for m in ("b", "a")], asked, expecting, None)
@@ -93,13 +85,6 @@ def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(norms_
     assert any("xmin" in layer and "ymin" in layer for layer in layers)
     (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
     assert points["y"].between(-0.5, 0.5).all()
-
-
-def test_expected_values_can_come_from_a_file(norms_of, entry, small_vignettes, tmp_path):
-    path = tmp_path / "law.csv"
-    path.write_text("recipient,expected\nthe police,-100\n", encoding="utf-8")
-    table = deltas([norms_of("a", LEVELS)], entry(["a"]), {"main": small_vignettes}, path)
-    assert set(table["delta"]) == {150.0}
 
 
 def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting):

@@ -68,14 +68,6 @@ def test_colours_cover_every_level_and_every_status():
     assert len(set(colours)) == len(colours)
 
 
-def test_segments_are_levels_then_invalid_ones_with_a_label_in_the_middle_where_it_fits():
-    frame = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
-    assert list(frame["segment"].cat.categories) == [*OPTIONS, "refusal", "asks for context"]
-    assert frame["segment"].astype(str).tolist() == [*OPTIONS, "refusal", "asks for context"]
-    invalid = [STATUS_COLOURS[status] for status in ("refusal", "needs_context")]
-    assert frame["colour"].tolist() == [*level_colours(ACCEPTABILITY).values(), *invalid]
-
-
 def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_own():
     frame = in_panels(segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()))
     whole, reasons = (frame[frame["panel"] == panel] for panel in (ALL, REASONS))
@@ -142,13 +134,11 @@ def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones():
 @pytest.mark.parametrize(
     "frames",
     [
-        [PLAIN.head(0)],
         [PLAIN.head(0), MIXED],
         [answers({"refusal": 7})],
         [answers(dict.fromkeys(ANSWER_STATUSES[1:], 1))],
-        [answers({"invalid": 3, 0: 1})],
     ],
-    ids=["no answers", "none of one model", "all invalid", "every status", "published"],
+    ids=["none of one model", "all invalid", "every status"],
 )
 def test_unusual_answers_can_be_drawn(frames):
     drawn = draw(

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from plotnine import aes, geom_tile, ggplot
 
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
@@ -239,10 +238,7 @@ def test_png_svg_and_pdf_have_one_layout(figure):
     assert_one_layout(figure[3])
 
 
-def test_the_figure_on_actions_and_a_colour_bar_of_ones_own_have_one_layout(tmp_path):
+def test_the_figure_on_actions_has_one_layout(tmp_path):
     prompts = {"say": PROMPTS, "act": PROMPTS}
-    actions = draw_say_do(tables(), entry_of("say_do", section="figures"), FRAMES, prompts)
-    cells = pd.DataFrame({"x": [0, 1], "y": [0, 1], "share": [0.0, 1.0]})
-    bar = ggplot(cells, aes("x", "y", fill="share")) + geom_tile() + theme.base_theme()
-    for shown in (actions, Drawn(bar, 4, 3, "Two cells.", cells, zoom=0.75)):
-        assert_one_layout(save(shown, tmp_path)[1])
+    shown = draw_say_do(tables(), entry_of("say_do", section="figures"), FRAMES, prompts)
+    assert_one_layout(save(shown, tmp_path)[1])

@@ -1,16 +1,13 @@
 """The look of all figures: text has the ink that can be read on its colour."""
 
-import io
 import itertools
 import re
 import struct
-import zlib
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from fontTools.ttLib import TTFont
 from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_identity
 
 from cinorms.core.errors import ConfigError
@@ -22,9 +19,7 @@ from ...entries import make_entry
 INKS = ["#000000", "#222222", "#000000", "#444444"]
 
 
-@pytest.mark.parametrize(
-    ("colour", "dark"), [("#ffffff", False), ("#000000", True), ("#d2722f", False), ("#757575", True)]
-)
+@pytest.mark.parametrize(("colour", "dark"), [("#d2722f", False), ("#757575", True)])
 def test_white_text_stands_where_it_has_more_contrast(colour, dark):
     assert ink_on(colour) == ("white" if dark else INK)
 
@@ -90,21 +85,6 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same(tmp_path, mon
     at_once = save("at-once")
     monkeypatch.setattr(theme, "_draw_at_once", lambda plot: None)
     assert save("one-by-one") == at_once
-
-
-def test_a_pdf_embeds_the_shapes_of_its_letters_and_no_tables_for_setting_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(theme, "DPI", 72)
-    words = pd.DataFrame({"x": [1, 2], "y": [1, 2], "label": ["official file", "AVATAR"]})
-    plot = ggplot(words, aes("x", "y", label="label")) + geom_text()
-    pdf, *others = (tmp_path / f"words.{kind}" for kind in ("pdf", "png", "svg", "txt"))
-    theme.save(theme.Drawn(plot, 3, 2, "Two words.", words), pdf, *others)
-    streams = re.findall(rb"stream\r?\n(.*?)endstream", pdf.read_bytes(), flags=re.DOTALL)
-    unpacked = [zlib.decompressobj().decompress(each) for each in streams if each[:1] == b"x"]
-    fonts = [TTFont(io.BytesIO(each)) for each in unpacked if each[:4] == b"\x00\x01\x00\x00"]
-    assert fonts
-    for font in fonts:
-        assert "glyf" in font
-        assert not {"GDEF", "GPOS", "GSUB"} & set(font.keys())
 
 
 def small_entry(width: float | None) -> Any:

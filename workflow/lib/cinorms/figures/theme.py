@@ -415,16 +415,16 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
         with replacing(path) as part:
             # A PNG states the size in print; without it, programs that set text would print a small figure larger.
             stated: dict[str, Any] = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
-            _rescaled(first).savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
+            first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
             if kind == "svg" and drawn.zoom < 1:
                 _resize_svg(Path(part), drawn.zoom)
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
         _resize_pages(document, drawn.zoom)
-        document.savefig(_rescaled(first))
+        document.savefig(first)
         plt.close(first)
         for page in drawn.further:
             figure = _figure(drawn, page)
-            document.savefig(_rescaled(figure))
+            document.savefig(figure)
             plt.close(figure)
     # In short lines, as Snakemake's report shows them as they are.
     lines = [fill(line, CAPTION_WIDTH) for line in drawn.caption.split("\n")]
@@ -469,13 +469,6 @@ def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     if engine is not None:
         engine.execute(figure)
         figure.set_layout_engine(None)
-    return figure
-
-
-def _rescaled(figure: Figure) -> Figure:
-    """Return the figure, its colour bars ready for another resolution: they keep the size in dots of the first."""
-    for bar in figure.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
-        bar.__dict__["_dpi_corrected"] = False
     return figure
 
 
