@@ -128,33 +128,6 @@ def test_jobs_of_a_crew_wait_for_another_and_nothing_of_it_is_recorded(tmp_path,
     assert "Nothing to be done" in run(tmp_path, "WAIT = False" + ORDER)
 
 
-#: Ten jobs one after the other, while a timer for every round would go off four times a second.
-ROUNDS = """
-rule all:
-    input: expand("{n}.txt", n=range(10))
-
-rule one:
-    output: "{n}.txt"
-    shell: "sleep 0.3; touch {output}"
-
-onstart:
-    assert not ONE or INSIDE.wait_with_one_timer()
-"""
-
-
-def test_the_scheduler_plans_a_few_rounds_and_not_one_more_for_every_round(tmp_path):
-    rounds = {}
-    for one in (True, False):
-        folder = tmp_path / str(one)
-        folder.mkdir()
-        limits = ("--cores", "1", "--verbose", "--max-jobs-per-timespan", "100/1s")
-        rounds[one] = run(folder, f"ONE = {one}" + ROUNDS, *limits).count("Ready jobs:")
-    # A round for each job, one for each second, and some to begin and end.
-    assert rounds[True] <= 25
-    # On a busy machine the jobs take more seconds.
-    assert rounds[False] > rounds[True] + 3, "Snakemake no longer needs this: remove it"
-
-
 SCRIPT = """
 from pathlib import Path
 import os
@@ -163,7 +136,6 @@ Path(snakemake.output[0]).write_text(Path(f"/proc/{os.getppid()}/cmdline").read_
 """
 FORKS = """
 from pathlib import Path
-from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
 rule all:
@@ -171,7 +143,6 @@ rule all:
 
 rule parent:
     output: "parent.txt"
-    benchmark: "parent.tsv"
     script: "scripts/parent.py"
 
 rule threads:
@@ -181,16 +152,13 @@ rule threads:
 
 onstart:
     assert is_main_program()
-    assert fork_scripts(PythonScript, Path("scripts"), ["json", "snakemake.cli"], benchmarked)
+    assert fork_scripts(PythonScript, Path("scripts"), ["json", "snakemake.cli"])
 """
 
 
-def test_a_script_runs_as_a_fork_and_is_measured(tmp_path):
+def test_a_script_runs_as_a_fork(tmp_path):
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/parent.py").write_text(SCRIPT, encoding="utf-8")
     run(tmp_path, FORKS)
     assert "forkserver" in (tmp_path / "parent.txt").read_text(encoding="utf-8")
     assert "forkserver" not in (tmp_path / "threads.txt").read_text(encoding="utf-8")
-    header, measured = (tmp_path / "parent.tsv").read_text(encoding="utf-8").splitlines()
-    assert header.startswith("s\t")
-    assert float(measured.split()[0]) > 0

@@ -16,13 +16,9 @@ rule assess_norms:
         norms="results/{study}/norms/{arm}/{model}.parquet",
     log:
         "logs/{study}/assess_norms/{arm}/{model}.log",
-    benchmark:
-        "logs/{study}/assess_norms/{arm}/{model}.benchmark.tsv"
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1500,
     params:
         consensus=STUDY.settings.norms.consensus,
         scale=of(VALUES.scale),
@@ -39,13 +35,9 @@ rule list_norms:
         csv="results/{study}/norms.csv",
     log:
         "logs/{study}/list_norms.log",
-    benchmark:
-        "logs/{study}/list_norms.benchmark.tsv"
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=4000,
     params:
         entry=of(VALUES.entry_value),
         code=code_of("list_norms", "cinorms.analyses.flow_norms"),
@@ -71,13 +63,9 @@ rule make_table:
         latex="results/{study}/tables/{analysis}.tex",
     log:
         "logs/{study}/make_table/{analysis}.log",
-    benchmark:
-        "logs/{study}/make_table/{analysis}.benchmark.tsv"
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("make_table"),
@@ -103,8 +91,6 @@ rule print_table:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1000,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("print_table"),
@@ -128,13 +114,9 @@ rule draw_figure:
         data="results/{study}/figures/{figure}.csv",
     log:
         "logs/{study}/draw_figure/{figure}.log",
-    benchmark:
-        "logs/{study}/draw_figure/{figure}.benchmark.tsv"
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         entry=of(VALUES.entry_value),
         code=code_of_entry("draw_figure"),

@@ -32,8 +32,6 @@ rule list_unread:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=3000,
     params:
         files=of(VALUES.coded_places),
         scale=of(VALUES.coded_scale),
@@ -118,15 +116,11 @@ rule read_answers:
         review="results/{study}/answers/{arm}/{model}.review.csv",
     log:
         "logs/{study}/read_answers/{arm}/{model}.log",
-    benchmark:
-        "logs/{study}/read_answers/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
         arm=pattern(STUDY.arms_from(*READ_HERE)),
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1500,
     params:
         scale=of(VALUES.scale),
         levels=VALUES.levels,
@@ -148,15 +142,11 @@ rule read_repeats:
         repeats="results/{study}/repeats/{arm}/{model}.parquet",
     log:
         "logs/{study}/read_repeats/{arm}/{model}.log",
-    benchmark:
-        "logs/{study}/read_repeats/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
         arm=pattern(STUDY.repeated_arms()),
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=3000,
     params:
         scale=of(VALUES.scale),
         levels=VALUES.levels,
@@ -177,8 +167,6 @@ rule check_overrides:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         places=[[arm, model] for arm, model, _ in VALUES.responses_from(*READ_HERE)],
         levels=VALUES.levels,

@@ -26,8 +26,6 @@ rule judge_gate:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         sides=of(VALUES.gate_sides),
         code=code_of("judge_gate"),

@@ -2,7 +2,6 @@
 # calls these hooks in the process that was started by hand and in no job, for `make` and for plain snakemake alike;
 # --no-hooks leaves them out.
 from functools import partial
-from snakemake.benchmark import benchmarked
 from snakemake.script import PythonScript
 
 from cinorms.core.digest import modules_of
@@ -36,7 +35,6 @@ def unless_to_read(*files):
 
 def start_run():
     """Check what is about to be asked, or end with the messages; then follow the jobs that ask."""
-    INSIDE.wait_with_one_timer()
     start_forks(INSIDE.jobs)
     asking = [j for j in INSIDE.jobs if j.rule.name in ASKING]
     jobs = asking + [j for j in INSIDE.jobs if j.rule.name in OTHERS_ASKING]
@@ -106,7 +104,7 @@ def start_forks(jobs):
     named = modules_of(*{file for _, file in jobs}, *kinds)
     needed = [name for name in named if name.split(".")[0] in LIBRARIES]
     # What a script is given is made of Snakemake's own classes.
-    fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"], benchmarked)
+    fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"])
 
 
 def end_run():

@@ -25,15 +25,11 @@ rule import_published:
         ],
     log:
         "logs/{study}/import_published/{arm}.log",
-    benchmark:
-        "logs/{study}/import_published/{arm}.benchmark.tsv"
     wildcard_constraints:
         arm=pattern(STUDY.arms_from("published")),
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         arm=of(VALUES.arm),
         models=STUDY.published_models(),
@@ -52,15 +48,11 @@ rule import_raw_csv:
         responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
     log:
         "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.log",
-    benchmark:
-        "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.benchmark.tsv"
     wildcard_constraints:
         arm=pattern(STUDY.arms_from("raw_csv")),
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         code=code_of("import_raw_csv"),
     script:
@@ -78,15 +70,11 @@ rule import_ratings:
         answers="results/{study}/answers/{arm}/{model}.parquet",
     log:
         "logs/{study}/import_ratings/{arm}/{model}.log",
-    benchmark:
-        "logs/{study}/import_ratings/{arm}/{model}.benchmark.tsv"
     wildcard_constraints:
         arm=RATED_ARMS,
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1500,
     params:
         asked=of(VALUES.rated),
         code=code_of("import_ratings"),
@@ -123,15 +111,11 @@ rule import_responses:
         unmatched="results/{study}/responses/{arm}/{model}/unmatched.{shard}.csv",
     log:
         "logs/{study}/import_responses/{arm}/{model}/{shard}.log",
-    benchmark:
-        "logs/{study}/import_responses/{arm}/{model}/{shard}.benchmark.tsv"
     wildcard_constraints:
         arm=pattern(STUDY.arms_from("responses")),
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=4000,
     params:
         arm=of(VALUES.arm),
         spec=of(VALUES.whole_spec),
@@ -155,8 +139,6 @@ rule export_prompts:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=3000,
     params:
         specs=of(VALUES.specs),
         code=code_of("export_prompts", *format_modules().values()),

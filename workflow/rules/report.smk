@@ -26,8 +26,6 @@ rule write_card:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1500,
     params:
         study=of(VALUES.card_facts),
         code=code_of("write_card"),
@@ -56,8 +54,6 @@ rule write_report:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=2000,
     params:
         study=of(VALUES.facts),
         command=get_command,
@@ -80,8 +76,6 @@ rule write_replies:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=3000,
     params:
         scale=of(VALUES.scale),
         code=code_of("write_replies"),
@@ -97,8 +91,6 @@ rule describe_study:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1000,
     params:
         study=of(VALUES.facts),
         code=code_of("describe_study"),
@@ -116,8 +108,6 @@ rule describe_tables:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1000,
     params:
         study=of(VALUES.facts),
         code=code_of("describe_tables"),
@@ -175,8 +165,6 @@ rule write_people_page:
     localrule: True
     conda:
         "../../envs/core.yaml"
-    resources:
-        mem_mb=1000,
     params:
         asked=of(VALUES.people_facts),
         code=code_of("write_people_page"),

@@ -8,13 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from snakemake.benchmark import BenchmarkRecord, benchmarked
 from snakemake.script import PythonScript
 
 from cinorms.rules import inside
@@ -132,12 +130,6 @@ def test_many_at_once_each_end_with_their_own_code(loaded, tmp_path):
         assert list(pool.map(code_of, scripts)) == [n % 3 for n in range(60)]
 
 
-def test_a_script_that_ends_at_once_is_measured(loaded, tmp_path):
-    record = BenchmarkRecord()
-    loaded.run(write(tmp_path, ""), {}, partial(benchmarked, benchmark_record=record))
-    assert record.max_rss > 0
-
-
 def test_the_libraries_are_those_that_a_study_is_installed_with():
     for name in LIBRARIES:
         assert importlib.util.find_spec(name), name
@@ -166,7 +158,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         def __init__(self, modules: Any) -> None:
             assert {"pandas.api.types", "cinorms.run.forks"} <= set(modules)
 
-        def run(self, script: str, variables: dict[str, str], measure: Any) -> None:
+        def run(self, script: str, variables: dict[str, str]) -> None:
             if script == "refused.py":
                 raise EOFError
             ways.append(f"fork {script} {variables.get('TMPDIR', '-')}")
@@ -176,7 +168,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(
         PythonScript, "execute_script", lambda script, path, edit=False: ways.append(f"new {path}")
     )
-    assert fork_scripts(PythonScript, tmp_path, ["pandas.api.types"], benchmarked)
+    assert fork_scripts(PythonScript, tmp_path, ["pandas.api.types"])
     return ways
 
 
@@ -189,6 +181,7 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(ran, tmp_
         "new d.py": Script(own, conda_env="env"),
         "new e.py": Script(own, container_img="image"),
         "new f.py": Script(own, threads=4),
+        "new g.py": Script(own, bench_record=object()),
         "new refused.py": Script(own),
     }
     for way, script in scripts.items():
@@ -219,5 +212,5 @@ def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch):
 
     monkeypatch.setattr(inside, "Forks", refuse)
     before = PythonScript.execute_script
-    assert not fork_scripts(PythonScript, Path("scripts"), [], benchmarked)
+    assert not fork_scripts(PythonScript, Path("scripts"), [])
     assert PythonScript.execute_script is before

@@ -5,10 +5,8 @@ Another version may rename any of it: `tests/workflow/test_inside.py` has a test
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from cinorms.core.gpus import job_has_gpus
@@ -145,40 +143,12 @@ class Inside:
             ready.discard(later)
         return True
 
-    # --- How it runs
 
-    def wait_with_one_timer(self) -> bool:
-        """Have the scheduler wait for one timer at a time; tell whether this version lets it.
-
-        Where jobs per timespan are limited, and by default they are, Snakemake 9 starts a timer in every round of
-        planning, and every timer starts another round. So each job that ends adds a round to every timespan: 6,400
-        rounds for 78 jobs were counted, and 137 with one timer. A timer that is a daemon also lets the process end.
-        """
-        scheduler = self._workflow.scheduler
-        if not hasattr(scheduler, "_schedule_reevalutation") or not hasattr(scheduler, "_open_jobs"):
-            return False
-        waiting: list[Timer] = []
-
-        def start_one(delay: float) -> None:
-            if not waiting:
-                timer = Timer(delay, wake_up)
-                timer.daemon = True
-                waiting.append(timer)
-                timer.start()
-
-        def wake_up() -> None:
-            waiting.clear()
-            scheduler._open_jobs.release()
-
-        scheduler._schedule_reevalutation = start_one
-        return True
-
-
-def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked: Callable[..., Any]) -> bool:
+def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str]) -> bool:
     """Have ``scripts``, the class that runs them, run those in ``folder`` as forks of a process with ``modules``.
 
-    Tell whether it can. Scripts with an environment of their own or several threads start as ever. ``modules`` may name
-    some that are not installed; ``benchmarked`` measures the process with a number while it runs.
+    Tell whether it can. Scripts that Snakemake measures, and those with an environment of their own or several threads,
+    start as ever. ``modules`` may name some that are not installed.
     """
     if sys.platform != "linux" or not hasattr(scripts, "execute_script"):
         return False
@@ -194,16 +164,14 @@ def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str], benchmarked
     def execute(script: Any, path: str, edit: bool = False) -> None:
         own = script.conda_env or script.container_img or script.env_modules or script.shadow_dir
         place = Path(script.path.get_path_or_uri(secret_free=True)).resolve()
-        if own or script.threads != 1 or place.parent != folder:
+        if own or script.bench_record or script.threads != 1 or place.parent != folder:
             start(script, path, edit=edit)
             return
         variables = {**os.environ, **ONE_THREAD}
         if tmpdir := script.resources.get("tmpdir"):
             variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), tmpdir)
-        record = script.bench_record
-        measure = None if record is None else partial(benchmarked, benchmark_record=record)
         try:
-            forks.run(path, variables, measure)
+            forks.run(path, variables)
         except (OSError, EOFError):
             start(script, path, edit=edit)
 

@@ -9,21 +9,18 @@ import runpy
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.forkserver import ensure_running
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
-from typing import Any
 
 from cinorms.run import loaded
 
-#: Measures the process with a number while it runs.
-Measure = Callable[[int | None], AbstractContextManager[Any]]
 #: Fewer scripts than this load their libraries in less time than a process that loads those of all.
 LEAST_SCRIPTS = 6
 #: Libraries to load once. What only jobs need that ask models is not among them.
@@ -61,7 +58,7 @@ _NO_OTHER_THREAD = {**ONE_THREAD, "JE_ARROW_MALLOC_CONF": "background_thread:fal
 class Forks:
     """A process that has loaded ``modules`` (those that there are), and a fork of it for each script.
 
-    It starts when this is made. Each fork is a process of its own, with its own log, that can be measured and killed.
+    It starts when this is made. Each fork is a process of its own, with its own log, that can be killed.
     """
 
     def __init__(self, modules: Iterable[str]) -> None:
@@ -79,35 +76,29 @@ class Forks:
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
-    def run(self, script: str, variables: dict[str, str], measure: Measure | None = None) -> None:
-        """Run ``script`` with environment ``variables``, inside ``measure``; CalledProcessError if it fails.
+    def run(self, script: str, variables: dict[str, str]) -> None:
+        """Run ``script`` with environment ``variables``; CalledProcessError if it fails.
 
         Raises OSError or EOFError where no process can be forked; then nothing of the script has run.
         """
-        waiting, starter = self._context.Pipe(duplex=False)
-        with waiting, starter:
-            with self._lock:
-                process = self._context.Process(target=_run_script, args=(script, variables, waiting))
-                process.start()
-            # It begins when it is told to: what is to be measured must not have ended before.
-            with measure(process.pid) if measure else nullcontext():
-                starter.send("begin")
-                wait([process.sentinel])
+        with self._lock:
+            process = self._context.Process(target=_run_script, args=(script, variables))
+            process.start()
+        wait([process.sentinel])
         with self._lock:
             process.join()
         if process.exitcode:
             raise CalledProcessError(process.exitcode, [sys.executable, script])
 
 
-def _run_script(script: str, variables: dict[str, str], waiting: Connection) -> None:
-    """Run ``script`` as a new Python would, as soon as ``waiting`` has something."""
+def _run_script(script: str, variables: dict[str, str]) -> None:
+    """Run ``script`` as a new Python would."""
     os.environ.update(variables)
     tempfile.tempdir = None
     sys.argv = [script]
     sys.path.insert(0, str(Path(script).parent))
     # What was loaded stays: looking through it for garbage would take time, and copy it from the other process.
     gc.freeze()
-    waiting.recv()
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         runpy.run_path(script, run_name="__main__")
