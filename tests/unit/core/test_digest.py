@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 from cinorms.core import digest
 from cinorms.core.digest import code_digest, modules_of, reached
 from cinorms.entries.kind import SECTIONS, kinds
-
-from ...snakemake_runs import run
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = ROOT / "workflow/lib/cinorms"
@@ -96,34 +93,6 @@ def test_an_edited_module_changes_the_code_of_the_rules_that_reach_it_and_of_no_
     path.write_text(text, encoding="utf-8")
     changed = {start for start in STARTS if after[start] != before[start]}
     assert changed == {start for start in STARTS if name_of(module) in upstream(graph, start)}
-
-
-def test_the_next_process_parses_only_what_has_changed(tmp_path):
-    module = tmp_path / "cinorms/a.py"
-    module.parent.mkdir()
-    code = "from pathlib import Path; from cinorms.core import digest; digest.PACKAGE = Path('cinorms'); "
-
-    def names(without: str = "") -> list[str]:
-        command = [
-            sys.executable,
-            "-c",
-            f"{code}{without}print(*sorted(digest._names_in(Path('cinorms/a.py'))))",
-        ]
-        return run(command, tmp_path, environment={"PYTHONPATH": str(LIBRARY.parent)}).split()
-
-    module.write_text("import json\nfrom os import path\n", encoding="utf-8")
-    assert names() == names(without="digest.ast = None; ") == ["json", "os", "os.path"]
-    module.write_text("import re\n", encoding="utf-8")
-    assert names() == ["re"]
-    for broken in ("{", "5"):
-        (tmp_path / "cinorms/__pycache__/imports.json").write_text(broken, encoding="utf-8")
-        assert names() == ["re"]
-    # What was interrupted is not kept: a list that is too short would leave out modules for good.
-    interrupted = "digest._statements = lambda tree: iter([*tree.body, 1 / 0]); "
-    module.write_text("import abc\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="ZeroDivisionError"):
-        names(without=interrupted)
-    assert names() == ["abc"]
 
 
 def test_every_rule_with_a_script_has_the_code_of_that_script():

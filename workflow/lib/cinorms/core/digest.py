@@ -1,22 +1,16 @@
 """Digests of code: Snakemake does not notice an edited module of the library, but it does notice a new parameter."""
 
-import ast
-import atexit
 import hashlib
-import json
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from cinorms.core.files import replacing
-
 PACKAGE = Path(__file__).parents[1]
-#: What finds the imports: another version of this module or of Python may find others in the same text.
-_READER = Path(__file__).read_bytes() + sys.version.encode()
-#: More texts than an edited library has in months; then its imports are found anew.
-_MOST_KEPT = 2000
+#: An import as ruff formats it. Every job of a run reads them all: to parse the library would take 30 times as long.
+_IMPORT = re.compile(r"^ *(?:from ([\w.]+) import (\([^)]*\)|.+)|import ([\w.]+))", re.MULTILINE)
+#: Imports that only type checkers see.
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", re.MULTILINE)
 
 
 @cache
@@ -81,59 +75,10 @@ def _module_file(module: str) -> Path | None:
 @cache
 def _names_in(file: Path) -> frozenset[str]:
     names: set[str] = set()
-    for module, name in _imports_in(file.read_bytes()):
-        inside = f"{module}.{name}" if name else module
-        ours = module.split(".")[0] == PACKAGE.name
-        names |= {inside} if _module_file(inside) or not name else {module} if ours else {module, inside}
+    for module, listed, whole in _IMPORT.findall(_FOR_TYPES.sub("", file.read_text(encoding="utf-8"))):
+        if whole:
+            names.add(whole)
+        for part in filter(str.strip, listed.strip("()").split(",")):
+            inside, ours = f"{module}.{part.split()[0]}", module.split(".")[0] == PACKAGE.name
+            names |= {inside} if _module_file(inside) else {module} if ours else {module, inside}
     return frozenset(names)
-
-
-def _imports_in(source: bytes) -> list[list[str]]:
-    """Return a module and a name, or a module and nothing, for each import: from the cache where the text is known."""
-    known, text = _known_imports(PACKAGE), hashlib.sha256(_READER + source).hexdigest()
-    if text not in known:
-        found: list[list[str]] = []
-        for node in _statements(ast.parse(source)):
-            if isinstance(node, ast.Import):
-                found += [[alias.name, ""] for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found += [[node.module, alias.name] for alias in node.names]
-        known[text] = found  # all of it or nothing: it is kept however this process ends
-    return known[text]
-
-
-@cache
-def _known_imports(package: Path) -> dict[str, list[list[str]]]:
-    """Return what earlier processes found, by digests of texts; what is new is kept when this one ends.
-
-    To parse the library takes a fifth of a dry run. The file lies where Python keeps what it compiled.
-    """
-    file, known = package / "__pycache__/imports.json", dict[str, list[list[str]]]()
-    with suppress(OSError, ValueError, TypeError):
-        known |= json.loads(file.read_text(encoding="utf-8"))
-    before = len(known)
-    if before > _MOST_KEPT:
-        known.clear()
-
-    def keep() -> None:
-        if len(known) != before and not sys.dont_write_bytecode:
-            with suppress(OSError), replacing(file) as part:
-                part.write_text(json.dumps(known), encoding="utf-8")
-
-    atexit.register(keep)
-    return known
-
-
-#: Where a statement has statements of its own. Expressions have none, so the many nodes below them are left out.
-_INSIDE = ("body", "orelse", "handlers", "finalbody", "cases")
-
-
-def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements that run, without those for type checkers only."""
-    for part in _INSIDE:
-        inside = getattr(tree, part, ())
-        for node in inside if isinstance(inside, list) else ():
-            for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            for run in node.orelse if for_types else [node]:
-                yield run
-                yield from _statements(run)
