@@ -1,8 +1,5 @@
 """Draws are a pure function of what they are for, and behave like the distributions they are named after."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,18 +30,6 @@ def test_a_draw_is_the_same_alone_in_an_array_and_broadcast():
     assert np.array_equal(
         draw_bits("order", 1, np.arange(5, dtype=np.int16)), draw_bits("order", 1, range(5))
     )
-
-
-def test_another_process_draws_the_same():
-    code = "from cinorms.core.draws import draw_bits, text_number; print(draw_bits('a', 5, text_number('b'), -3))"
-    path = draws.__file__.removesuffix("/cinorms/core/draws.py")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": path, "PYTHONHASHSEED": "7"},
-        capture_output=True,
-        text=True,
-    )
-    assert int(done.stdout) == int(draw_bits("a", 5, text_number("b"), -3))
 
 
 def test_draws_are_these_for_ever():
@@ -101,18 +86,3 @@ def test_distribution(draw, distribution, variance, seed):
     assert sample.mean() == pytest.approx(distribution.mean(), abs=5 * np.sqrt(variance / len(MANY)))
     assert sample.var() == pytest.approx(variance, rel=0.05)
     assert stats.kstest(sample, distribution.cdf).pvalue > 1e-4
-
-
-def test_neighbouring_coordinates_are_not_correlated():
-    for at in ((MANY,), (MANY, 1), (1, MANY)):
-        sample = draw_uniform("check", 1, *at)
-        assert abs(np.corrcoef(sample[:-1], sample[1:])[0, 1]) < 0.025
-    bits = draw_bits("check", 1, MANY)
-    ones = [((bits >> np.uint64(place)) & np.uint64(1)).mean() for place in range(64)]
-    assert np.allclose(ones, 0.5, atol=0.0125)
-
-
-def test_text_numbers_tell_texts_apart_and_fit_a_coordinate():
-    numbers = {text_number(text) for text in ("", "a", "b", "ab", "ba", "ä", "if owner is notified")}
-    assert len(numbers) == 7
-    assert all(0 <= number < 2**56 for number in numbers)

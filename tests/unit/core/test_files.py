@@ -31,15 +31,6 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_two_writers_do_not_share_a_part(tmp_path):
-    path = tmp_path / "a.txt"
-    with replacing(path) as first, replacing(path) as second:
-        assert first != second
-        first.write_text("1")
-        second.write_text("2")
-    assert path.read_text() == "1"
-
-
 def test_bytes_are_written_whole_and_a_killed_writer_can_be_told(tmp_path, monkeypatch):
     path = tmp_path / "a.bin"
     write_whole(path, b"data", "1-of-2")

@@ -13,10 +13,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.sealing import read_tidy, write_tidy
-from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, PROMPTS, RESPONSES, VIGNETTES, Contract
-from cinorms.prompts.variants import list_variants
-
-from ...scales import LEVELS
+from cinorms.core.tables import ANSWERS, CATEGORY, NORMS, PLANTED, RESPONSES, VIGNETTES, Contract
 
 
 def categories(values: list[Any]) -> pd.Categorical:
@@ -31,7 +28,6 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
             {"flow": np.array([0, 1], dtype=np.int32), "sender": categories(["a door lock", "a thermostat"])}
         ).assign(vignette=pd.array(["one", "zwei ü 🙂"], dtype="str"), expected=[np.nan, -2.5]),
     ),
-    "prompts": (PROMPTS, list_variants("chatgpt", ["{scenario} {options}"], 1, 2)),
     "responses": (
         RESPONSES,
         pd.DataFrame(
@@ -60,24 +56,6 @@ FRAMES: dict[str, tuple[Contract, pd.DataFrame]] = {
                 "status": categories(["ok", "refusal"]),
                 "rule": categories(["option", "refusal"]),
                 "p_options": pd.Series([None, None], dtype=object),
-            }
-        ),
-    ),
-    "norms": (
-        NORMS,
-        pd.DataFrame(
-            {
-                "flow": np.array([0, 1], dtype=np.int32),
-                **{
-                    name: np.array([1, 0], dtype=np.int32)
-                    for name in ("n_asked", "n_valid", *tables.count_columns(LEVELS))
-                },
-                "value": pd.array([2, pd.NA], dtype="Int8"),
-                "share": [0.5, np.nan],
-                "tie": [True, False],
-                "mean": [0.1, np.nan],
-                "variance": [0.2, np.nan],
-                "entropy": [0.3, np.nan],
             }
         ),
     ),
@@ -181,8 +159,6 @@ def test_missing_and_unknown_columns_are_named(path):
         ("planted", "flow", pd.array([0, pd.NA], dtype="Int32")),
         ("vignettes", "vignette", pd.array(["a", None], dtype="str")),
         ("answers", "status", categories(["ok", None])),
-        ("norms", "n_valid", [1.0, np.nan]),
-        ("norms", "tie", pd.array([True, pd.NA], dtype="boolean")),
     ],
 )
 def test_a_missing_value_is_refused_where_it_has_no_meaning(name, column, values, path):
@@ -221,23 +197,6 @@ def test_another_table_another_version_and_no_table_are_refused(path, monkeypatc
     path.write_bytes(b"not a table at all")
     with pytest.raises(DataError, match="cannot be read"):
         tables.read(path, contract)
-
-
-def test_a_write_that_fails_leaves_what_was_there_and_no_part(path, monkeypatch):
-    contract, frame = some()
-    tables.write(frame, path, contract)
-    before = path.read_bytes()
-
-    def half(part: Path, data: bytes) -> int:
-        with part.open("wb") as handle:
-            handle.write(data[: len(data) // 2])
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", half)
-    with pytest.raises(OSError, match="no space left"):
-        tables.write(frame, path, contract)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["table.parquet"]
 
 
 def test_facts_are_kept_with_the_table(path):
@@ -285,30 +244,6 @@ def test_a_file_that_was_cut_or_grew_is_refused(name, path):
         for reading in (lambda: tables.read(path, contract), lambda: tables.facts(path)):
             with pytest.raises(DataError, match=f"cannot be read .*{contract.remedy}"):
                 reading()
-
-
-@pytest.mark.parametrize("name", FRAMES)
-def test_a_table_that_another_program_edited_is_refused(name, path):
-    contract, frame = some(name)
-    tables.write(frame, path, contract)
-    pq.write_table(pq.read_table(path).slice(0, 1), path)
-    with pytest.raises(DataError, match="another program wrote it"):
-        tables.read(path, contract)
-
-
-@pytest.mark.parametrize(
-    "error", [MemoryError(), RecursionError(), UnicodeDecodeError("utf-8", b"", 0, 1, "x")]
-)
-def test_whatever_a_reader_raises_is_one_message(error, path, monkeypatch):
-    contract, frame = some()
-    tables.write(frame, path, contract)
-
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(pq, "read_table", fail)
-    with pytest.raises(DataError, match=f"{type(error).__name__}.*delete it and rerun"):
-        tables.read(path, contract)
 
 
 # --- Shards as one table
@@ -369,18 +304,6 @@ def test_tidy_tables_are_written_for_programs_and_for_people(tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), frame)
     pd.testing.assert_frame_equal(read_tidy(parquet), frame)
     assert len(list((tmp_path / "t").iterdir())) == 2
-
-
-def test_a_damaged_tidy_table_is_named(tmp_path):
-    frame = pd.DataFrame({"model": ["a", "b"], "share": [0.5, np.nan]})
-    parquet = tmp_path / "x.parquet"
-    write_tidy(frame, parquet, tmp_path / "x.csv")
-    refusals = []
-    for data in flipped(parquet.read_bytes(), 400):
-        parquet.write_bytes(data)
-        try:
-            pd.testing.assert_frame_equal(read_tidy(parquet), frame)
-        except DataError as error:
-            refusals.append(str(error))
-    assert len(refusals) > 380
-    assert all(f"{parquet}: " in text and "delete it and rerun" in text for text in refusals)
+    parquet.write_bytes(parquet.read_bytes()[:-1])
+    with pytest.raises(DataError, match=r"x\.parquet: .*delete it and rerun"):
+        read_tidy(parquet)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import Field, create_model
 
-from cinorms.core.errors import CinormsError, ConfigError, listing
+from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
 from cinorms.core.validation import check, load_as, load_yaml, unknown
 from cinorms.entries.kind import SECTIONS, kinds
@@ -83,25 +83,6 @@ def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path):
         load_yaml(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
         load_yaml(tmp_path)
-
-
-TAGS = [
-    f"!!{name} "
-    for name in ("int", "float", "bool", "null", "binary", "timestamp", "set", "map", "omap", "str")
-]
-
-
-@given(text=st.lists(st.sampled_from([*"ab1:-[]{},?&*!|>'\"%@#\n\t ~<=", *TAGS]), max_size=40).map("".join))
-@settings(max_examples=80)
-def test_no_text_makes_reading_or_checking_fail_with_anything_but_a_message(tmp_path_factory, text):
-    path = tmp_path_factory.getbasetemp() / "any.yaml"
-    path.write_text(text, encoding="utf-8")
-    message = ""
-    try:
-        check(load_yaml(path), StudySettings, "any.yaml")
-    except CinormsError as error:
-        message = str(error)
-    assert "\n" not in message
 
 
 VALUES = st.recursive(

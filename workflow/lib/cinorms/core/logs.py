@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -77,9 +76,6 @@ def start_logging(path: str | Path, secrets: Sequence[str] = ()) -> None:
             log.write(f"{_MARK}\n{message}\n")
         except OSError:  # the disk of the log may be the one that is full
             at_the_end = False
-            # What of it fits, now or when others have freed some space, would be shown once more at the end.
-            with suppress(OSError):
-                os.ftruncate(stream.fileno(), 0)
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if not at_the_end:
             terminal.write(f"\n{message}\n(log: {path})\n\n")
