@@ -13,10 +13,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"models": ["gpt-4o-mnii"]},
         "models: 'gpt-4o-mnii' is not a model; allowed: {models}; did you mean 'gpt-4o-mini'?",
     ),
-    "options of an unknown dataset": (
-        {"datasets": {"copa": {"null_principle": True}}},
-        "datasets: 'copa' is not a dataset; allowed: {datasets}; did you mean 'coppa'?",
-    ),
     "a null principle that a dataset does not have": (
         {"datasets": {"location_1": {"null_principle": True}}},
         "datasets.location_1.null_principle: true needs a 'null_level', which the dataset lacks; set it to false",
@@ -66,10 +62,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(reasoning={"effort": "low"}),
         "arms.main.reasoning: effort 'low' needs the key 'budget', the most tokens of a trace; allowed: 1 to 1000000",
     ),
-    "no reasoning with a budget": (
-        arm(reasoning={"effort": "none", "budget": 5}),
-        "arms.main.reasoning: effort 'none' writes no trace; remove budget (5)",
-    ),
     "reasoning of a model that nobody knows how to tell": (
         arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
         "arms.main.reasoning: nobody knows how 'tulu-2-7b' is told to reason; state `reasoning` in its entry in "
@@ -80,10 +72,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.readout: 'options' reads probabilities right after the prompt, before any trace; set it to text, or "
         "the effort of reasoning to none",
     ),
-    "reasoning where nothing is asked": (
-        arm(reasoning={"effort": "none"}, source="raw_csv", raw_files="x.csv"),
-        "arms.main.reasoning: does not fit source 'raw_csv', which asks no model; remove it",
-    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",
@@ -91,10 +79,6 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an unknown dataset": (
         arm(dataset="iott"),
         "arms.main.dataset: 'iott' is not a dataset; allowed: {datasets}; did you mean 'iot'?",
-    ),
-    "an unknown prompt set": (
-        arm(prompts="chatgtp"),
-        "arms.main.prompts: 'chatgtp' is not a prompt set; allowed: {prompts}; did you mean 'chatgpt'?",
     ),
     "more templates than there are": (
         arm(templates=12),
@@ -109,10 +93,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         arm(prompts="confaide"),
         "arms.main: scale 'acceptability' measures acceptability, but prompt set 'confaide' asks for agreement; "
         "allowed: agreement (or choose other prompts)",
-    ),
-    "an unknown scale": (
-        arm(scale="acceptability_6"),
-        "arms.main.scale: 'acceptability_6' is not a scale; allowed: {scales}; did you mean 'acceptability_7'?",
     ),
     "probabilities of samples": (
         arm(readout="options", temperature=0.5),
@@ -142,18 +122,9 @@ WRONG: dict[str, tuple[Any, str]] = {
         "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
         "did you mean 'distribution'?",
     ),
-    "an unknown key of a figure": (
-        figure(widht=3),
-        "figures.fig.widht: there is no such key here; allowed: arms, base_size, font, height, legend, models, "
-        "palette, title, width; did you mean 'width'?",
-    ),
     "an unknown arm of a figure": (
         figure(arms=["mian"]),
         "figures.fig.arms: 'mian' is not an arm; allowed: main; did you mean 'main'?",
-    ),
-    "a figure of a model that its arms do not ask": (
-        figure(models=["planted-uniform"]),
-        "figures.fig.models: 'planted-uniform' is not a model of these arms; allowed: {asked}",
     ),
 }
 

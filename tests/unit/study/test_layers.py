@@ -113,7 +113,6 @@ def stated(build_study: Build) -> StudySettings:
     [
         (["seed"], Place("--config", "seed", 2)),
         (["engine"], Place("config/config.yaml", "engine", 0)),
-        (["norms"], Place("--config", "norms", 2)),
         (["norms", "t_val"], Place("study.yaml", "norms.t_val", 1)),
         (["norms", "t_maj"], Place("--config", "norms.t_maj", 2)),
         (
@@ -124,10 +123,8 @@ def stated(build_study: Build) -> StudySettings:
         (["arms", "main"], Place("study.yaml", "arms.main", 1)),
         (["arms", "main", "templates"], Place("study.yaml", "arms.main.templates", 1)),
         (["arms", "other", "templates"], Place("study.yaml", "arm_defaults.templates", 1)),
-        (["arms", "other", "orders", "count"], Place("study.yaml", "arm_defaults.orders.count", 1)),
         (["arms", "other", "readout"], Place("config/config.yaml", "arm_defaults.readout", 0)),
         (["datasets", "iot", "null_principle"], Place("study.yaml", "datasets.iot.null_principle", 1)),
-        (["printed", "models", "title"], Place("config/config.yaml", "printed.models.title", 0)),
     ],
 )
 def test_a_setting_knows_the_file_and_the_key_in_which_it_is_stated(stated, path, place):

@@ -121,9 +121,3 @@ def test_a_folder_that_is_none_is_refused(copied, own, folders, message):
     with pytest.raises(ConfigError) as caught:
         load(copied, {**study(), "resources": folders})
     assert str(caught.value).startswith(message.format(cwd=Path.cwd()))
-
-
-def test_a_mistake_in_ones_own_models_names_that_file(copied, own):
-    change(own / "models.yaml", lambda models: models["my-model"].update(famly="x"))
-    with pytest.raises(ConfigError, match=r"^mine/models\.yaml: my-model\.famly: there is no such key here"):
-        load(copied, study())

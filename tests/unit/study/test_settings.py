@@ -2,7 +2,6 @@
 
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import ValidationError
 
 from cinorms.core.schema import schema_of
 from cinorms.entries.options import ARM_ATTRIBUTES
@@ -10,16 +9,6 @@ from cinorms.study.layers import MIXED
 from cinorms.study.settings import Arm, ArmDefaults, OrderSettings, Settings, StudySettings
 
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
-
-
-def test_settings_cannot_be_changed_and_arms_share_nothing():
-    arms = make_study_settings({"arms": {"main": ARM, "other": ARM}}).arms
-    with pytest.raises(ValidationError, match="frozen"):
-        arms["main"].max_tokens = 7  # type: ignore[misc]
-    with pytest.raises(ValidationError, match="frozen"):
-        arms["main"].orders.count = 7  # type: ignore[misc]
-    assert arms["main"].select is not arms["other"].select
-    assert arms["main"].templates_for is not arms["other"].templates_for
 
 
 def test_plain_settings_are_what_the_layers_state_in_the_order_of_the_defaults():
@@ -57,17 +46,7 @@ def test_an_arm_counts_its_templates(changes, model, count):
 def test_an_arm_has_every_condition_that_an_analysis_can_name():
     conditions = make_arm(temperature=0.5).conditions()
     assert {*conditions, "scale"} == set(ARM_ATTRIBUTES)
-    assert conditions == {
-        "dataset": "iot",
-        "paraphraser": "chatgpt",
-        "temperature": 0.5,
-        "order": "balanced",
-        "readout": "text",
-        "wrapper": "registry",
-        "layout": "single",
-        "system": "none",
-        "reasoning": "registry",
-    }
+    assert (conditions["temperature"], conditions["order"], conditions["system"]) == (0.5, "balanced", "none")
     assert make_arm(system="Be brief.").conditions()["system"] == "Be brief."
     reasons = [{"effort": "none"}, {"effort": "low", "budget": 9}]
     assert [make_arm(reasoning=each).conditions()["reasoning"] for each in reasons] == ["none", "low 9"]
