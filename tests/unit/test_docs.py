@@ -120,21 +120,6 @@ def test_the_change_log_has_the_version_and_says_whether_its_results_change():
         assert re.search(r"Results change: (yes|no)\b", part), f"CHANGELOG.md: {name}"
 
 
-def test_the_forms_for_issues_ask_for_something():
-    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-    forms = [form for form in forms if form.name != "config.yml"]
-    assert forms
-    for path in forms:
-        form = yaml.safe_load(path.read_text(encoding="utf-8"))
-        assert form.keys() == {"name", "description", "labels", "body"}, path.name
-        ids = [field["id"] for field in form["body"]]
-        assert len(ids) == len(set(ids))
-        assert any(field.get("validations", {}).get("required") for field in form["body"]), path.name
-        for field in form["body"]:
-            assert field["type"] in {"dropdown", "input", "textarea"}
-            assert field["attributes"]["label"]
-
-
 def test_what_is_checked_on_github_needs_a_bare_clone_and_nothing_that_moves():
     text = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     (job,) = yaml.safe_load(text)["jobs"].values()
@@ -246,19 +231,6 @@ def test_what_a_page_says_of_a_picture_and_its_run_are_the_numbers_of_that_run(n
         assert f"`{FACTS[name]['command']}`" in text
         others = re.findall(r"\d[\d.,%]*", re.sub(r"`[^`]*`", "", left))
         assert not others, f"{page}: {others}, next to {name}, are not among its facts"
-
-
-def test_the_commands_of_pictures_are_those_of_the_readme_and_name_their_studies():
-    for name, facts in FACTS.items():
-        target, _, config = facts["command"].partition(" CONFIG=")
-        rule = (
-            (ROOT / "Makefile")
-            .read_text(encoding="utf-8")
-            .partition(f"\n{target[5:]}:")[2]
-            .partition("\n\n")[0]
-        )
-        study = yaml.safe_load((ROOT / (config or "config/config.yaml")).read_text(encoding="utf-8"))["study"]
-        assert facts["study"] == study or f"/{facts['study']}.yaml" in rule, f"{name}: {facts['command']}"
 
 
 def is_there(name: str) -> bool:

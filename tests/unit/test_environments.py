@@ -3,7 +3,6 @@
 import ast
 import re
 import sys
-import tomllib
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
@@ -150,15 +149,6 @@ def test_the_lowest_versions_are_stated_once():
 def asked(name: str) -> list[str]:
     lines = (ROOT / f"requirements/{name}.in").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and line[0] not in "#-"]
-
-
-def test_pip_installs_what_a_study_needs_from_its_one_list():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "dependencies" in project["project"]["dynamic"]
-    assert project["tool"]["setuptools"]["dynamic"]["dependencies"] == {"file": ["requirements/run.in"]}
-    lines = (ROOT / "requirements/run.in").read_text(encoding="utf-8").splitlines()
-    needed = {Requirement(line).name for line in lines if line and line[0] != "#"}
-    assert {"snakemake", "pandas", "pydantic"} <= needed
 
 
 def test_the_lowest_snakemake_that_is_promised_is_the_one_that_is_tested():

@@ -138,15 +138,7 @@ def test_without_the_journal_a_message_says_where_traces_are(tmp_path, results):
 
 @pytest.mark.parametrize(
     "content",
-    [
-        b"",
-        b"\0\0\0",
-        b"\xff\xfe",
-        b'"a',
-        b"a,b\n1,2,3\n1,2,3,4,5\n",
-        b"file\n",
-        b"PK\3\4" + bytes(range(256)),
-    ],
+    [b"", b"\xff\xfe", b"file\n"],
 )
 def test_a_damaged_dictionary_gets_one_message(tmp_path, results, content):
     path = tmp_path / "study/dictionary.csv"

@@ -6,9 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -197,19 +194,6 @@ def test_a_module_without_its_study_is_refused(caller, study, directives, messag
     assert message in printed
     assert "Traceback" not in printed
     assert "results/demo" not in printed
-
-
-def test_one_address_is_refused_with_the_forms_that_work(caller, repository):
-    git(repository, "worktree", "add", "--quiet", "--force", str(caller.folder.parent / "served"), "v7")
-    handler = partial(SimpleHTTPRequestHandler, directory=str(caller.folder.parent / "served"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        caller.write(SMALL, repr(f"http://127.0.0.1:{server.server_address[1]}/workflow/Snakefile"))
-        printed = caller.run("-n", ok=False)
-        server.shutdown()
-    assert "cinorms needs its whole repository" in printed
-    assert 'github("OWNER/cinorms"' in printed
-    assert "Traceback" not in printed
 
 
 def test_paraphrases_are_not_made_where_nobody_finds_them(caller, repository):

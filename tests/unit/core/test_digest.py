@@ -1,5 +1,6 @@
 """The digest of a rule's code covers what its script imports, beside grimp, which reads imports in its own way."""
 
+import hashlib
 import re
 import shutil
 from collections.abc import Iterator
@@ -8,7 +9,6 @@ from pathlib import Path
 import grimp
 import pytest
 
-from cinorms.core import digest
 from cinorms.core.digest import code_digest, modules_of, reached
 from cinorms.entries.kind import SECTIONS, kinds
 
@@ -58,41 +58,6 @@ def test_the_code_of_a_rule_is_what_its_script_reaches(graph, start):
     assert {path for path in found if path.is_relative_to(LIBRARY)} == {
         file_of(module) for module in upstream(graph, start)
     }
-
-
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a copy of the library that the digest takes for the library."""
-    folder = tmp_path_factory.mktemp("copy") / "cinorms"
-    shutil.copytree(LIBRARY, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    caches = (digest.code_digest, digest.reached, digest._module_file, digest._names_in)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digest, "PACKAGE", folder)
-        for cache in caches:
-            cache.cache_clear()
-        yield folder
-    for cache in caches:
-        cache.cache_clear()
-
-
-def digests() -> dict[tuple[str, ...], str]:
-    code_digest.cache_clear()
-    return {start: code_digest(SCRIPTS[start[0]], *start[1:]) for start in STARTS}
-
-
-#: One that everything needs, one that the rules of some kinds need, and one that only figures do.
-EDITED = [LIBRARY / name for name in ("core/errors.py", "stats/permutation.py", "figures/theme.py")]
-
-
-@pytest.mark.parametrize("module", EDITED, ids=name_of)
-def test_an_edited_module_changes_the_code_of_the_rules_that_reach_it_and_of_no_others(graph, copied, module):
-    path = copied / module.relative_to(LIBRARY)
-    before, text = digests(), path.read_text(encoding="utf-8")
-    path.write_text(text + "\n# edited\n", encoding="utf-8")
-    after = digests()
-    path.write_text(text, encoding="utf-8")
-    changed = {start for start in STARTS if after[start] != before[start]}
-    assert changed == {start for start in STARTS if name_of(module) in upstream(graph, start)}
 
 
 def test_every_rule_with_a_script_has_the_code_of_that_script():
@@ -150,3 +115,12 @@ def test_the_modules_of_a_script_are_those_of_the_library_and_of_others():
     } <= drawing
     assert "pandas" in reading
     assert not {name for name in reading if name.split(".")[0] in ("plotnine", "matplotlib")}
+
+
+def test_a_digest_is_of_the_texts_of_all_that_is_reached(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from cinorms.core.draws import draw_bits\n", encoding="utf-8")
+    files = sorted(reached(script))
+    assert {script, LIBRARY / "core/draws.py"} <= set(files)
+    whole = hashlib.sha256(b"".join(path.read_bytes() for path in files))
+    assert code_digest(script) == whole.hexdigest()[:12]

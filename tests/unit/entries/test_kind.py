@@ -57,16 +57,6 @@ def test_what_a_kind_makes_does_not_depend_on_how_a_study_is_read(module):
     assert not [path for path in reached(file) if path.is_relative_to(PACKAGE / "study")]
 
 
-@pytest.mark.parametrize(("section", "name"), NAMES)
-def test_a_schema_is_closed_and_describes_every_key(section, name):
-    schema = kinds(section)[name].schema
-    assert schema["properties"]["kind"]["const"] == name
-    assert schema["additionalProperties"] is False
-    for key, field in schema["properties"].items():
-        assert field.get("description"), key
-        assert "null" not in str(field.get("type")), key
-
-
 def test_the_schemas_for_editors_take_the_files_of_this_repository():
     study, models = (
         Draft202012Validator(json.loads(SCHEMAS[f"{name}.schema.json"])) for name in ("study", "models")

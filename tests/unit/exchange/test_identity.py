@@ -2,9 +2,7 @@
 
 import hashlib
 
-import pytest
-
-from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, same_prompt, ways_of
+from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, ways_of
 from cinorms.inference.questions import Questions
 
 from ...exchange_runs import arm
@@ -23,25 +21,9 @@ def test_the_hash_is_that_of_the_text_in_utf8():
 def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash():
     name = prompt_id(17, "3_1", "0123456789abcdef" * 4)
     assert name == "17.3_1.0123456789abcdef"
-    assert read_id(name) == (17, 3, 1, "0123456789abcdef")
+    assert read_id(name) == {"flow": 17, "template": 3, "order": 1, "sha256": "0123456789abcdef"}
     for other in ("", "17", "17.3_1", "17.3_1.0123", "a.3_1.0123456789abcdef", "17.3_1.0123456789ABCDEF"):
-        assert read_id(other) is None
-
-
-@pytest.mark.parametrize(
-    ("recorded", "same"),
-    [
-        ("Rate.\n\na tells b", True),
-        (" Rate.\r\n\r\na  tells b\n", True),
-        ("", False),
-        ("a tells b", False),
-        ("Rate.\n\na tells bc", False),
-        ("a tells b\n\nRate.", False),
-        ("<s>[INST] Rate.\n\na tells b [/INST]", False),
-    ],
-)
-def test_only_white_space_asks_the_same(recorded, same):
-    assert same_prompt(recorded, prompt_text(CHAT)) == same
+        assert read_id(other) == {}
 
 
 def test_a_way_has_the_prompts_that_the_engine_would_send():

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cinorms.core import csv_tables, tables
 from cinorms.core.errors import DataError
 from cinorms.exchange.importing import anonymous, import_responses
 from cinorms.exchange.registry import format_named
@@ -168,19 +167,3 @@ def test_a_file_of_another_study_is_refused(tmp_path):
     assert message.count("\n") == 1
     with pytest.raises(DataError, match=r"has no response; export it again"):
         imported(tmp_path, [])
-
-
-def test_both_tables_can_be_written(tmp_path):
-    lines = planted_lines()
-    lines[0]["text"] = "half a \ud83d character"
-    lines[1] |= {"text": None, "finish_reason": "error"}
-    found = imported(tmp_path, [*lines[:-1], {"id": "x", "input": "\ud83d", "text": "\ud83d"}])
-    tables.write(found.responses, tmp_path / "r.parquet", tables.RESPONSES, found.facts)
-    csv_tables.write(found.unmatched, tmp_path / "u.csv", csv_tables.UNMATCHED)
-    read = tables.read(tmp_path / "r.parquet", tables.RESPONSES)
-    assert read["text"][0] == "half a ? character"
-    assert read["text"].isna().sum() == 1
-    assert set(json.loads(tables.facts(tmp_path / "r.parquet")["elsewhere"])["unmatched"]) == {
-        "not_received",
-        "unknown_prompt",
-    }

@@ -208,11 +208,6 @@ def test_a_model_that_refuses_where_it_moved_passes_only_where_what_is_missing_d
     assert same[0] == same[1]
 
 
-def test_a_status_claim_ends_the_warning(run):
-    refusals = {"kind": "status", "may_rise": 0.02}
-    assert run(planted(1), planted(2), {"overall": SHIFT, "refusals": refusals}).warnings == ()
-
-
 @pytest.mark.parametrize("direction", [1, -1])
 def test_five_templates_that_agree_are_no_proof_that_none_moves(run, direction):
     for n, verdict in ((5, "undecided"), (6, "pass")):

@@ -104,18 +104,6 @@ def test_a_script_that_fails_fails_the_job(loaded, tmp_path, text, code):
     assert failed.value.returncode == code
 
 
-def test_the_hook_that_a_log_sets_gets_the_failure(loaded, tmp_path):
-    script = write(
-        tmp_path,
-        "import os, sys\n"
-        "sys.excepthook = lambda kind, error, trace: open(os.environ['OUT'], 'w').write(f'{kind.__name__}: {error}')\n"
-        "raise ValueError('odd')\n",
-    )
-    with pytest.raises(subprocess.CalledProcessError):
-        loaded.run(script, {"OUT": str(tmp_path / "out")})
-    assert (tmp_path / "out").read_text() == "ValueError: odd"
-
-
 def test_many_at_once_each_end_with_their_own_code(loaded, tmp_path):
     scripts = [write(tmp_path, f"import sys; sys.exit({n % 3})", f"{n}.py") for n in range(60)]
 

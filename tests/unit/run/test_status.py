@@ -223,14 +223,6 @@ def test_a_queue_that_does_not_answer_is_said_and_the_rest_shown(study, monkeypa
     assert " missing" in out
 
 
-@pytest.mark.parametrize(
-    ("usd", "minutes", "gpus", "shown"),
-    [(None, 10.0, 2, "20 GPU-min"), (None, 10.0, 0, "10 min"), (None, None, 0, "-"), (0.0, None, 0, "$0")],
-)
-def test_gpu_minutes_where_nothing_is_priced(usd, minutes, gpus, shown):
-    assert status._cost(Row("a", "m", "done", 1, 1, 0, "", usd, minutes, gpus, "")) == shown
-
-
 def test_the_command_needs_no_network_and_no_results(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert status.main([]) == 0

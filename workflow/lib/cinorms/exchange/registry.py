@@ -10,7 +10,7 @@ from typing import Any
 
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.errors import DataError
-from cinorms.exchange.way import Way, prompt_text, read_id
+from cinorms.exchange.way import Way, prompt_text
 
 #: Settings that a file may state of how its responses were collected.
 STATED = ("model", "temperature", "max_tokens")
@@ -40,12 +40,6 @@ class Received:
     n_output_tokens: int | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
     recorded: str | None = None
-
-
-def named_by(name: object) -> dict[str, Any]:
-    """Return the fields of ``Received`` that our id states; of another name none."""
-    key = read_id(str(name))
-    return {} if key is None else key._asdict()
 
 
 def chat_text(chat: Any) -> str | None:

@@ -21,9 +21,9 @@ DIGITS = 16
 #: Between the contents of the messages of a chat, in the text that is hashed.
 BETWEEN = "\n\n"
 
-_ID = re.compile(rf"(\d{{1,9}})\.(\d{{1,6}})_(\d{{1,6}})\.([0-9a-f]{{{DIGITS}}})")
-
-
+_ID = re.compile(
+    rf"(?P<flow>\d{{1,9}})\.(?P<template>\d{{1,6}})_(?P<order>\d{{1,6}})\.(?P<sha256>[0-9a-f]{{{DIGITS}}})"
+)
 #: What the prompts of two models can differ in, within an arm.
 _DIFFERS = ("n_templates", "layout", "system", "temperature", "max_tokens")
 
@@ -51,19 +51,10 @@ def prompt_id(flow: int, variant: str, sha256: str) -> str:
     return f"{flow}.{variant}.{sha256[:DIGITS]}"
 
 
-class Key(NamedTuple):
-    """What an id holds; ``sha256`` is the beginning of the hash."""
-
-    flow: int
-    template: int
-    order: int
-    sha256: str
-
-
-def read_id(text: str) -> Key | None:
-    """Return what ``text`` holds if it is an id; None for anything else."""
-    parts = _ID.fullmatch(text)
-    return Key(int(parts[1]), int(parts[2]), int(parts[3]), parts[4]) if parts else None
+def read_id(name: object) -> dict[str, Any]:
+    """Return the flow, template, order and hash that an id states; of another name nothing."""
+    parts = _ID.fullmatch(str(name))
+    return {key: v if key == "sha256" else int(v) for key, v in parts.groupdict().items()} if parts else {}
 
 
 class Prompt(NamedTuple):

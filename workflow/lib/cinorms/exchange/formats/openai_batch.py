@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from cinorms.core.files import replacing
-from cinorms.exchange.registry import Format, Received, json_lines, named_by
-from cinorms.exchange.way import Way
+from cinorms.exchange.registry import Format, Received, json_lines
+from cinorms.exchange.way import Way, read_id
 from cinorms.inference.engines.openai.endpoint import Endpoint
 from cinorms.inference.engines.openai.replies import Failure, read_body
 
@@ -34,7 +34,7 @@ def read(path: Path) -> Iterator[Received]:
             n_prompt_tokens=reply.get("n_prompt_tokens"),
             n_output_tokens=reply.get("n_output_tokens"),
             stated={"model": reply["answered_by"]} if reply.get("answered_by") else {},
-            **named_by(line["custom_id"]),
+            **read_id(line["custom_id"]),
         )
 
 

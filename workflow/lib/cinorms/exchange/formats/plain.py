@@ -18,10 +18,9 @@ from cinorms.exchange.registry import (
     cleaned,
     json_lines,
     lacking,
-    named_by,
     tokens,
 )
-from cinorms.exchange.way import Prompt, Way, prompt_hash
+from cinorms.exchange.way import Prompt, Way, prompt_hash, read_id
 
 #: Keys of a response; each line has ``text`` and one of ``NAMING``, or ``flow``, ``template`` and ``order``.
 NUMBERS = ("flow", "template", "order")
@@ -58,7 +57,7 @@ def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
             raise broken(path, line, f"has no '{absent[0]}'; flow, template and order belong together")
         fields = {name: _whole(path, line, name, given[name]) for name in NUMBERS}
     if "id" in given:
-        fields = {**named_by(given["id"]), **fields}
+        fields = {**read_id(given["id"]), **fields}
     if "prompt_sha256" in given:
         fields["sha256"] = str(given["prompt_sha256"]).lower()
     if "input" not in given and not fields:
