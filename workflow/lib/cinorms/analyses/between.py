@@ -54,7 +54,7 @@ class ModelTestsOptions(ComparesNorms):
 class ModelPairsOptions(ModelTestsOptions):
     """Options of kind ``model_pairs``."""
 
-    zero_method: Literal["wilcox", "pratt", "zsplit"] = "wilcox"
+    zero_method: hypotheses.ZeroMethod = "wilcox"
     """How to treat flows without a difference. wilcox: leave them out (as the papers do); pratt: rank them, then leave
     them out; zsplit: split them between both signs."""
 

@@ -123,7 +123,7 @@ def add_precision(
             needed.append(pd.NA)
             continue
         levels, templates, orders = level_matrix(answers), template_numbers(prompts), row["orders"]
-        errors.append(budget.predicted(levels, templates, [row["templates"]], orders=orders)["rmse"].iloc[0])
+        errors.append(budget.predicted(levels, templates, row["templates"], orders))
         needed.append(budget.templates_needed(levels, templates, target_se, orders))
     return plan.assign(se=pd.array(errors, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
