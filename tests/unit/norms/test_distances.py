@@ -17,7 +17,6 @@ from cinorms.norms.distances import (
     embed,
     mean_values,
     norm_values,
-    privacy_bias,
 )
 from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
@@ -34,16 +33,13 @@ LEVEL = st.sampled_from([-2, -1, 0, 1, 2])
 NUMBER = st.one_of(st.none(), LEVEL, st.floats(-2, 2, allow_subnormal=False).map(lambda x: round(x, 4)))
 
 
-def bias_of(values, **factors):
-    """Return a frame as from `privacy_bias`; None is a flow without a majority."""
+def bias_of(values, expected, points=LEVELS, rows=slice(None), **factors):
+    """Return a table as from `bias_table` of some rows of the flows; None is a flow without a majority."""
     status = ["no_majority" if value is None else "kept" for value in values]
-    return pd.DataFrame(
-        {
-            "flow": np.arange(len(values)),
-            **factors,
-            "value": pd.array([pd.NA if v is None else float(v) for v in values], dtype="Float64"),
-            "status": pd.Categorical(status),
-        }
+    numbers = pd.array([pd.NA if v is None else float(v) for v in values], dtype="Float64")
+    held = pd.DataFrame({"flow": np.arange(len(values)), "value": numbers, "status": status})
+    return bias_table(
+        held, held[["flow"]].assign(**factors).iloc[rows], LEVELS, points, expected_of(expected)
     )
 
 
@@ -53,34 +49,19 @@ def expected_of(values):
 
 
 def metrics_of(values, expected, points=LEVELS):
-    table = bias_table(bias_of(values), LEVELS, points, expected_of(expected))
-    found = delta_table(table, LEVELS, points).set_index("metric")
+    found = delta_table(bias_of(values, expected, points), LEVELS, points).set_index("metric")
     assert found.index.tolist() == list(METRICS)
     return found
 
 
-# --- privacy bias
-
-FACTORS = {
-    "sender": ["a fitness tracker", "a door lock"],
-    "subject": ["owner"],
-    "recipient": ["the police", "owner's doctor", "its maker"],
-}
-VIGNETTES = pd.MultiIndex.from_product(FACTORS.values(), names=list(FACTORS)).to_frame(index=False)
-VIGNETTES.insert(0, "flow", np.arange(6))
+# --- what is held
 
 
-def test_every_flow_has_its_value_or_its_reason():
-    """One flow of each status; the last one was not asked."""
+def test_every_flow_has_its_norm_or_its_reason():
     norms = norms_of([[2, 2, 2], [-1, -1, 0], [1, -1, None], [-2, -1, 1, 1, 0], [None, None]])
     values = norm_values(norms, Thresholds(1, 0.5, "strict"))
-    bias = privacy_bias(values, VIGNETTES, list(FACTORS))
-    assert bias.columns.tolist() == ["flow", *FACTORS, "value", "status"]
-    assert bias["status"].tolist() == ["kept", "kept", "tie", "no_majority", "below_t_val", "not_asked"]
-    assert bias["value"].fillna(9).tolist() == [2, -1, 9, 9, 9, 9]
-    assert bias["recipient"].tolist() == FACTORS["recipient"] * 2
-    with pytest.raises(DataError, match="flow 4 is not in the vignettes"):
-        privacy_bias(values, VIGNETTES.head(4), ["sender"])
+    assert values["status"].tolist() == ["kept", "kept", "tie", "no_majority", "below_t_val"]
+    assert values["value"].fillna(9).tolist() == [2, -1, 9, 9, 9]
 
 
 def test_the_mean_over_variants_by_hand():
@@ -100,14 +81,6 @@ def test_an_embedding_can_put_the_ends_further_out():
     assert embed([-2, 0, 0.5, 1, 1.5, 2], LEVELS, (-4, -1, 0, 1, 4)).tolist() == [-4, 0, 0.5, 1, 2.5, 4]
 
 
-@given(x=st.tuples(LEVEL, LEVEL), steps=st.lists(st.integers(1, 50), min_size=5, max_size=5))
-def test_an_embedding_keeps_the_order(x, steps):
-    points = np.cumsum(steps).tolist()
-    low, high = embed([min(x), max(x)], LEVELS, points)
-    assert (low < high) == (x[0] != x[1])
-    assert embed(x, LEVELS, points).tolist() == [points[level + 2] for level in x]
-
-
 def test_numbers_off_the_scale_are_refused():
     with pytest.raises(DataError, match=r"outside the answer scale -2\.\.2"):
         embed([0, 50], LEVELS, CONFAIDE_POINTS)
@@ -117,34 +90,26 @@ def test_numbers_off_the_scale_are_refused():
 
 
 def test_each_flow_has_its_delta_or_the_reason_why_not():
-    bias = bias_of([1, -2, None, 0, None], sender=list("aabbb"))
-    found = bias_table(bias, LEVELS, LEVELS, expected_of([-1, -2, 0, None, None]))
+    found = bias_of([1, -2, None, 0, None], [-1, -2, 0, None, None], sender=list("aabbb"))
     assert found.columns.tolist()[:5] == ["flow", "sender", "value", "status", "expected"]
     assert found["delta"].tolist()[:2] == [2, 0]
     assert found["delta_absolute"].tolist()[:2] == [2, 0]
     assert found["delta_category"].tolist()[:2] == [1, 0]
     assert found[["delta", "delta_absolute", "delta_category"]].iloc[2:].isna().all(axis=None)
     assert found["delta_status"].tolist() == ["ok", "ok", "no_majority", "no_expected", "no_majority"]
-    assert found["status"].tolist() == bias["status"].tolist()
+    assert found["status"].tolist() == ["kept", "kept", "no_majority", "kept", "no_majority"]
 
 
 def test_flows_are_joined_by_number_not_by_row():
-    expected = expected_of([-2, -1, 0, 1]).sample(frac=1, random_state=1)
-    bias = bias_of([0, 0, 0, 0]).iloc[[3, 1]]
-    assert bias_table(bias, LEVELS, LEVELS, expected)["delta"].tolist() == [-1, 1]
+    assert bias_of([0, 0, 0, 0], [-2, -1, 0, 1], rows=[3, 1])["delta"].tolist() == [-1, 1]
+    held = pd.DataFrame({"flow": [2], "value": [1.0], "status": "kept"})
     with pytest.raises(DataError, match="flow 2 is expected twice"):
-        bias_table(bias, LEVELS, LEVELS, pd.concat([expected, expected[expected["flow"] == 2]]))
-
-
-def test_without_expected_values_no_delta():
-    found = bias_table(bias_of([1, None]), LEVELS, LEVELS)
-    assert found["delta_status"].tolist() == ["no_expected", "no_majority"]
-    assert found[["expected", "delta", "expected_source"]].isna().all(axis=None)
+        bias_table(held, held[["flow"]], LEVELS, LEVELS, expected_of([0, 0, 1]).iloc[[2, 2]])
 
 
 def test_a_factor_must_not_hide_a_column():
     with pytest.raises(ConfigError, match="'delta' already"):
-        bias_table(bias_of([1], delta=["x"]), LEVELS, LEVELS)
+        bias_of([1], [1], delta=["x"])
 
 
 # --- slices
@@ -206,13 +171,9 @@ def test_units_follow_the_embedding():
         "levels squared",
         "share",
     ]
-    values, expected = [1, -2, 0.25], [0, 2, -0.5]
-    levels, points = metrics_of(values, expected), metrics_of(values, expected, CONFAIDE_POINTS)
-    assert points.loc["mean_signed", "unit"] == "points (-100 to 100)"
-    for metric, unit in METRICS.items():
-        times = {"points": 50, "points squared": 2500}.get(unit, 1)
-        if levels.loc[metric, "status"] == "ok":
-            assert points.loc[metric, "value"] == pytest.approx(times * levels.loc[metric, "value"])
+    points = metrics_of([1], [0], CONFAIDE_POINTS)
+    assert points.loc["mean_signed", ["value", "unit"]].tolist() == [50, "points (-100 to 100)"]
+    assert points.loc["share_zero", "unit"] == "share"
 
 
 @pytest.mark.parametrize(
@@ -240,9 +201,8 @@ def test_what_is_missing_is_told_and_never_zero(values, expected, status, n, n_m
 
 def test_slices_by_factors_have_the_metrics_of_their_flows():
     sender = pd.Categorical(["lock", "camera", "lock", "lock", "tv"], categories=["tv", "lock", "camera"])
-    bias = bias_of([2, 1, None, 0, 1], sender=sender, recipient=list("xxyxx"))
-    expected = expected_of([0, 1, 1, 0, None])
-    found = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["sender"])
+    table = bias_of([2, 1, None, 0, 1], [0, 1, 1, 0, None], sender=sender, recipient=list("xxyxx"))
+    found = delta_table(table, LEVELS, LEVELS, ["sender"])
     assert found.columns.tolist() == [
         "sender", "metric", "value", "unit", "n", "n_missing", "status", "reason",
     ]  # fmt: skip
@@ -252,12 +212,12 @@ def test_slices_by_factors_have_the_metrics_of_their_flows():
     assert means["value"].tolist()[1:] == [1, 0]
     assert means["n"].tolist() == [0, 2, 1]
     assert means["n_missing"].tolist() == [1, 1, 0]
-    both = delta_table(bias_table(bias, LEVELS, LEVELS, expected), LEVELS, LEVELS, ["sender", "recipient"])
+    both = delta_table(table, LEVELS, LEVELS, ["sender", "recipient"])
     assert len(both) == 4 * len(METRICS)  # only combinations that exist
 
 
 def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
-    table = bias_table(bias_of([1], sender=["a"], unit=["b"]), LEVELS, LEVELS)
+    table = bias_of([1], [1], sender=["a"], unit=["b"])
     with pytest.raises(ConfigError, match="'unit' is a column of the result"):
         delta_table(table, LEVELS, LEVELS, ["unit"])
 
@@ -269,7 +229,7 @@ def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
 @settings(max_examples=30)
 def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
     groups, values, expected = zip(*rows, strict=True)
-    table = bias_table(bias_of(values, g=list(groups)), LEVELS, LEVELS, expected_of(expected))
+    table = bias_of(values, expected, g=list(groups))
     found = delta_table(table.sample(frac=1, random_state=seed), LEVELS, LEVELS, ["g"]).set_index(
         ["g", "metric"]
     )["value"]
@@ -289,52 +249,15 @@ def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
             assert found[name, metric] == pytest.approx(number, abs=1e-9)
 
 
-@given(pairs=st.lists(st.tuples(LEVEL, LEVEL), min_size=1, max_size=15))
-@settings(max_examples=30)
-def test_relations_between_the_metrics(pairs):
-    values, expected = map(list, zip(*pairs, strict=True))
-    found = metrics_of(values, expected)["value"]
-    assert abs(found["mean_signed"]) <= found["wasserstein"] + 1e-9 <= found["mean_absolute"] + 2e-9
-    assert found["mean_absolute"] <= found["maximum_absolute"] + 1e-9
-    assert found["total_variation"] <= 1 - found["share_zero"] + 1e-9
-    assert (found["total_variation"] == 0) == (sorted(values) == sorted(expected))
-    turned = metrics_of(expected, values)["value"]
-    assert turned["mean_signed"] == -found["mean_signed"]
-    for metric in ("mean_absolute", "std_absolute", "wasserstein", "total_variation", "share_zero"):
-        assert turned[metric] == pytest.approx(found[metric])
-    if not pd.isna(found["kl_divergence"]):  # Pinsker's inequality, in bits
-        assert found["kl_divergence"] >= 2 * found["total_variation"] ** 2 / np.log(2) - 1e-9
-
-
 # --- ConfAIde (PETS section 5.3)
 
 
-def signed_mean_delta(answers, vignettes, dataset_factors, expected_range):
+def signed_mean_delta(answers, vignettes, expected_range):
     means = mean_values(assess(answers, "strict", ACCEPTABILITY))
-    bias = privacy_bias(means, vignettes, dataset_factors)
-    table = bias_table(bias, LEVELS, CONFAIDE_POINTS, from_vignettes(vignettes, (-2, 2), expected_range))
+    flows = vignettes[vignettes["flow"].isin(means["flow"])]
+    expected = from_vignettes(vignettes, (-2, 2), expected_range)
+    table = bias_table(means, flows[["flow"]], LEVELS, CONFAIDE_POINTS, expected)
     return delta_table(table, LEVELS, CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
-
-
-def test_confaide_scores_worked_by_hand():
-    """The twin of the published frame: scores are averaged per flow before they meet the expected value."""
-    vignettes = pd.DataFrame({"flow": [0, 1, 2], "recipient": list("abc"), "vignette": ["A", "B", "C"]})
-    vignettes = vignettes.assign(expected=[-17.43, 40.0, 0.0])
-    frame = pd.DataFrame(
-        {
-            "Scenario": ["A", "B"],
-            "dataset": "confaide",
-            "model": "m",
-            "p#0_0": [-50.0, 100.0],
-            "p#0_1": [-50.0, np.nan],
-            "p#1_0": [50.0, -50.0],
-        }
-    )
-    answers = frames.to_answers(frame, "m", vignettes)
-    found = signed_mean_delta(answers, vignettes, ["recipient"], (-100, 100))
-    # A: mean(-50, -50, 50) = -16.67, the mode would be -50; B: mean(100, -50) = 25; C was not asked
-    assert found["value"] == pytest.approx(((-50 / 3 + 17.43) + (25 - 40)) / 2)
-    assert (found["n"], found["n_missing"], found["unit"]) == (2, 1, "points (-100 to 100)")
 
 
 @pytest.fixture(scope="module")
@@ -345,10 +268,7 @@ def confaide(tmp_path_factory, folder, mirror):
     vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
     ours = {
         model: signed_mean_delta(
-            frames.to_answers(frame, model, vignettes),
-            vignettes,
-            list(dataset.factors),
-            dataset.expected_range,
+            frames.to_answers(frame, model, vignettes), vignettes, dataset.expected_range
         )
         for model in frames.models(frame)
     }

@@ -92,8 +92,9 @@ def bias_and_points(
         stated = expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
     else:
         stated = expectations.from_vignettes(vignettes, ends, between)
-    bias = distances.privacy_bias(values, on_flows_of(one, vignettes), dataset.factors)
-    return distances.bias_table(bias, scale, points, stated), points
+    flows = on_flows_of(one, vignettes)[["flow", *dataset.factors]].reset_index(drop=True)
+    flows = flows.astype(dict.fromkeys(dataset.factors, "category"))
+    return distances.bias_table(values, flows, scale, points, stated), points
 
 
 _PAIRS = "Flows with a value and an expected value."

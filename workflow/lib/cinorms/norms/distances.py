@@ -6,14 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
 from cinorms.norms.assessment import Floats, Ints, divide
 from cinorms.norms.thresholds import Thresholds
-
-#: What a flow can be: held (``kept``), asked without a norm, or not asked.
-STATUSES = (*tables.NORM_STATUSES, "not_asked")
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9
@@ -60,25 +56,6 @@ def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status})
 
 
-def privacy_bias(values: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Return one row per flow of ``vignettes``: flow, ``factors``, value (Float64), status (`STATUSES`).
-
-    ``values`` has flow, value and status; a flow without a row in it is ``not_asked``. Raises `DataError` for a flow
-    that is not in ``vignettes``.
-    """
-    unknown = ~values["flow"].isin(vignettes["flow"])
-    if unknown.any():
-        raise DataError(
-            f"flow {values.loc[unknown, 'flow'].iloc[0]} is not in the vignettes; delete both tables and rerun"
-        )
-    flows = vignettes[["flow", *factors]].reset_index(drop=True)
-    for name in factors:
-        flows[name] = flows[name].astype("category").cat.remove_unused_categories()
-    held = values.set_index("flow").reindex(flows["flow"])
-    status = pd.Categorical(held["status"].astype(object).fillna("not_asked"), categories=pd.Index(STATUSES))
-    return flows.assign(value=held["value"].astype("Float64").array, status=status)
-
-
 def embed(values: npt.ArrayLike, scale: Sequence[int], points: Sequence[float]) -> Floats:
     """Return the numbers that ``values`` on the levels of the ``scale`` stand for, NaN where missing.
 
@@ -93,44 +70,44 @@ def embed(values: npt.ArrayLike, scale: Sequence[int], points: Sequence[float]) 
 
 
 def bias_table(
-    bias: pd.DataFrame, scale: Sequence[int], points: Sequence[float], expected: pd.DataFrame | None = None
+    values: pd.DataFrame,
+    flows: pd.DataFrame,
+    scale: Sequence[int],
+    points: Sequence[float],
+    expected: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return one row per flow: ``bias`` with its expected value and delta.
+    """Return one row per flow of ``flows`` (flow and factors), with what is held and what is expected.
 
-    ``bias`` is `privacy_bias`: flow, any further columns (factors), value on the scale and status. ``scale`` has its
-    levels, lowest first; ``points`` the numbers for them in value, expected and delta (`embed`). ``expected`` has flow,
-    expected on the scale and expected_source; ``None`` where nothing is expected.
+    ``values`` has flow, value on the scale and status. ``scale`` has its levels, lowest first; ``points`` the numbers
+    for them in value, expected and delta (`embed`). ``expected`` has flow, expected on the scale and expected_source.
 
-    Added columns: expected, expected_source, delta (value - expected; positive: the model answers higher than
-    expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``,
-    the flow's status where it has no value, else ``no_expected``).
+    Added columns: value, status, expected, expected_source, delta (value - expected; positive: the model answers higher
+    than expected), delta_absolute (numerical and ordinal delta), delta_category (0 or 1), delta_status (``ok``, the
+    flow's status where it has no value, else ``no_expected``).
 
     Raises `DataError` if a flow is expected twice, else as `embed`.
     """
     own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
-    clash = [name for name in bias if name in own]
+    clash = [name for name in flows if name in own]
     if clash:
         raise ConfigError(
             f"delta: the table has a column {clash[0]!r} already; rename that factor in the dataset"
         )
-    value = embed(bias["value"].to_numpy(dtype=np.float64, na_value=np.nan), scale, points)
-    goal = np.full(len(bias), np.nan)
-    source = np.full(len(bias), None, dtype=object)
-    if expected is not None:
-        if expected["flow"].duplicated().any():
-            raise DataError(
-                f"delta: flow {expected['flow'][expected['flow'].duplicated()].iloc[0]} is expected twice"
-            )
-        found = expected.set_index("flow").reindex(bias["flow"])
-        goal = embed(found["expected"].to_numpy(dtype=np.float64, na_value=np.nan), scale, points)
-        source = found["expected_source"].astype(object).to_numpy()
+    if (twice := expected["flow"].duplicated()).any():
+        raise DataError(f"delta: flow {expected['flow'][twice].iloc[0]} is expected twice")
+    held, stated = (table.set_index("flow").reindex(flows["flow"]) for table in (values, expected))
+    value, goal = (
+        embed(column.to_numpy(dtype=np.float64, na_value=np.nan), scale, points)
+        for column in (held["value"], stated["expected"])
+    )
     distance = np.abs(value - goal)
     status = np.where(np.isnan(goal), "no_expected", "ok")
-    status = np.where(np.isnan(value), bias["status"].astype(object), status)
-    return bias.assign(
+    status = np.where(np.isnan(value), held["status"], status)
+    return flows.assign(
         value=_nullable(value),
+        status=held["status"].to_numpy(),
         expected=_nullable(goal),
-        expected_source=pd.array(source, dtype="str"),
+        expected_source=pd.array(stated["expected_source"].astype(object), dtype="str"),
         delta=_nullable(value - goal),
         delta_absolute=_nullable(distance),
         # An expected value between two levels, such as the mean of a survey, differs from every level.
