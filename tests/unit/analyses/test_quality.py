@@ -21,11 +21,3 @@ def test_position_effects_count_every_valid_answer_once():
     assert table["position"].tolist() == [1, 2, 3, 4, 5]
     assert table["chosen"].sum() == (ANSWERS["small"]["status"] == "ok").sum()
     assert table["share"].sum() == pytest.approx(1)
-
-
-def test_missing_answers_add_up_in_every_view():
-    table = run("missing_answers", SMALL)
-    refused = int((ANSWERS["small"]["status"] == "refusal").sum())
-    views = ["order_no", "status", "template_no", "variant"]
-    assert table.groupby("by")["n"].sum().to_dict() == dict.fromkeys(views, refused)
-    assert (table["share"] == table["n"] / table["of"]).all()

@@ -202,7 +202,7 @@ def test_shares_of_norms_have_intervals_and_models_are_compared_with_themselves(
     text = f"different norms on {differ} of the flows, and norms on opposite sides of the scale on {opposed}"
     assert text in said["disagreement"]
     card = make_card(results, last)
-    assert card["arms"][0]["held_share_between"] == [round(x, 4) for x in shares[last][2:]]
+    assert card["arms"][0]["held_share_between"] == [round(x, 4) for x in shares[last][1:]]
     assert (
         f"The model holds a norm on {share(shares[last].value, 1)} (95% interval over wordings"
         in card_markdown(card)

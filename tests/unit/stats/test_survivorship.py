@@ -11,7 +11,7 @@ from scipy.stats import chi2_contingency
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds, grid
+from cinorms.norms.thresholds import grid
 from cinorms.stats import survivorship
 
 from ...scales import ACCEPTABILITY
@@ -36,8 +36,6 @@ STEPS = {
     "plurality_to_50": ("plurality", 0.5),
     "plurality_to_67": ("plurality", 0.67),
 }
-HALF = Thresholds(0, 0.5, "strict")
-
 
 FLOWS = [
     [1, 1, 1, 1],  # all agree
@@ -96,16 +94,11 @@ def test_minority_by_hand():
     assert np.isnan(found.loc[3, "share"])
 
 
-def vignettes(n, **factors):
-    return pd.DataFrame({"flow": np.arange(n), "vignette": "v"} | factors)
-
-
 def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
-    # Sender "a" always agrees, "b" never; the recipient alternates and says nothing.
-    flows = [[1, 1, 1, 1]] * 20 + [[1, 2, -1, -2]] * 20
-    table = norms_of(flows)
-    context = vignettes(40, sender=["a"] * 20 + ["b"] * 20, recipient=["x", "y"] * 20)
-    found = survivorship.association(table, context, ["sender", "recipient"], HALF).set_index("factor")
+    # Sender "a" is always kept, "b" never; the recipient alternates and says nothing.
+    flows = pd.DataFrame({"kept": [True] * 20 + [False] * 20, "recipient": ["x", "y"] * 20})
+    flows = flows.assign(sender=np.where(flows["kept"], "a", "b"))
+    found = survivorship.association(flows, ["sender", "recipient"]).set_index("factor")
     expected = chi2_contingency([[0, 20], [20, 0]], correction=False)
     assert found.loc["sender", "statistic"] == pytest.approx(expected.statistic)
     assert 10 ** found.loc["sender", "log10_p"] == pytest.approx(expected.pvalue)
@@ -115,26 +108,20 @@ def test_association_agrees_with_scipy_and_names_the_factor_that_was_filtered():
 
 
 @pytest.mark.parametrize(
-    ("flows", "sender", "status"),
+    ("kept", "sender", "status"),
     [
-        ([[1, 1]] * 4, "aabb", "none_discarded"),
-        ([[1, 2]] * 4, "aabb", "all_discarded"),
-        ([[1, 1], [1, 2]] * 2, "aaaa", "one_level"),
-        ([[1, 1], [1, 2]] * 2, "aabb", "low_expected"),
+        ([True] * 4, "aabb", "none_discarded"),
+        ([False] * 4, "aabb", "all_discarded"),
+        ([True, False] * 2, "aaaa", "one_level"),
+        ([True, False] * 2, "aabb", "low_expected"),
+        ([], "", "no_flows"),
     ],
 )
-def test_association_says_why_there_is_no_test(flows, sender, status):
-    table = norms_of(flows)
-    found = survivorship.association(
-        table, vignettes(4, sender=list(sender)), ["sender"], Thresholds(0, 0.67, "strict")
-    ).iloc[0]
+def test_association_says_why_there_is_no_test(kept, sender, status):
+    flows = pd.DataFrame({"kept": pd.array(kept, dtype=bool), "sender": list(sender)})
+    found = survivorship.association(flows, ["sender"]).iloc[0]
     assert found["status"] == status
     assert np.isnan(found["log10_p"]) == (status != "low_expected")
-
-
-def test_flows_must_be_known(table):
-    with pytest.raises(DataError, match="not in the vignettes table"):
-        survivorship.association(table, vignettes(3, sender="a"), ["sender"], HALF)
 
 
 # --- the authors' answers
@@ -202,23 +189,23 @@ VARIANTS = ["0_0", "0_1", "1_0"]
 PROMPTS = pd.DataFrame({"variant": VARIANTS, "template_no": [0, 0, 1], "order_no": [0, 1, 0]})
 
 
-def test_shares_by_status_list_every_status():
-    found = survivorship.by_status(answers_of([[1, "refusal", "refusal"], [2, "empty"]])).set_index("status")
-    assert found.index.tolist() == list(tables.ANSWER_STATUSES)
-    assert found.loc[["ok", "refusal", "empty", "error"], "n"].tolist() == [2, 2, 1, 0]
-    assert found["share"].sum() == pytest.approx(1)
-
-
-def test_shares_by_template_order_and_variant():
-    found = survivorship.by_variant(
-        answers_of([[1, "empty", 2], [1, 1, "error"]], variants=VARIANTS), PROMPTS
-    )
-    share = found.set_index(["by", "level"])["share_valid"]
-    assert share["template_no", "0"] == 0.75
-    assert share["template_no", "1"] == 0.5
-    assert share["order_no", "0"] == 0.75
-    assert share["order_no", "1"] == 0.5
-    assert share["variant", "0_0"] == 1
-    assert found["n_asked"].sum() == 3 * 6
+def test_what_is_missing_by_status_template_order_and_variant():
+    answers = answers_of([[1, "empty", 2], [1, "truncated", "error"]], variants=VARIANTS)
+    found = survivorship.missing(answers, PROMPTS).set_index(["by", "level"])
+    statuses = found.loc["status"]
+    assert statuses.index.tolist() == [
+        s for s in tables.USUAL_STATUSES if s not in ("ok", *tables.RARE_STATUSES)
+    ]
+    assert statuses.loc[["refusal", "empty", "truncated", "error"], "n"].tolist() == [0, 1, 1, 1]
+    rest = found.drop("status", level="by")
+    assert rest.index.tolist() == [
+        *(("template_no", "0"), ("template_no", "1"), ("order_no", "0"), ("order_no", "1")),
+        *(("variant", name) for name in VARIANTS),
+    ]
+    assert rest["n"].tolist() == [2, 1, 1, 2, 0, 2, 1]
+    assert rest["of"].tolist() == [4, 2, 4, 2, 2, 2, 2]
+    assert rest["share"].tolist() == [0.5, 0.5, 0.25, 1, 0, 1, 0.5]
+    rare = answers_of([[1, "invalid", 2]], variants=VARIANTS)
+    assert ("status", "invalid") in survivorship.missing(rare, PROMPTS).set_index(["by", "level"]).index
     with pytest.raises(DataError, match="1_0"):
-        survivorship.by_variant(answers_of([[1, 1, 1]], variants=VARIANTS), PROMPTS.iloc[:2])
+        survivorship.missing(answers, PROMPTS.iloc[:2])

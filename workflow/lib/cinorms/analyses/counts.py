@@ -139,8 +139,8 @@ def discarded_association(
 @for_each_model
 def _association(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.DataFrame) -> pd.DataFrame:
     factors, needed = factors_of(entry, one.arm, vignettes), entry.thresholds[one.model]
-    flows = add_factors(vignettes[["flow"]], vignettes, factors)
-    table = survivorship.association(one.frame, flows, factors, needed)
+    kept = one.frame[["flow"]].assign(kept=assessment.status(one.frame, needed) == "kept")
+    table = survivorship.association(add_factors(kept, vignettes, factors), factors)
     return table.assign(t_val=needed.t_val, t_maj=str(needed.t_maj))
 
 

@@ -8,14 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
-from cinorms.analyses.shared import (
-    EntryPlace,
-    Frames,
-    check_same_flows,
-    corrected,
-    named,
-    stack,
-)
+from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, corrected, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind

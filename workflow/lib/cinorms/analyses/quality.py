@@ -10,13 +10,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.shared import (
-    Frames,
-    for_each_model,
-    held,
-    stack,
-)
-from cinorms.core import tables
+from cinorms.analyses.shared import Frames, for_each_model, held
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -67,14 +61,8 @@ def position_effects(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 
 @for_each_model
 def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return how many answers are missing, by status, template, order and variant."""
-    status = survivorship.by_status(one.frame).rename(columns={"status": "level"})
-    shown = ~status["level"].isin(tables.RARE_STATUSES) | (status["n"] > 0)
-    status = status[(status["level"] != "ok") & shown].assign(by="status", of=len(one.frame))
-    variant = survivorship.by_variant(one.frame, prompts).rename(columns={"n_asked": "of"})
-    variant["n"] = variant["of"] - variant["n_valid"]
-    variant["share"] = variant["n"] / variant["of"]
-    return stack([part[["by", "level", "n", "of", "share"]] for part in (status, variant)])
+    """Return `survivorship.missing` of every model."""
+    return survivorship.missing(one.frame, prompts)
 
 
 @for_each_model
@@ -91,7 +79,7 @@ def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.
 #: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
 STABLE = 0.95
 
-#: With fewer templates no norm can be called stable, even where all of them agree (`wordings.most_stable`).
+#: With fewer templates no norm can be called stable, even where all of them agree.
 FEWEST_STABLE = 6
 
 Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]

@@ -193,63 +193,33 @@ def order_disagreement(levels: pd.DataFrame, templates: pd.Series, middle: float
     return pd.DataFrame({"measure": measures, "share": share, "n_cells": n_cells, "status": status})
 
 
-class Choices(NamedTuple):
-    """The valid answers whose order is known.
-
-    ``rows`` of the table, the ``flow`` of each (numbered from 0), the ``option`` that it chose, and which option was
-    ``shown`` at each position; ``counts`` of options by flow. ``status``: ``ok``, ``no_order``, ``no_answers``.
-    """
-
-    rows: Ints
-    flow: Ints
-    option: Ints
-    shown: Ints
-    counts: Ints
-    status: str
-
-
-def choices(answers: pd.DataFrame, scale: Scale) -> Choices:
-    """Return which option each answer chose; a number line is shown in one way only: its orders are not known."""
-    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
-    ordered = np.array([*(len(name) > 1 for name in order.categories), False])
-    rows = np.flatnonzero(~np.isnan(level) & ordered[order.codes])
-    if not len(rows):
-        status = "no_answers" if np.isnan(level).all() else "no_order"
-        return Choices(rows, rows, rows, rows[:, None], rows[:, None], status)
-    k = len(scale.binned.levels)
-    wrong = [name for name in order.categories if sorted(name) != list(DIGITS[:k])]
-    if wrong:
-        raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:k]}'")
-    shown = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])
-    shown = shown[order.codes[rows]]
-    flow = np.unique(answers["flow"].to_numpy()[rows], return_inverse=True)[1]
-    option = scale.places(level[rows])
-    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
-    return Choices(rows, flow, option, shown, counts, "ok")
-
-
 def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return how often the answer stood at each shown position, against what the levels alone would give.
 
-    Over the valid answers whose order is known. ``expected`` is the share if every flow's answers were dealt at random
-    to the orders it was asked in. Under balanced orders it is 1 over the number of levels of the ``scale``
-    (``balanced``). Columns: position (1 first), chosen, share, expected, balanced, excess (share - expected), n, status
-    (``ok``, ``no_order``, ``no_answers``).
+    Over the valid answers whose order is known; a number line is shown in one way only. ``expected`` is the share if
+    every flow's answers were dealt at random to the orders it was asked in. Under balanced orders it is 1 over the
+    number of levels of the ``scale`` (``balanced``). Columns: position (1 first), chosen, share, expected, balanced,
+    excess (share - expected), n, status (``ok``, ``no_order``, ``no_answers``).
     """
-    found, n_levels = choices(answers, scale), len(scale.binned.levels)
-    position = np.arange(1, n_levels + 1)
-    blank = {"chosen": 0, "share": np.nan, "expected": np.nan, "balanced": 1 / n_levels, "excess": np.nan}
-    if found.status != "ok":
-        return pd.DataFrame({"position": position} | blank | {"n": 0, "status": found.status})
-    chosen = (found.shown == found.option[:, None]).sum(axis=0)
-    shares = found.counts / found.counts.sum(axis=1, keepdims=True)
-    expected = shares[found.flow[:, None], found.shown].mean(axis=0)
-    share = chosen / len(found.rows)
-    return pd.DataFrame(
-        {"position": position}
-        | (blank | {"chosen": chosen, "share": share, "expected": expected, "excess": share - expected})
-        | {"n": len(found.rows), "status": "ok"}
-    )
+    level, order = assessment.valid_levels(answers), pd.Categorical(answers["order"])
+    ordered = np.array([*(len(name) > 1 for name in order.categories), False])
+    rows = np.flatnonzero(~np.isnan(level) & ordered[order.codes])
+    k = len(scale.binned.levels)
+    table = pd.DataFrame({"position": np.arange(1, k + 1), "chosen": 0, "share": np.nan, "expected": np.nan})
+    table = table.assign(balanced=1 / k, excess=np.nan, n=len(rows), status="ok")
+    if not len(rows):
+        return table.assign(status="no_answers" if np.isnan(level).all() else "no_order")
+    wrong = [name for name in order.categories if sorted(name) != list(DIGITS[:k])]
+    if wrong:
+        raise DataError(f"answers: order '{wrong[0]}' is no list of option indices such as '{DIGITS[:k]}'")
+    positions = np.array([[DIGITS.index(digit) for digit in name] for name in order.categories])
+    shown, option = positions[order.codes[rows]], scale.places(level[rows])
+    flow = np.unique(answers["flow"].to_numpy()[rows], return_inverse=True)[1]
+    counts = np.bincount(flow * k + option, minlength=(flow.max() + 1) * k).reshape(-1, k)
+    chosen = (shown == option[:, None]).sum(axis=0)
+    expected = (counts / counts.sum(axis=1, keepdims=True))[flow[:, None], shown].mean(axis=0)
+    share = chosen / len(rows)
+    return table.assign(chosen=chosen, share=share, expected=expected, excess=share - expected)
 
 
 def panel(

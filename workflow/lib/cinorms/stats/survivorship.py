@@ -83,26 +83,24 @@ def minority(norms: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def association(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
-) -> pd.DataFrame:
+def association(flows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Return whether being discarded is associated with each factor: Pearson's chi-square test.
 
-    The p-values are for each factor alone: correct them for the number of tests.
+    ``flows`` has the ``factors`` of each flow, and whether it was ``kept``. The p-values are for each factor alone:
+    correct them for the number of tests.
     """
     from scipy.stats import chi2_contingency
 
-    frame = _with_factors(norms, vignettes, factors, thresholds)
     rows = []
     for factor in factors:
-        table = pd.crosstab(frame[factor].astype(str), frame["kept"]).to_numpy()
+        table = pd.crosstab(flows[factor].astype(str), flows["kept"]).to_numpy()
         n = int(table.sum())
         numbers = (np.nan, 0, np.nan, np.nan)
-        if frame.empty:
+        if flows.empty:
             status = "no_flows"
-        elif frame["kept"].all():
+        elif flows["kept"].all():
             status = "none_discarded"
-        elif not frame["kept"].any():
+        elif not flows["kept"].any():
             status = "all_discarded"
         elif len(table) < 2:
             status = "one_level"
@@ -116,48 +114,24 @@ def association(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _with_factors(
-    norms: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[str], thresholds: Thresholds
-) -> pd.DataFrame:
-    """Return the factors of each flow with whether it was kept; insist that all flows are known."""
-    frame = norms[["flow"]].assign(kept=assessment.status(norms, thresholds) == "kept")
-    known = vignettes[["flow", *factors]]
-    frame = frame.merge(known, on="flow", how="left", validate="one_to_one", indicator=True)
-    if (frame["_merge"] != "both").any():
-        raise DataError("norms: some flows are not in the vignettes table; both must come from one dataset")
-    return frame.drop(columns="_merge")
+def missing(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return how many answers are missing with each status, and in each template, order and variant.
 
-
-def by_status(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return how many answers have each status, all statuses listed: status, n, share (of those asked)."""
-    n = answers["status"].astype(str).value_counts().reindex(list(tables.ANSWER_STATUSES), fill_value=0)
-    share = n / len(answers) if len(answers) else n * np.nan
-    return pd.DataFrame({"status": list(n.index), "n": n.to_numpy(), "share": share.to_numpy()})
-
-
-def by_variant(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of valid answers of each template, each order number and each variant.
-
-    Columns: by (``template_no``, ``order_no`` or ``variant``), level (text), n_asked, n_valid,
-    share_valid. Raises `DataError` if a variant is not in the prompts table.
+    Columns: by (``status``, ``template_no``, ``order_no`` or ``variant``), level (text), n, of (those asked for),
+    share. Raises `DataError` if a variant is not in the prompts table.
     """
-    counts = (
-        pd.DataFrame({"variant": answers["variant"].astype(str), "ok": answers["status"] == "ok"})
-        .groupby("variant")["ok"]
-        .agg(["size", "sum"])
-        .reset_index()
-    )
-    strangers = sorted(set(counts["variant"]) - set(prompts["variant"]))
+    asked = pd.DataFrame({"variant": answers["variant"].astype(str), "gone": answers["status"] != "ok"})
+    strangers = sorted(set(asked["variant"]) - set(prompts["variant"]))
     if strangers:
         raise DataError(
             f"answers: variants {strangers[:3]} are not in the arm's prompts; delete both tables and rerun"
         )
-    counts = counts.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
-    parts = []
+    n = answers["status"].astype(str).value_counts().reindex(list(tables.ANSWER_STATUSES[1:]), fill_value=0)
+    n = n[~n.index.isin(tables.RARE_STATUSES) | (n > 0)]
+    parts = [pd.DataFrame({"by": "status", "level": n.index, "n": n.to_numpy(), "of": len(answers)})]
+    asked = asked.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
     for by in ("template_no", "order_no", "variant"):
-        part = counts.groupby(by)[["size", "sum"]].sum()
-        part = part.rename(columns={"size": "n_asked", "sum": "n_valid"})
-        parts.append(part.reset_index(names="level").assign(by=by).astype({"level": str}))
+        part = asked.groupby(by)["gone"].agg(n="sum", of="size").reset_index(names="level")
+        parts.append(part.assign(by=by).astype({"level": str}))
     table = pd.concat(parts, ignore_index=True)
-    table["share_valid"] = table["n_valid"] / table["n_asked"]
-    return table[["by", "level", "n_asked", "n_valid", "share_valid"]]
+    return table.assign(share=table["n"] / table["of"])

@@ -142,8 +142,8 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
     The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
     ``stability`` is the probability that the level is the most frequent one again, alone, in as many fresh templates:
     Student's t of the lead that it has in a template over another level, the smallest over the other levels. Missing
-    where two levels are equally frequent. Columns: flow, estimate, std_err, low, high, stability, n_valid,
-    n_templates (with a valid answer), status (``ok``, ``no_answers``, ``one_template``).
+    where two levels are equally frequent. Columns: flow, low, high, stability, status (``ok``, ``no_answers``,
+    ``one_template``).
     """
     levels = levels.sort_index()
     counts = level_counts(levels, templates, scale)
@@ -153,18 +153,14 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
     judged = asked >= FEWEST
     influence = np.nan_to_num(divide(values - estimate[:, None] * size, n[:, None]))
     variance, freedom = spread(Units(influence, np.nan_to_num(divide(size, n[:, None]))))
-    std_err, low, high = interval(estimate, np.where(judged, variance, np.nan), freedom)
+    _, low, high = interval(estimate, np.where(judged, variance, np.nan), freedom)
     lowest, highest = scale.levels[0], scale.levels[-1]
     return pd.DataFrame(
         {
             "flow": levels.index.to_numpy(),
-            "estimate": estimate,
-            "std_err": std_err,
             "low": np.maximum(low, lowest),
             "high": np.minimum(high, highest),
             "stability": np.where(judged, _stability(counts), np.nan),
-            "n_valid": n.astype(np.int64),
-            "n_templates": asked,
             "status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
         }
     )
@@ -197,13 +193,6 @@ def _stability(counts: Floats) -> Floats:
         chance = stdtr(n - 1, divide(mean, deviation * np.sqrt(2.0 / n)))
         smallest = np.where(mode == level, smallest, np.minimum(smallest, chance))
     return np.where(tied, np.nan, smallest)
-
-
-def most_stable(n_templates: int) -> float:
-    """Return the stability of a norm on which all of so many templates agree: none can have more."""
-    counts = np.zeros((2, 1, n_templates))
-    counts[1] = 1.0
-    return float(_stability(counts)[0])
 
 
 def spread(units: Units) -> tuple[Any, Any]:
@@ -241,7 +230,6 @@ class ShareBetween(NamedTuple):
     """A share with its interval over templates; the interval is missing where there are too few of them."""
 
     value: float
-    std_err: float = np.nan
     low: float = np.nan
     high: float = np.nan
 
@@ -302,8 +290,8 @@ def held_share(counts: Floats, thresholds: Thresholds) -> tuple[ShareBetween, Sh
     without = _norms(counts @ kept, thresholds, float(kept[:, 0].mean()))
     of_agree = jackknife(agree, _shares(without)[1])
     one, other = (
-        ShareBetween(value, float(error), *np.clip([low, high], 0.0, 1.0).tolist())
-        for value, (error, low, high) in ((share, of_share), (agree, of_agree))
+        ShareBetween(value, *np.clip([low, high], 0.0, 1.0).tolist())
+        for value, (_, low, high) in ((share, of_share), (agree, of_agree))
     )
     return one, other
 
