@@ -3,7 +3,7 @@
 Run: ``python benchmarks/adversaries/run.py`` (hours; ``run.py 40``: 40 studies per cell instead of 400; ``run.py 400
 held_share alpha``: these alone; ``run.py 0``: none). It prints every cell, then the worst of each. ``--write`` also
 puts the cells into ``cells.csv``, their summary into docs/method/stats/bench.md, the worst cells wherever the docs have
-a mark for one, and those of gates into `cinorms.stats.worst_cells`, which the page of a gate reads.
+a mark for one, and those of gates into `cinorms/gate/worst_cells.json`, which the page of a gate reads.
 The slow tests run a small grid of it.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import re
 import sys
 import warnings
@@ -31,8 +32,7 @@ from processes import Floats
 from tests.scales import ACCEPTABILITY
 
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats import reliability, wordings, worst_cells
-from cinorms.stats.worst_cells import WorstCell
+from cinorms.stats import reliability, wordings
 
 FLOWS, ORDERS = 60, 3
 TEMPLATES = (5, 11, 30)
@@ -123,6 +123,7 @@ _MARK = re.compile(r"<!-- worst: ([\w ,]+?) -->.*?<!-- -->", re.DOTALL)
 _SUMMARY = re.compile(r"(<!-- the bench -->\n).*?(<!-- end -->)", re.DOTALL)
 ROOT = Path(__file__).resolve().parents[2]
 CELLS = Path(__file__).with_name("cells.csv")
+OF_GATES = ROOT / "workflow/lib/cinorms/gate/worst_cells.json"
 
 
 def known() -> list[Cell]:
@@ -171,22 +172,16 @@ def summary(found: list[Cell]) -> str:
 
 def with_cells(text: str, found: list[Cell]) -> str:
     """Return a page of the docs with the cell after each mark, and the summary, as they were measured."""
-    of = {cell.promise: WorstCell(cell.rate, cell.where, cell.runs).words for cell in worst(found)}
+    of = {cell.promise: f"{cell.rate:.1%} ({cell.where}; {cell.runs:,} studies)" for cell in worst(found)}
     text = _MARK.sub(lambda mark: f"<!-- worst: {mark[1]} -->{of.get(mark[1], 'not measured')}<!-- -->", text)
     return _SUMMARY.sub(lambda mark: mark[1] + summary(found) + mark[2], text)
 
 
 def of_gates(found: list[Cell]) -> str:
-    """Return the text of `cinorms.stats.worst_cells`."""
-    path = Path(worst_cells.__file__)
-    rows = "".join(
-        f'    "{cell.promise}": WorstCell(\n        rate={cell.rate},\n        where="{cell.where}",\n        '
-        f"studies={cell.runs},\n    ),\n"
-        for cell in worst(found)
-        if cell.promise in promises.OF_GATES
-    )
-    head = path.read_text(encoding="utf-8").partition("WORST: ")[0]
-    return f"{head}WORST: dict[str, WorstCell] = {{\n{rows}}}\n"
+    """Return the text of the file of worst cells that a gate's page reads."""
+    cells = {cell.promise: cell for cell in worst(found) if cell.promise in promises.OF_GATES}
+    facts = {name: {"rate": c.rate, "where": c.where, "studies": c.runs} for name, c in cells.items()}
+    return json.dumps(facts, indent=1) + "\n"
 
 
 def write(new: list[Cell]) -> None:
@@ -202,7 +197,7 @@ def write(new: list[Cell]) -> None:
         writer.writerows([("promise", "cell", "rate", "studies")])
         writer.writerows((*cell[:2], round(cell.rate, 3), cell.runs) for cell in found)
     found = known()
-    Path(worst_cells.__file__).write_text(of_gates(found), encoding="utf-8")
+    OF_GATES.write_text(of_gates(found), encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         if (changed := with_cells(text, found)) != text:

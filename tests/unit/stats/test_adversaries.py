@@ -42,7 +42,7 @@ def test_the_docs_and_the_library_show_the_cells_that_were_measured(bench):
         assert bench.with_cells(text, found) == text, f"{page}: run benchmarks/adversaries/run.py 0 --write"
         marks += text.count("<!-- worst: ")
     assert marks >= 20
-    assert Path(bench.worst_cells.__file__).read_text(encoding="utf-8") == bench.of_gates(found)
+    assert bench.OF_GATES.read_text(encoding="utf-8") == bench.of_gates(found)
 
 
 def test_every_promise_is_measured_and_is_a_row_of_the_page(bench):

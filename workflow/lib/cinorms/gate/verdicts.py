@@ -3,7 +3,7 @@
 - **fail** needs evidence beyond chance over all claims together (Holm): where every claim of a policy is true, at most
   5% of gates fail any of them (with the usual ``confidence: 0.95``).
 - **pass** needs evidence of its own for each claim: where wordings react about normally, a claim that is not true
-  passes in at most 5% of gates; `cinorms.stats.worst_cells` has how many pass where they do not. A gate passes only if
+  passes in at most 5% of gates; `worst_cells.json` has how many pass where they do not. A gate passes only if
   every claim does (an intersection-union test), so it needs no correction.
 - **undecided** is the rest: the answers are too few, or the truth is too near the limit.
 """

@@ -39,35 +39,20 @@ def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: floa
 
 def pairs(values: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement of every two models on the flows for which both hold a norm."""
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     rows = []
     for a, b in itertools.combinations(values.columns, 2):
         both = values[[a, b]].dropna().to_numpy()
-        n = len(both)
-        levels, places = np.unique(both, return_inverse=True)
-        table = np.zeros((len(levels), len(levels)))
-        np.add.at(table, tuple(places.reshape(both.shape).T), 1)
-        linear, quadratic = (weighted_kappa(table, levels, weights) for weights in ("linear", "quadratic"))
-        status = "no_flows" if n == 0 else ("no_variance" if linear is None else "ok")
-        rows.append(
-            {"model_a": a, "model_b": b, "n_flows": n, "agreement": np.trace(table) / n if n else np.nan}
-            | {"kappa_linear": linear, "kappa_quadratic": quadratic}
-            | {"mean_difference": float((both[:, 0] - both[:, 1]).mean()) if n else np.nan, "status": status}
-        )
-    columns = ["model_a", "model_b", "n_flows", "agreement", "kappa_linear", "kappa_quadratic"]
-    frame = pd.DataFrame(rows, columns=[*columns, "mean_difference", "status"])
-    return frame.astype({"kappa_linear": np.float64, "kappa_quadratic": np.float64})
-
-
-def weighted_kappa(table: np.ndarray, levels: np.ndarray, weights: str) -> float | None:
-    """Return Cohen's kappa of a square table of counts, with disagreement ``|i - j|`` of levels or its square.
-
-    ``1 - sum(w * observed) / sum(w * expected)``, expected from the margins. None if it is undefined:
-    an empty table, or no expected disagreement.
-    """
-    n = table.sum()
-    if n == 0:
-        return None
-    distance = np.abs(np.subtract.outer(levels, levels))
-    weight = distance if weights == "linear" else distance**2
-    expected = (weight * np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / n
-    return None if expected == 0 else float(1 - (weight * table).sum() / expected)
+        n, levels = len(both), np.unique(both)
+        row = {"model_a": a, "model_b": b, "n_flows": n}
+        row["agreement"] = (both[:, 0] == both[:, 1]).mean() if n else np.nan
+        row |= {"kappa_linear": np.nan, "kappa_quadratic": np.nan}
+        if len(levels) > 1:
+            table = pd.crosstab(*(pd.Categorical(side, categories=levels) for side in both.T), dropna=False)
+            for wt in ("linear", "quadratic"):
+                row[f"kappa_{wt}"] = cohens_kappa(table, levels, wt=wt, return_results=False)
+        row["mean_difference"] = (both[:, 0] - both[:, 1]).mean() if n else np.nan
+        row["status"] = "no_flows" if n == 0 else ("ok" if len(levels) > 1 else "no_variance")
+        rows.append(row)
+    return pd.DataFrame(rows)
