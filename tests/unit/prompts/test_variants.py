@@ -82,12 +82,6 @@ def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_messa
         assert not re.search(r"\{|\}|: ?[.?!]|  | [.?!,:]|::", system["content"]), system["content"]
 
 
-def test_a_layout_that_does_not_exist_is_refused():
-    """Settings resolve ``paper`` for each model; what reaches a prompt is one of two layouts."""
-    with pytest.raises(ValueError, match="layout 'paper'"):
-        messages(TEMPLATE, "v", 0, ACCEPTABILITY, "paper")
-
-
 @pytest.mark.parametrize(
     ("wrapper", "expected"),
     [

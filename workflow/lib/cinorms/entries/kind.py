@@ -15,7 +15,6 @@ import pandas as pd
 
 from cinorms.core.declared import modules_in
 from cinorms.core.labels import listed
-from cinorms.core.validation import unknown
 from cinorms.entries.options import OfFlows, Options
 
 #: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
@@ -26,20 +25,6 @@ Reads = Literal["answers", "norms", "table", "tables", "registry"]
 #: the answers of the further askings, per arm and model, of arms that are asked again only;
 #: ``expected``: path of the CSV file of expected values that the entry names, or None.
 Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
-
-
-#: Sections of the report's page, in their order; `report.page` has their words.
-PAGE_SECTIONS = (
-    "answers",
-    "sensitivity",
-    "factors",
-    "models",
-    "agreement",
-    "delta",
-    "acts",
-    "calibration",
-    "reliability",
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +38,8 @@ class Kind:
     ``about``: one sentence, for the page and the reference. ``columns``: every column of the table it returns (of a
     figure: of its data) in their order, with a sentence on what it holds; a name in angle brackets is for columns whose
     names come from the data: ``<factor>``. ``key``: those that tell its rows apart; ``shown``: those that the LaTeX
-    table and the page show (all where empty). ``report_section``: where the page shows it (``report.page``).
+    table and the page show (all where empty). ``report_section``: the section of the page that shows it
+    (``report.page.SECTIONS``).
     """
 
     name: str
@@ -64,17 +50,6 @@ class Kind:
     columns: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a section that the page does not have: it would not show what is made."""
-        if self.report_section not in ("", *PAGE_SECTIONS):
-            raise unknown(
-                f"kind {self.name}",
-                "report_section",
-                self.report_section,
-                PAGE_SECTIONS,
-                "section of the page",
-            )
 
     @cached_property
     def options(self) -> type[Options]:

@@ -8,6 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import usual
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
@@ -16,7 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import TEXT_SIZE, EntryPlace, FigureOptions, p9
+from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
 #: How a term without numbers is marked.

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
+from cinorms.analyses.shared import EntryPlace, Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
@@ -29,7 +29,7 @@ from cinorms.figures.layout import (
     geom_cells,
     lay_out,
 )
-from cinorms.figures.theme import MARGIN, TEXT_SIZE, EntryPlace, FigureOptions, OfOneDataset, check_factor, p9
+from cinorms.figures.theme import MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor, p9
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
 

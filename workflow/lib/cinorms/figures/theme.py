@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, field_validator
 
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
 from cinorms.core.labels import model_labels
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
-    from cinorms.study.entries import EntryPlace as EntryPlace
-
     p9 = plotnine
 else:
 
@@ -45,8 +44,6 @@ else:
             return getattr(plotnine, name)
 
     p9 = _Later()
-    # No import at run time: an edited check would make every figure again.
-    EntryPlace = Any
 
 FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.

@@ -4,11 +4,12 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import Names, Options, TMaj
@@ -38,11 +39,6 @@ def scientific(log10: float, decimals: int) -> tuple[str, int]:
     mantissa = rounded_once(10 ** (log10 - exponent), decimals)
     return (rounded_once(1.0, decimals), exponent + 1) if Decimal(mantissa) >= 10 else (mantissa, exponent)
 
-
-if TYPE_CHECKING:
-    from cinorms.study.entries import EntryPlace as EntryPlace
-else:  # no import at run time: an edited check would make every table again
-    EntryPlace = Any
 
 #: Printed where there is no number.
 NONE = "--"

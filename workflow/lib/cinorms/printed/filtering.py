@@ -7,6 +7,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -14,7 +15,6 @@ from cinorms.entries.options import TMaj, TVal
 from cinorms.printed.cells import (
     NONE,
     Cell,
-    EntryPlace,
     FromAnalyses,
     Printed,
     RowGroup,

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from cinorms.analyses.shared import EntryPlace
 from cinorms.core.labels import model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
@@ -15,7 +16,6 @@ from cinorms.printed.cells import (
     NONE,
     STARS_TEXT,
     Cell,
-    EntryPlace,
     FromAnalyses,
     Printed,
     PrintedOptions,

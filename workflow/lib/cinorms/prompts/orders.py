@@ -18,8 +18,6 @@ import pandas as pd
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
 
-METHODS = ("fixed", "random", "balanced")
-
 #: How an order writes the index of an option.
 DIGITS = "0123456789a"
 #: Most options of which every permutation is an order. More options have `MOST_RANDOM` permutations, drawn once.
@@ -101,13 +99,11 @@ def order_codes(
     if method == "random":
         bits = draw_bits("order", seed, flow, template_no, order_no)
         return np.asarray(orders.random[(bits % np.uint64(len(orders.random))).astype(np.int64)])
-    if method == "balanced":
-        bits = draw_bits("order", seed, flow)
-        first = (bits % np.uint64(k)).astype(np.int64)
-        start = (template_no + _STEPS[k] * order_no + first) % k
-        reverse = (template_no // k + order_no // k + (bits >> np.uint64(32)).astype(np.int64)) % 2
-        return np.asarray(orders.square[reverse, start])
-    raise ValueError(f"order method {method!r}; allowed: {', '.join(METHODS)}")
+    bits = draw_bits("order", seed, flow)
+    first = (bits % np.uint64(k)).astype(np.int64)
+    start = (template_no + _STEPS[k] * order_no + first) % k
+    reverse = (template_no // k + order_no // k + (bits >> np.uint64(32)).astype(np.int64)) % 2
+    return np.asarray(orders.square[reverse, start])
 
 
 def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categorical:

@@ -104,8 +104,6 @@ def messages(
     the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
     A template that asks for an action shows no options; the order is then that of what was seen.
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout {layout!r}; allowed: {', '.join(LAYOUTS)}")
     shown, place = options_shown(scale)[order_code], "{options}"
     if asks_for_action(template):
         vignette, shown = in_order(vignette, order_code, scale.n_shown)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from cinorms.core.csv_files import read_csv
@@ -33,73 +33,59 @@ OPEN_ROWS = 12
 MOST_FIGURES = 5_000_000
 
 
-class Section(NamedTuple):
-    """A heading and the question it answers. A kind names the section that its figures or tables belong to."""
-
-    name: str
-    title: str
-    question: str
-
-
-SECTIONS = (
-    Section(
-        "answers",
+#: Title and question of each section. A kind names the section that its figures or tables belong to.
+SECTIONS = {
+    "answers": (
         "Answers and norms",
         "What did the models answer, and which answers are consistent enough to be norms?",
     ),
-    Section(
-        "sensitivity",
+    "sensitivity": (
         "Sensitivity to prompts",
         "How much do results depend on the wording, the order of the options, and the thresholds?",
     ),
-    Section(
-        "factors",
+    "factors": (
         "What the norms depend on",
         "Which sender, recipient, information or condition raises or lowers the answers?",
     ),
-    Section(
-        "models",
+    "models": (
         "Differences between models",
         "Do the models hold different norms, and do size, alignment or quantisation matter?",
     ),
-    Section("agreement", "Agreement of models", "How often do the models hold the same norm?"),
-    Section(
-        "delta",
+    "agreement": ("Agreement of models", "How often do the models hold the same norm?"),
+    "delta": (
         "Distance from expected values",
         "How far are the norms from what a survey, a law or a policy expects?",
     ),
-    Section(
-        "acts",
+    "acts": (
         "What models say and what they do",
         "Do models, as agents, share what they call unacceptable to share, and withhold what a task needs?",
     ),
-    Section(
-        "calibration",
+    "calibration": (
         "Calibration",
         "How much of the known norms does the study recover from planted (simulated) respondents?",
     ),
-    Section(
-        "reliability",
+    "reliability": (
         "Reliability and number of prompts",
         "Would other wordings give the same norms, and how many variants are enough?",
     ),
-)
+}
 
 
 def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
     """Return the sections that have a figure or a table; ``command`` plus a file name rebuilds that file."""
     study, left = results.study, MOST_FIGURES
     shown = []
-    for section in SECTIONS:
+    for section, (title, question) in SECTIONS.items():
         figures = []
         for name, entry in study.figures.items():
-            if entry.section == section.name:
+            if entry.section == section:
                 figures.append(_figure(results.files["figures"], name, entry, command, left))
                 left -= len(figures[-1]["src"])
-        own = ((name, entry) for name, entry in study.analyses.items() if entry.section == section.name)
+        own = ((name, entry) for name, entry in study.analyses.items() if entry.section == section)
         tables = [_table(results, name, entry, command) for name, entry in own]
         if figures or tables:
-            shown.append({"section": section, "figures": figures, "tables": tables})
+            words = {"name": section, "title": title, "question": question}
+            shown.append({**words, "figures": figures, "tables": tables})
     return shown
 
 
