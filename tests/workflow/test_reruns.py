@@ -189,11 +189,6 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         to("Doors", "More doors"),
         {"expand_vignettes": 1, **ONE_ARM},
     ),
-    "one's own vignettes": (
-        "resources/vignettes/doors.csv",
-        to("A lock", "The lock"),
-        unchanged({"expand_vignettes": 1, **ONE_ARM}),
-    ),
     "a template added": (
         "resources/prompts/short.yaml",
         to("templates:\n", "templates:\n- 'So: {scenario}? {options}'\n"),
@@ -204,26 +199,11 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         to("-2", "-1"),
         unchanged({"read_answers": 2, "write_replies": 2, "check_overrides": 1, **ANSWERED}),
     ),
-    "expected values": (
-        "law.csv",
-        to("-2", "-1"),
-        {"make_table": 1, "describe_tables": 1, "write_report": 1},
-    ),
-    "the module of the norms": (
-        f"{MODULES}/norms/assessment.py",
-        EDIT,
-        unchanged({"write_replies": 2, **ANSWERED}),
-    ),
     # The figures `distribution` and `norm_distribution` are of one module, which draws the counts of `answer_counts`.
     "the module of an analysis": (
         f"{MODULES}/{module_of('analyses', 'answer_counts')}",
         EDIT,
         {"make_table": 1, "draw_figure": 2, "describe_tables": 1, "write_report": 1},
-    ),
-    "the module of a figure": (
-        f"{MODULES}/{module_of('figures', 'norm_distribution')}",
-        EDIT,
-        {"draw_figure": 2, "describe_tables": 1, "write_report": 1},
     ),
     "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
 }
