@@ -7,13 +7,10 @@ its own log below .snakemake/log. A dry run prints what it always does.
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
-
-if TYPE_CHECKING:
-    from cinorms.core.run_report import ReportedJob
 
 #: Messages without an event that a user needs even if nothing is wrong.
 _SHOWN = ("Nothing to be done", "Terminating processes on user request", "Trying to restart job", "Unlocking")
@@ -26,18 +23,30 @@ _REPEATED = (
 )
 
 
+class Job(NamedTuple):
+    """A job: its rule and wildcards without the study, and its logs."""
+
+    name: str
+    logs: list[str]
+
+
 class LogHandler(LogHandlerBase):
-    """Passes events to a `RunReport`, and prints its lines."""
+    """Prints the lines in place of Snakemake's own handler."""
+
+    writes_to_stream, writes_to_file, needs_rulegraph = True, False, False
+    has_filter = has_formatter = True
 
     def __post_init__(self) -> None:
-        """Start an empty report; it explains failed jobs at the end."""
+        """Begin without a job."""
         # Snakemake imports each plugin that is installed, and a workflow may need another version of cinorms.
         from cinorms.core.logs import FAILURES_AT_THE_END
-        from cinorms.core.run_report import RunReport
 
-        self.report = RunReport()
+        self.jobs: dict[Any, Job] = {}
+        self.failed: dict[Any, Job] = {}
+        self.done: list[Job] = []
         self.repeated: list[str] = []
         self.stopped = False
+        self.has_filter = self.has_formatter = not self.common_settings.dryrun
         if not self.common_settings.dryrun:
             os.environ[FAILURES_AT_THE_END] = "1"
 
@@ -50,23 +59,29 @@ class LogHandler(LogHandlerBase):
             return
         event, facts = getattr(record, "event", None), vars(record)
         if event == LogEvent.RUN_INFO:
-            self._print(self.report.planned(facts["stats"]))
+            total = int(facts["stats"]["total"])
+            self._print(f"{total:,} {'job' if total == 1 else 'jobs'} to run")
         elif event == LogEvent.JOB_INFO:
-            self.report.started(facts["jobid"], _job(facts))
-        elif event == LogEvent.JOB_FINISHED:
-            self.report.finished(facts["job_id"])
+            self.jobs[facts["jobid"]] = _job(facts)
+        elif event == LogEvent.JOB_FINISHED:  # perhaps after a retry
+            self.failed.pop(facts["job_id"], None)
+            self.done += filter(None, [self.jobs.get(facts["job_id"])])
         elif event == LogEvent.PROGRESS:
-            self._print(self.report.progress(facts["done"], facts["total"]))
+            for job in self.done:
+                self._print(f"[{facts['done']:>{len(str(facts['total']))}}/{facts['total']}] {job.name}")
+            self.done.clear()
         elif event == LogEvent.JOB_ERROR:
-            self.report.failed(facts["jobid"], _job(facts))
+            self.failed[facts["jobid"]] = self.jobs.get(facts["jobid"]) or _job(facts)
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 
     def close(self) -> None:
         """Print the failures, once."""
-        failures, self.report = self.report.failures(), type(self.report)()
-        self._print(failures or "\n".join(self.repeated))
-        self.repeated = []
+        from cinorms.core.logs import failures
+
+        self._print(failures(self.failed.values()) or "\n".join(self.repeated))
+        self.failed.clear()
+        self.repeated.clear()
         super().close()
 
     def _say(self, record: logging.LogRecord) -> None:
@@ -85,37 +100,9 @@ class LogHandler(LogHandlerBase):
         if text:
             print(text, file=sys.stderr, flush=True)
 
-    @property
-    def writes_to_stream(self) -> bool:
-        """Whether it writes to the terminal, instead of Snakemake's own handler."""
-        return True
 
-    @property
-    def writes_to_file(self) -> bool:
-        """Whether it writes to a file."""
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        """Whether it decides itself what is shown."""
-        return not self.common_settings.dryrun
-
-    @property
-    def has_formatter(self) -> bool:
-        """Whether it writes its own lines."""
-        return not self.common_settings.dryrun
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """Whether it needs the graph of rules."""
-        return False
-
-
-def _job(facts: dict[str, Any]) -> "ReportedJob":
-    from cinorms.core.run_report import ReportedJob
-
-    return ReportedJob(
-        str(facts["rule_name"]),
-        {str(name): str(value) for name, value in dict(facts.get("wildcards") or {}).items()},
-        [str(log) for log in facts.get("log") or []],
-    )
+def _job(facts: dict[str, Any]) -> Job:
+    wildcards = dict(facts.get("wildcards") or {})
+    named = (str(value) for name, value in wildcards.items() if name != "study")
+    name = " ".join(filter(None, [str(facts["rule_name"]), *named]))
+    return Job(name, [str(log) for log in facts.get("log") or []])

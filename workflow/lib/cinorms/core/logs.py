@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,8 @@ SHORTEST_KEY = 8
 MOST_SHOWN = 300
 #: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
+#: Most jobs to name if several failed for the same reason.
+NAMED = 3
 
 
 class WithoutSecrets:
@@ -130,6 +132,26 @@ def failure_in(path: str | Path) -> str:
     if marked and lines and lines[0].startswith("Traceback"):
         return f"{lines[-1]}\nThis is unexpected; the log has the traceback."
     return "\n".join(lines if marked else lines[-_LAST_LINES:])
+
+
+def failures(jobs: Collection[tuple[str, Sequence[str]]]) -> str:
+    """Return why ``jobs`` failed, which are names and logs: each reason once, with its jobs and one log."""
+    if not jobs:
+        return ""
+    jobs_of: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for name, logs in jobs:
+        reason = next(
+            filter(None, map(failure_in, logs)),
+            "The job ended without a message: it was killed, or ran out of memory, time or disk.",
+        )
+        jobs_of.setdefault(reason, []).append((name, logs))
+    lines = ["", f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'} failed; all other results are kept:"]
+    for reason, failed in jobs_of.items():
+        more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+        lines += ["", f"  {', '.join(name for name, _ in failed[:NAMED])}{more}"]
+        lines += [f"    {line}" for line in reason.splitlines()]
+        lines += [f"    (log: {log})" for log in failed[0][1][:1]]
+    return "\n".join([*lines, ""])
 
 
 def without_traceback(error: BaseException) -> str | None:

@@ -1,0 +1,104 @@
+"""What the terminal shows of a run: a line per finished job, every failure once, and why."""
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from cinorms.core.logs import FAILURES_AT_THE_END, failure_in
+from snakemake_logger_plugin_cinorms import LogHandler
+
+MARK = "-- why this job failed --"
+
+
+@pytest.fixture
+def handler(monkeypatch: pytest.MonkeyPatch) -> LogHandler:
+    """Return the handler of a run."""
+    monkeypatch.setenv(FAILURES_AT_THE_END, "")
+    return LogHandler(SimpleNamespace(dryrun=False), None)
+
+
+def tell(handler: LogHandler, event: LogEvent | None, **facts: Any) -> None:
+    """Have Snakemake say something of a run."""
+    handler.emit(logging.makeLogRecord({"event": event, **facts}))
+
+
+def start(handler: LogHandler, jobid: int, rule: str, *logs: str, **wildcards: str) -> None:
+    named = {"study": "s", **wildcards}
+    tell(handler, LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=named, log=list(logs))
+
+
+def fail(handler: LogHandler, jobid: int, *logs: str) -> None:
+    facts = {"rule_name": "ask_vllm", "wildcards": {"study": "s", "model": "m"}}
+    tell(handler, LogEvent.JOB_ERROR, jobid=jobid, log=list(logs), **facts)
+
+
+def log(folder: Path, name: str, text: str) -> str:
+    path = folder / f"{name}.log"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_line_per_finished_job_with_what_it_is_of(handler, capsys):
+    for total in (1200, 1):
+        tell(handler, LogEvent.RUN_INFO, stats={"total": total})
+    start(handler, 1, "read_answers", arm="main", model="m")
+    start(handler, 2, "list_variants", arm="main", planned="")
+    for jobid in (1, 2):
+        tell(handler, LogEvent.JOB_FINISHED, job_id=jobid)
+        for _ in range(2):
+            tell(handler, LogEvent.PROGRESS, done=jobid, total=12)
+    handler.close()
+    lines = ["1,200 jobs to run", "1 job to run", "[ 1/12] read_answers main m", "[ 2/12] list_variants main"]
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_every_reason_is_said_once_with_the_jobs_that_failed_for_it(handler, tmp_path, capsys):
+    for jobid in range(5):
+        text = f"asked {jobid}\n{MARK}\nOPENAI_API_KEY is not set: set it\n"
+        start(handler, jobid, "ask_openai", log(tmp_path, f"ask{jobid}", text), arm="main", model=f"m{jobid}")
+    text = f"{MARK}\nTraceback (most recent call last):\n  x\nKeyError: 'y'\n"
+    start(handler, 9, "make_table", log(tmp_path, "table", text), analysis="t")
+    for jobid in (0, 0, 1, 2, 3, 4, 9):
+        fail(handler, jobid)
+    handler.close()
+    handler.close()
+    text = capsys.readouterr().err
+    assert text.count("6 jobs failed") == 1
+    assert text.count("OPENAI_API_KEY is not set: set it") == 1
+    assert "ask_openai main m0, ask_openai main m1, ask_openai main m2 and 2 more" in text
+    assert "KeyError: 'y'" in text
+    assert "Traceback (" not in text
+    assert text.count("(log: ") == 2
+
+
+def test_a_job_that_is_tried_again_and_ends_well_did_not_fail(handler, capsys):
+    start(handler, 1, "ask_vllm")
+    fail(handler, 1)
+    tell(handler, LogEvent.JOB_FINISHED, job_id=1)
+    handler.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_job_without_a_log_says_how_it_may_have_ended(handler, capsys):
+    fail(handler, 1, "nowhere.log")
+    handler.close()
+    text = capsys.readouterr().err
+    assert "ask_vllm m" in text
+    assert "it was killed, or ran out of memory, time or disk" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"before\n{MARK}\nfile.yaml: key: wrong\n", "file.yaml: key: wrong"),
+        (f"{MARK}\nfirst\n{MARK}\nsecond\nline\n", "second\nline"),
+        ("a\nb\nc\nd\ne\nf\n\nKilled\n", "c\nd\ne\nf\nKilled"),
+        ("", ""),
+    ],
+)
+def test_the_reason_is_read_out_of_the_log(tmp_path, text, reason):
+    assert failure_in(log(tmp_path, "job", text)) == reason
