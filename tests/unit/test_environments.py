@@ -1,6 +1,5 @@
 """Each file of envs/ has what the code that runs in it imports; pip installs what a study needs."""
 
-import ast
 import re
 import sys
 from collections import defaultdict
@@ -12,7 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cinorms.core import digest
+from cinorms.core.digest import modules_of
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.spec import paraphraser_environment
@@ -52,13 +51,7 @@ RUNS = what_runs()
 
 def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
-    found = set()
-    for file in digest._all_reached(starts):
-        for node in digest._statements(ast.parse(file.read_bytes())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            found |= {name.split(".")[0] for name in names}
+    found = {name.split(".")[0] for name in modules_of(*starts)}
     return found - set(sys.stdlib_module_names) - {"cinorms"}
 
 

@@ -1,12 +1,4 @@
-"""Analysis: norms keep what a model says consistently about a flow; each entry of the study becomes a table or a figure.
-
-Inputs: answers; of an entry, answers or norms of its arms and models, and as its kind needs vignettes, prompts, what was
-        planted; for `printed`, the tables that it names
-Outputs: results/{study}/norms/{arm}/{model}.parquet,
-         results/{study}/norms.{parquet,csv} (every flow of every arm and model, factors in words),
-         results/{study}/tables/{analysis}.{parquet,csv,tex}, results/{study}/printed/{printed}.{csv,tex,html},
-         results/{study}/figures/{figure}.{pdf,png,svg,txt,csv}
-"""
+"""Analysis: norms keep what a model says consistently about a flow; each entry of the study becomes a table or a figure."""
 
 
 rule assess_norms:

@@ -1,16 +1,5 @@
 """Answers: the level of the scale is read out of every response; a person codes a sample, a model may code the rest.
 
-Inputs: responses (all shards of a model in an arm), vignettes, prompts, the study's overrides.csv where it names one; the
-        sheet of codes that a person filled in, where the study names it
-Outputs: results/{study}/coding/{scale}/unread.parquet, prompts.parquet (what no exact rule reads; what the coder is asked),
-         results/{study}/coding/{scale}/readings.parquet (which model gave it, and what the rules made of it),
-         results/{study}/coding/{scale}/1-of-1.parquet (what it replied),
-         results/{study}/coding/agreement.csv, codes.parquet (how well it agrees with the person, and what counts),
-         results/{study}/answers/{arm}/{model}.parquet,
-         results/{study}/repeats/{arm}/{model}.parquet (of arms that are asked again: what the further askings gave),
-         results/{study}/answers/{arm}/{model}.review.csv (texts that no exact rule read, most frequent first),
-         results/{study}/answers/overrides.csv (how many responses each override settles; none is an error)
-
 to_code.csv, the sheet for the person, is declared by no rule: Snakemake would remove a person's work before it runs a
 job again. A person checks a sample of the coder's codes before they count. Only a study with `answers: {coder: ...}` or
 `answers: {sample: ...}` has these files.

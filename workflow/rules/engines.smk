@@ -1,11 +1,5 @@
 """Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
 
-Inputs: vignettes, prompts; what a checkpoint is made from, where it is not on the hub; the file of a prompt set
-Outputs: results/{study}/checkpoints/{model}.json (which checkpoint a model is),
-         results/{study}/responses/{arm}/{model}/{shard}.parquet,
-         frozen/{prompt set}.yaml next to a prompt set of `source: generate` (under `engine: planted`
-         results/{study}/paraphrases/{prompt set}.yaml)
-
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
 `fetch_checkpoint_{engine}` follow from that. `spec` is one value with everything that can change a response and nothing
 else: changing anything else asks no model again. Jobs that need the same engine load it once (`cinorms/rules/crews.py`).

@@ -1,9 +1,5 @@
 """Gate: did a model's norms change against a base? The claims of a policy are judged on the answers of both (`gates`).
 
-Inputs: answers, prompts and vignettes of both sides, each with its study.json; the policy
-Outputs: results/{study}/gate/{gate}/{gate.json,junit.xml,index.html},
-         results/{study}/gate/{gate}/passed.txt (the summary; only where the gate passes)
-
 A gate that does not pass fails only the last step, so that everything else can be looked at.
 """
 

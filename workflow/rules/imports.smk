@@ -1,13 +1,5 @@
 """Imports: an arm with existing answers or responses takes them from their files instead of asking models.
 
-Inputs: vignettes, prompts; the files that a release (resources/published) names, fetched once; the authors' raw CSV files of
-        responses; a survey (resources/ratings) with its file; files of another tool
-Outputs: results/{study}/answers/{arm}/{model}.parquet of arms with `source: published` and `human`,
-         results/{study}/prompts/{arm}.parquet of arms with `source: human` (a variant for each rater),
-         results/{study}/responses/{arm}/{model}/1-of-1.parquet of arms with `source: raw_csv` and `responses`, and of the
-         latter unmatched.1-of-1.csv,
-         results/{study}/exported/{format}/{arm}/ (prompts in a tool's format; only `make export-prompts` asks for them)
-
 Running numbers replace what tells people apart, before anything is written.
 """
 

@@ -1,10 +1,5 @@
 """Inference: the steps beside the jobs that ask (engines.smk): commits that were fetched, what was planted, provenance.
 
-Inputs: vignettes, responses, results/{study}/checkpoints/{model}.json
-Outputs: results/{study}/planted/{arm}/{model}.{parquet,json} (what was planted, for planted models),
-         results/{study}/provenance.json (what every response was made with),
-         revisions.lock next to the registry (`make fetch`)
-
 The journal (results/.journal, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
 """
 

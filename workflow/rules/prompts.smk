@@ -1,11 +1,4 @@
-"""Prompts: a dataset becomes flows, a prompt set the variants of an arm; and a sample of rendered prompts for people.
-
-Inputs: resources/vignettes/{dataset}.yaml, and for `source: csv` and `confaide` the files it names: the user's own as they are,
-        those with an address fetched once; the file of each prompt set
-Outputs: results/{study}/vignettes/{dataset}.parquet, results/{study}/vignettes/{dataset}.csv (the same for people),
-         results/{study}/prompts/{arm}.parquet, results/{study}/prompts/{arm}.preview.csv,
-         results/{study}/prompts/{arm}.planned.parquet (for `make plan`, of an arm whose paraphrases do not exist yet)
-"""
+"""Prompts: a dataset becomes flows, a prompt set the variants of an arm; and a sample of rendered prompts for people."""
 
 
 rule expand_vignettes:

@@ -1,9 +1,5 @@
 """Replication: the numbers that a paper prints, next to those of this study (`compare` in the study).
 
-Inputs: the tables that the printed numbers are compared with, resources/published
-Outputs: results/{study}/comparison.csv, results/{study}/sentences.csv, results/{study}/index.html,
-         results/{study}/comparison.txt (the summary; only where all numbers match)
-
 A number that does not match fails only the last step, so that everything else can be looked at.
 """
 

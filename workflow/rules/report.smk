@@ -1,12 +1,4 @@
-"""Report: one page for people who do not use Python, one on people and models, a card per model; and the plan.
-
-Inputs: norms, answers, vignettes and prompts of the whole study, its figures, tables and cards; for the plan: vignettes and prompts
-Outputs: results/{study}/report/index.html, results/{study}/cards/{model}.{md,json},
-         results/{study}/report/replies/{arm}/{model}/ (what the model said, as scripts that the page loads),
-         results/{study}/people/index.html (of a study with analyses of kind people_distances or people_flows),
-         results/{study}/study.json (what the study is, for programs), results/{study}/dictionary.csv (every column),
-         results/{study}/plan.csv
-"""
+"""Report: one page for people who do not use Python, one on people and models, a card per model; and the plan."""
 
 
 rule write_card:
