@@ -5,18 +5,14 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from cinorms.answers.read import read_responses
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.prompts.variants import list_variants
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from ...specs import ask_shard, make_flows, make_spec
 from .made import answers_of, crossed, matrix, norms_of
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", four observers and twelve units.
@@ -109,12 +105,6 @@ def test_order_disagreement_by_hand():
     assert none["status"].tolist() == ["no_cells"] * 2
 
 
-def test_variants_must_be_in_the_prompts():
-    levels, prompts = matrix(np.ones((2, 2, 2)))
-    with pytest.raises(DataError, match="variant 0_0 is not in the arm's prompts"):
-        reliability.variance_shares(levels, prompts.iloc[1:])
-
-
 CYCLE = ["01234", "12340", "23401", "34012", "40123"]
 
 
@@ -124,15 +114,6 @@ def test_a_respondent_who_takes_the_last_option_is_found_out():
     assert found["share"].tolist() == [0, 0, 0, 0, 1]
     assert found["expected"].to_numpy() == pytest.approx([0.2] * 5)
     assert found["excess"].iloc[4] == pytest.approx(0.8)
-
-
-@given(st.lists(st.permutations("01234").map("".join), min_size=1, max_size=6), st.integers(-2, 2))
-@settings(max_examples=30)
-def test_a_respondent_who_reads_only_the_scale_has_no_excess(orders, level):
-    answers = answers_of([[level] * len(orders)], [orders])
-    found = reliability.position_effects(answers, ACCEPTABILITY)
-    assert found["excess"].to_numpy() == pytest.approx([0] * 5)
-    assert found["share"].sum() == pytest.approx(1)
 
 
 def test_the_expectation_is_the_mean_over_all_deals_of_a_flows_answers():
@@ -219,53 +200,6 @@ def test_the_intraclass_correlation_by_its_definition():
 
 
 # --- planted traces
-
-WEIGHTS = (4.0, 2.0, 1.0, 1.0, 2.0)
-SHARES = np.array(WEIGHTS) / sum(WEIGHTS)
-
-
-def reasoned(
-    n_flows: int = 400, seed: int = 3, bias: float = 0.3, reasoning: dict | None = None, **planted: object
-) -> pd.DataFrame:
-    """Return answers of a planted respondent, to flows in one template and five balanced orders."""
-    factor = pd.Categorical([f"a{i % 20}" for i in range(n_flows)])
-    vignettes = make_flows(n_flows, a=factor)
-    known = {
-        "noise": 0.3,
-        "position_share": 0.1,
-        "position_weights": WEIGHTS,
-        "trace": {"bias": bias, "fill": 0.4, "spread": 0.8},
-        **planted,
-    }
-    spec = make_spec(
-        "planted",
-        factors=["a"],
-        n_templates=2,
-        seed=seed,
-        planted=known,
-        reasoning=reasoning or {"effort": "high", "budget": 2000},
-    )
-    variants = list_variants("set", ["{scenario}? {options}", "Now: {scenario}? {options}"], 2, 5)
-    responses, _ = ask_shard(spec, vignettes, variants)
-    return read_responses(responses, ACCEPTABILITY)
-
-
-def _statuses(answers: pd.DataFrame) -> list[str]:
-    return sorted(answers["trace_status"].astype(str).unique())
-
-
-def test_planted_traces_have_lengths_under_the_budget_and_statuses():
-    """Traces off have no tokens; short and long ones share their draws; a cut one can leave no answer."""
-    off = reasoned(50, reasoning={"effort": "none", "budget": 0})
-    short = reasoned(50, reasoning={"effort": "low", "budget": 200})
-    long = reasoned(50, reasoning={"effort": "high", "budget": 2000}, trace={"unanswered": 1.0})
-    assert _statuses(off) == ["none"]
-    assert (off["n_trace_tokens"] == 0).all()
-    assert short["n_trace_tokens"].max() == 200
-    assert _statuses(short) == ["cut", "whole"]
-    assert (long["status"] == "trace_cut").sum() == (long["trace_status"] == "cut").sum() > 0
-    assert long.loc[long["status"] == "trace_cut", "level"].isna().all()
-    assert (long.loc[long["status"] == "trace_cut", "rule"] == "trace_cut").all()
 
 
 def test_alpha_has_the_interval_of_leaving_out_one_template():

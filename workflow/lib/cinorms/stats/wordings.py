@@ -24,7 +24,7 @@ FEWEST = 2
 CONFIDENCE = 0.95
 # ASSUME: one more template in which the next level leads by this share of its answers. Without it, a few templates
 # that agree would give certainty about all others. With it, in three orders, norms called stable are the same in 95% of
-# new wordings in simulations (tests/unit/stats/test_wordings.py) and between halves of the published templates.
+# new wordings in simulations (docs/method/stats/bench.md) and between halves of the published templates.
 DISSENT = 0.75
 #: Random halves of the templates, and the templates that two halves need.
 HALVES, FEWEST_HALVED = 100, 4
