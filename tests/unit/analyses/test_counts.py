@@ -8,7 +8,6 @@ import pytest
 
 from cinorms.analyses.counts import (
     answer_counts,
-    discarded_association,
     invalid_answers,
     lost,
     norm_counts,
@@ -177,14 +176,3 @@ def test_minority_is_about_flows_that_hold_a_norm():
     minority = counts.sum(axis=1) - counts.max(axis=1)
     assert row["mean"] == pytest.approx(minority.mean())
     assert (row["single_dissent"], row["unanimous"]) == ((minority == 1).sum(), (minority == 0).sum())
-
-
-@pytest.mark.parametrize(
-    ("stated", "shown"), [(1, "1"), (1.0, "1.0"), (0.5, "0.5"), ("plurality", "plurality")]
-)
-def test_a_threshold_is_shown_as_it_is_stated(stated, shown):
-    entry = entry_for("discarded_association", ["small"], t_maj=stated)
-    under = entry.thresholds["small"]._replace(t_maj=entry.options.t_maj)
-    entry = replace(entry, thresholds={"small": under})
-    norms = [Selected("main", "small", norms_of(ANSWERS["small"]))]
-    assert set(discarded_association(norms, entry, vignettes={"main": VIGNETTES})["t_maj"]) == {shown}

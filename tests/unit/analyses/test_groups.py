@@ -126,28 +126,6 @@ def test_without_shared_numbers_nobody_is_taken_for_the_same_person(tmp_path):
     assert set(table.index.get_level_values("who")) == {"everyone", "two_people"}
 
 
-def test_the_study_says_what_is_done_with_people_in_both_files(tmp_path):
-    write(tmp_path, **planted(3))
-    survey = {**load_yaml(PROJECT / "resources/ratings/confaide_2b_first.yaml"), "ratings": 490}
-    files = {name: str(tmp_path / file) for name, file in FILES.items()}
-    numbered = {"url": files["confaide_2b"], "column": "WorkerId", "then": "leave_out"}
-    survey |= {"file": {"url": files["confaide_2b_first"]}, "numbered_as": numbered}
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump(survey), encoding="utf-8")
-    levels = papers_scale("agreement").levels
-    read = read_ratings(
-        load_survey(tmp_path / "s.yaml"),
-        "",
-        Path(files["confaide_2b_first"]),
-        FLOWS,
-        levels,
-        {},
-        people=Path(files["confaide_2b"]),
-    )
-    assert "in the file of numbered_as too: 17 people, leave_out" in read.notes
-    # Of the 46 others the numbers are 0 to 45: the six who are left have the next ones.
-    assert set(list_raters(read.answers, "s", "q")["template_no"]) == set(range(46, 52))
-
-
 def test_arms_that_number_people_apart_are_refused(build_study):
     arms = {
         arm: {"dataset": f"confaide_{name}", "source": "human", "ratings": f"confaide_{name}"}

@@ -19,7 +19,7 @@ from cinorms.vignettes.reading import read_vignettes
 
 from ...shared_ratings import FOLDER, needs_ratings
 from ...snakemake_runs import write_yaml
-from .surveys import COMMENT, IDS, SURVEY, as_csv, rows
+from .surveys import IDS, SURVEY, as_csv, rows
 
 LEVELS = (-2, -1, 0, 1, 2)
 
@@ -30,7 +30,10 @@ def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -
     write_yaml(folder / "ratings/doors_survey.yaml", survey)
     found = load_survey(folder / "ratings/doors_survey.yaml")
     flows = read_vignettes(load_dataset(folder / "vignettes/doors.yaml"), folder)
-    return read_ratings(found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {})
+    people = folder / "ratings/first.csv" if found.numbered_as else None
+    return read_ratings(
+        found, question, folder / "ratings/doors.csv", flows, LEVELS, select or {}, people=people
+    )
 
 
 def with_rows(folder: Path, changed: list[dict[str, object]] | None = None) -> Path:
@@ -169,23 +172,24 @@ def test_what_is_refused(folder_of_survey, changes, cells, message):
     assert not any(name in str(caught.value) for name in IDS)
 
 
-def test_no_table_and_no_note_names_a_person(folder_of_survey, tmp_path):
-    ratings = read(folder_of_survey)
-    written = [*ratings.notes, repr(list(ratings.answers["variant"].cat.categories))]
-    prompts = list_raters(ratings.answers, "doors_survey", "Would people agree?")
-    for frame, contract in ((ratings.answers, tables.ANSWERS), (prompts, tables.PROMPTS)):
-        tables.write(frame, tmp_path / "table", contract)
-        written += [frame.to_csv(), (tmp_path / "table").read_bytes().decode("latin-1")]
-    for name in (*IDS, COMMENT):
-        assert not any(name in text for text in written)
-
-
 def test_running_numbers_follow_the_file_and_not_the_ids(folder_of_survey):
     """Other ids in the same places give the same tables: nothing of an id is in them, not even a hash."""
     before = read(folder_of_survey).answers
     other = {name: f"{i * 7919 % 97}-other" for i, name in enumerate(IDS)}
     changed = [{**row, "WorkerId": other[str(row["WorkerId"])]} for row in rows()]
     pd.testing.assert_frame_equal(read(with_rows(folder_of_survey, changed)).answers, before)
+
+
+def test_people_of_another_file_have_its_numbers_or_are_left_out(folder_of_survey):
+    first = [row for row in reversed(rows()) if row["WorkerId"] in IDS[3:7]]
+    (folder_of_survey / "ratings/first.csv").write_text(as_csv(first), encoding="utf-8")
+    numbered = {"url": "first.csv", "column": "WorkerId"}
+    kept = read(folder_of_survey, numbered_as=numbered)
+    assert "in the file of numbered_as too: 4 people, keep" in kept.notes
+    at = kept.answers.set_index(["flow", kept.answers["variant"].astype(str)])
+    assert at.loc[(2, "0_0"), "level"] == (2 + 6) % 5 - 2
+    others = read(folder_of_survey, numbered_as={**numbered, "then": "leave_out"}).answers
+    assert set(list_raters(others, "s", "q")["template_no"]) == set(range(4, 9))
 
 
 @needs_ratings
