@@ -21,11 +21,11 @@ from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.coding.sample import compare, draw_sample, strata_of
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.planted.respondents import NOT_ASKED, answer
+from cinorms.planted.respondents import answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import dataset_of, record
-from ...specs import make_flows, make_spec
+from ...specs import make_spec
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
 #: The item's words are also in what is needed: words alone find it in every action that says what is needed.
@@ -107,10 +107,3 @@ def test_a_judge_that_is_not_good_enough_does_not_count(told):
     assert agreement.set_index("kind").loc["contested", "status"] == "agreement_too_low"
     assert set(read["rule"]) & {"override"}
     assert not any(str(rule).startswith("coder") for rule in read["rule"].unique())
-
-
-def test_a_planted_judge_reads_nothing_but_actions():
-    question = make_flows(["x"], scenario="A tells B.", reply="acceptable")
-    variants = list_variants("coder", ["{scenario} {options}"], 1, 1)
-    assert ask(question, variants, judge=0)["text"].tolist() == [NOT_ASKED]
-    assert ask(make_flows(2), variants, judge=0)["text"].tolist() == [NOT_ASKED] * 2

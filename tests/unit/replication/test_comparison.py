@@ -10,14 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scales import papers_scale
 from cinorms.core.validation import load_yaml
-from cinorms.printed.cells import rounded
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release
@@ -33,11 +30,6 @@ PETS = ROOT / "resources/published/pets2026.yaml"
 
 
 # --- rounding and matching
-
-
-@given(st.floats(-1e6, 1e6), st.integers(0, 6))
-def test_a_rounded_number_agrees_with_its_value(value, decimals):
-    assert comparison.agrees(value, rounded(value, decimals))
 
 
 @pytest.mark.parametrize(
@@ -99,28 +91,26 @@ def test_a_printed_number_is_compared_with_the_cell_it_names(given_row, expected
     assert tuple(found.loc[0, ["computed", "computed_full", "match"]]) == expected
 
 
-# as statsmodels computes it on three kinds of CPU (docs/replication.md)
-@pytest.mark.parametrize("value", [20.304659595941352, 20.305037284982664, 20.305389921791306])
 @pytest.mark.parametrize(
     ("printed", "reach", "match"),
     [
-        ("20.30", 0.0008, {"yes", "within reach"}),
-        ("20.31", 0.0008, {"yes", "within reach"}),
-        ("20.29", 0.0008, {"no"}),
-        ("20.32", 0.0008, {"no"}),
-        ("20.29", 0.0, {"no"}),
-        ("20.32", 0.0, {"no"}),
+        ("20.30", 0.0008, "within reach"),
+        ("20.31", 0.0008, "yes"),
+        ("20.29", 0.0008, "no"),
+        ("20.32", 0.0008, "no"),
+        ("20.30", 0.0, "no"),
     ],
 )
-def test_only_a_stated_reach_decides_between_two_roundings(value, printed, reach, match):
-    table = {"t": TABLE.assign(z=value)}
+def test_only_a_stated_reach_decides_between_two_roundings(printed, reach, match):
+    """Of a value near the middle, as statsmodels computes it on some CPUs (docs/replication.md)."""
+    table = {"t": TABLE.assign(z=20.305037284982664)}
     both = pd.concat([row(printed, column="z"), row("0", cell="two", column="z")])
-    own, none, of_another = (
-        comparison.compare(both, table, reaches).loc[0, "match"]
-        for reaches in ({("Table 1", "one"): reach}, {}, {("Table 1", "two"): reach})
+    own, of_another = (
+        comparison.compare(both, table, {("Table 1", cell): reach or 1e-9}).loc[0, "match"]
+        for cell in ("one", "two")
     )
-    assert own in match
-    assert none == of_another
+    assert own == match
+    assert of_another == ("no" if match == "within reach" else match)
 
 
 def test_a_match_within_reach_counts_and_says_so():
@@ -204,16 +194,11 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
         "4 of 5 printed numbers match</strong>, not always by the computation",
         '<a href="figures/f1.png">&lt;F&gt;</a>',
         "<li>&lt;Table 9&gt;</li>",
-        release.files["f"].sha256,
-        f"pandas {pd.__version__}",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
-        "Table 3: 1 of 1 match",
         "two: printed 1.2, computed 1.3 (1.25)",
         "Table 2, one is printed as 0.18 and computed as 0.17497",
         "0 of its 1 numbers would be printed differently",
-        "0 of 1 cells hold",
         "Section 5: &lt;i&gt;S: 0 of 1 hold",
-        "exact maximum likelihood",
     ):
         assert part in text
     assert not [part for part in ("<b>one</b>", "src=", "<script") if part in text]
@@ -262,20 +247,6 @@ def test_a_release_gives_the_answers_of_its_models(tmp_path):
     assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok"]
 
 
-def test_a_prompt_set_of_several_is_taken_alone(tmp_path):
-    both = [
-        wide(**{"p#0": [x, x]}).assign(paraphrasing=s, model=f"{s}-M")
-        for s, x in (("gpt", 1.0), ("gemini", -1.0))
-    ]
-    frame = pd.concat(both, ignore_index=True).astype({"paraphrasing": object, "model": object})
-    frame.columns = pd.Index(list(frame.columns), dtype=object)
-    path = release_file(tmp_path, frame, frames={"gemini": {"file": "f", "prompt_set": "gemini"}})
-    assert imported(path, "gemini")["m"]["level"].tolist() == [-1, -1]
-    path = release_file(tmp_path, frame, frames={"pegasus": {"file": "f", "prompt_set": "pegasus"}})
-    with pytest.raises(DataError, match="no prompt set 'pegasus'"):
-        imported(path, "pegasus")
-
-
 def test_a_changed_file_and_a_variant_that_was_not_asked_are_refused(tmp_path):
     path = release_file(tmp_path)
     with pytest.raises(DataError, match=r"frame made/whole, model m: variant 0_1 .*'orders.count'"):
@@ -316,17 +287,6 @@ def test_files_of_numbers_are_checked(tmp_path):
     assert releases.analyses_of(None) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "file"),
-    [
-        ("allenai/tulu-2-7b", "raw/allenai/iot/tulu-2-7b_iot_t0_kshot.csv"),
-        ("gpt-4o-mini", "raw/openai/iot/gpt-4o-mini_iot_t0_kshot.csv"),
-    ],
-)
-def test_raw_files_are_found_by_the_source_of_the_model(source, file):
-    assert releases.raw_file("raw/{organisation}/iot/{name}_iot_t0_kshot.csv", source, "openai") == file
-
-
 # --- the study
 
 
@@ -346,7 +306,6 @@ def arm(**changes):
         (arm(models=["planted-uniform"]), "'planted-uniform' is not a model of this release"),
         (arm(source="model"), "arms.main.frame: 'pets2026/regular' does not fit source 'model'; remove it"),
         (arm(source="raw_csv", frame=None), "also needs the key 'raw_files'"),
-        (arm(raw_files="x.csv"), "arms.main.raw_files: 'x.csv' does not fit source 'published'; remove it"),
         (arm(source="asked"), "'asked' is not allowed; allowed: human, model, published, raw_csv, responses"),
         (
             arm() | {"engine": "planted"},
