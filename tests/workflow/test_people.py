@@ -1,11 +1,8 @@
 """A study of people next to planted respondents, run to its end: what it shows; and no identifier is in any file."""
 
-import csv
 import gzip
-import io
 import json
 from base64 import b64encode
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -171,78 +168,46 @@ def test_nothing_is_left_to_do_and_a_plan_asks_models_only(rated):
     assert {one["arm"] for one in record["asked"]} == {"main"}
 
 
-#: Flows of the dataset `chatbot` that the made survey rates.
-RATED = {
-    "location": ["the US"],
-    "content": ["all conversations"],
-    "consent": ["asked for consent in advance", "not informed"],
-    "anonymity": ["anonymized"],
-    "privacy": ["automatically removed", "not removed"],
-    "purpose": ["fighting terrorism"],
-    "role": ["a hospital", "an insurance company", "a government agency"],
-}
-VARIED = ("role", "consent", "privacy")
-CHATBOT = {"dataset": "chatbot", "select": RATED}
 LINE_STUDY = {
+    **STUDY,
     "study": "line",
-    "resources": ["../mine"],
     "models": ["planted-gpt-4o-mini"],
     "arms": {
-        "main": {**CHATBOT, "prompts": "chatbot", "orders": {"count": 1}},
-        "people": {**CHATBOT, "source": "human", "ratings": "made"},
+        "main": {"dataset": "doors", "prompts": "two", "orders": {"count": 1}},
+        "people": {"dataset": "doors", "source": "human", "ratings": "made"},
     },
-    "norms": {"t_val": 2, "grid": {"t_val": [2]}},
-    "analyses": {
-        "distances": {"kind": "people_distances", "arms": ["main", "people"], "people": ["people"]},
-        "flows": {"kind": "people_flows", "arms": ["main", "people"], "people": ["people"]},
-    },
+    "analyses": {name: STUDY["analyses"][name] for name in ("distances", "flows")},  # type: ignore[index]
     "figures": {
         "distribution": {"kind": "distribution", "arms": ["main", "people"]},
         "norms": {"kind": "norm_distribution", "arms": ["main"]},
     },
     "printed": {},
 }
-#: People of the made survey, and how much less appropriate a use is for them without consent.
-PEOPLE, WITHOUT_CONSENT = 20, -30
-SURVEY_ON_A_LINE = {
-    "title": "Made ratings",
-    "people": "20 simulated people",
-    "dataset": "chatbot",
-    "scale": "appropriateness_0_100",
-    "origin": {"citation": "this test", "licence": "MIT"},
-    "file": {"url": "made.csv"},
-    "rater": {"column": "person"},
-    "factors": {name: {"column": name} for name in RATED},
-    "questions": {
-        "appropriate": {"text": "This is an appropriate use of my ChatGPT data.", "column": "score"},
-    },
-    "raters": PEOPLE,
-    "ratings": PEOPLE * 12,
-}
-
-
-def rated_line() -> str:
-    """Return ratings of every flow by every person."""
-    text = io.StringIO()
-    out = csv.writer(text)
-    out.writerow(["person", *RATED, "score"])
-    flows = list(product(*(RATED[factor] for factor in VARIED)))
-    for number in range(PEOPLE * len(flows)):
-        person = number % PEOPLE
-        flow = {name: levels[0] for name, levels in RATED.items()}
-        flow |= dict(zip(VARIED, flows[(number // PEOPLE + person) % len(flows)], strict=True))
-        without = WITHOUT_CONSENT if flow["consent"] == "not informed" else 0
-        out.writerow([person, *flow.values(), 55 + person + without + (number * 7919) % 11 - 5])
-    return text.getvalue()
 
 
 @pytest.fixture(scope="module")
 def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the results of a study on a number line, with people who are made up."""
+    """Return the results of a study of the doors on a number line, with 20 people who are made up."""
     folder = tmp_path_factory.mktemp("line")
     project = Project(folder / "project")
-    write_yaml(folder / "mine/ratings/made.yaml", SURVEY_ON_A_LINE)
-    (folder / "mine/ratings/made.csv").write_text(rated_line(), encoding="utf-8")
+    of_line = {"scale": "appropriateness_0_100"}
+    write_yaml(folder / "mine/vignettes/doors.yaml", DATASET | of_line)
+    # Ten wordings of three flows: as many answers as the report wants for a level of the sender.
+    wordings = [f"Judge this on {{options}} ({i}): {{scenario}}." for i in range(10)]
+    write_yaml(folder / "mine/prompts/two.yaml", PROMPTS | of_line | {"templates": wordings})
+    asked = {"appropriate": {"text": "This is an appropriate use.", "column": "score"}}
+    survey = {**SURVEY, **of_line, "people": "20 simulated people", "file": {"url": "made.csv"}}
+    survey |= {
+        "rater": {"column": "person"},
+        "flow": "flow",
+        "questions": asked,
+        "raters": 20,
+        "ratings": 120,
+    }
+    write_yaml(folder / "mine/ratings/made.yaml", {k: v for k, v in survey.items() if k != "checks"})
+    ratings = [(i % 20, i // 20, 40 + i % 20 + i * 7919 % 11) for i in range(120)]
+    made = pd.DataFrame(ratings, columns=["person", "flow", "score"])
+    made.to_csv(folder / "mine/ratings/made.csv", index=False)
     project.write("line.yaml", LINE_STUDY)
     project.run("people", "--configfile", "line.yaml")
     return project.folder / "results/line"
@@ -251,7 +216,7 @@ def on_a_line(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_people_and_models_on_a_number_line(on_a_line):
     distances = pd.read_csv(on_a_line / "tables/distances.csv")
     assert set(distances["status"]) == {"ok"}
-    assert set(distances["n_flows"]) == {12}
+    assert set(distances["n_flows"]) == {6}
 
 
 def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
@@ -264,7 +229,7 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     assert "20 simulated people" in page
     assert "from 0 (not at all appropriate) to 100 (completely appropriate)" in " ".join(page.split())
-    assert "This is an appropriate use of my ChatGPT data." in page
+    assert "This is an appropriate use." in page
 
 
 def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line):
