@@ -111,11 +111,6 @@ class Run:
         assert self.process.returncode == code, printed
         return printed
 
-    def kill(self) -> None:
-        """Kill it and nothing else: its jobs run on."""
-        self.process.kill()
-        self.process.wait()
-
 
 def check_crew(jobs: list[dict[str, str]]) -> None:
     """Check that the second of two jobs only collected the replies that the first had asked for both."""

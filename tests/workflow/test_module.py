@@ -2,10 +2,8 @@
 
 import copy
 import os
-import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,27 +130,11 @@ def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller, repository):
     assert len(unpacked.name) == 40
 
 
-def test_a_section_of_the_callers_config_is_the_study(caller):
-    caller.write({"samples": "mine.tsv", "cinorms": {**SMALL, "study": "mine"}}, config='config["cinorms"]')
-    planned = caller.run("-n", "--quiet", "rules")
-    assert re.search(r"cinorms_ask_planted +2\b", planned)
-    assert "results/mine/" in caller.run("-n")
-
-
 def test_the_command_line_changes_the_study_of_a_module(caller):
     caller.write(SMALL)
     printed = caller.run("-n", "--config", "study=other")
     assert "results/other/report/index.html" in printed
     assert "results/tiny" not in printed
-
-
-def test_vllm_of_the_folder_that_the_study_runs_in_is_used(caller):
-    caller.write({**SMALL, "models": ["tulu-2-7b"], "figures": {}, "analyses": {}})
-    python = caller.folder / ".venv-vllm/bin/python"
-    python.parent.mkdir(parents=True)
-    python.symlink_to(sys.executable)
-    command = next(line for line in caller.run("-n", "-p").splitlines() if "-m cinorms.ask" in line)
-    assert f"HF_HUB_OFFLINE=1 {python} -m cinorms.ask" in command
 
 
 def test_two_modules_have_two_studies(caller):
@@ -210,11 +192,6 @@ def test_paraphrases_are_not_made_where_nobody_finds_them(caller, repository):
     caller.run("--", "audit/results/tiny/prompts/main.parquet")
     assert (mine / "frozen/planted_paraphrases.yaml").is_file()
     assert "Nothing to be done" in caller.run("--", "audit/results/tiny/prompts/main.parquet")
-
-
-def test_the_default_study_runs_where_it_is_named(caller):
-    caller.write({"study": "demo"})
-    assert re.search(r"cinorms_ask_planted +8\b", caller.run("-n", "--quiet", "rules"))
 
 
 def test_a_missing_package_is_one_message(caller, tmp_path):

@@ -113,7 +113,7 @@ rule plan:
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
         variants=list(map(VALUES.planned_prompts, STUDY.worded_arms())),
-        pilot=[path for _, paths in VALUES.pilot() or [] for path in paths],
+        pilot=[path for paths in VALUES.pilot().values() for path in paths],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -124,15 +124,9 @@ rule plan:
     params:
         asked=STUDY.asked(),
         judge=STUDY.judge(),
-        vignettes={
-            d: INSIDE.placed(f"{RESULTS}/vignettes/{d}.parquet")
-            for d in STUDY.datasets()
-        },
-        variants={
-            arm: INSIDE.placed(VALUES.planned_prompts(arm))
-            for arm in STUDY.worded_arms()
-        },
-        pilot=VALUES.placed_pilot(),
+        datasets=STUDY.datasets(),
+        arms=STUDY.worded_arms(),
+        pilot=list(VALUES.pilot()) if STUDY.settings.plan.pilot else None,
         target_se=STUDY.settings.plan.target_se,
         norms=VALUES.norm_warnings(),
         left=get_left,

@@ -9,13 +9,19 @@ from cinorms.study.plan import add_precision, as_text, estimate
 if __name__ == "__main__":
     terminal = sys.stdout
     start_logging(snakemake.log[0])
-    vignettes = {name: tables.read(p, tables.VIGNETTES) for name, p in snakemake.params.vignettes.items()}
-    variants = {name: tables.read(p, tables.PROMPTS) for name, p in snakemake.params.variants.items()}
+    vignettes, variants = (
+        {name: tables.read(path, contract) for name, path in zip(names, paths, strict=True)}
+        for names, paths, contract in (
+            (snakemake.params.datasets, snakemake.input.vignettes, tables.VIGNETTES),
+            (snakemake.params.arms, snakemake.input.variants, tables.PROMPTS),
+        )
+    )
     plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
     if snakemake.params.pilot is not None:
+        files = iter(snakemake.input.pilot)
         pilot = {
-            tuple(pair): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
-            for pair, (answers, prompts) in snakemake.params.pilot
+            tuple(pair): (tables.read(next(files), tables.ANSWERS), tables.read(next(files), tables.PROMPTS))
+            for pair in snakemake.params.pilot
         }
         plan = add_precision(plan, pilot, snakemake.params.target_se)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)

@@ -278,15 +278,6 @@ def test_a_vignette_that_runs_into_the_next_sentence_is_found(elsewhere):
     assert told(look_at_sentences(case(study))) == []
 
 
-@pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus"])
-@pytest.mark.parametrize(
-    "dataset", ["iot", "coppa", "location_3", "internet_1", "public_records", "social_contract"]
-)
-def test_the_papers_own_templates_run_into_nothing(elsewhere, prompts, dataset):
-    study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"], prompts=prompts, dataset=dataset)
-    assert list(look_at_sentences(case(study))) == []
-
-
 # --- Checkpoints
 
 

@@ -1,4 +1,4 @@
-"""What does not fit together in a study, an arm or an entry gets one exact message."""
+"""What is wrong or does not fit together in a study, an arm or an entry gets one exact message."""
 
 from typing import Any
 
@@ -9,6 +9,45 @@ from cinorms.core.errors import ConfigError
 from ...studies import ARM, arm, figure, message_of
 
 WRONG: dict[str, tuple[Any, str]] = {
+    "an unknown key": (
+        {"modles": []},
+        "modles: there is no such key here; allowed: {study_keys}; did you mean 'models'?",
+    ),
+    "an unknown key of an arm": (
+        arm(temprature=1),
+        "arms.main.temprature: there is no such key here; allowed: {arm_keys}; did you mean 'temperature'?",
+    ),
+    "an empty file": (None, "the whole file: null is not a mapping of keys to values"),
+    "a word for a share": (
+        {"norms": {"t_maj": "pluralty"}},
+        "norms.t_maj: 'pluralty' is not allowed; allowed: a number (more than 0, at most 1) or plurality; "
+        "did you mean 'plurality'?",
+    ),
+    "an arm without a prompt set": (
+        {"arms": {"main": {"dataset": "iot"}}},
+        "arms.main: key 'prompts' is missing; required: dataset, prompts",
+    ),
+    "an arm with a space in its name": (
+        {"arms": {"the arm": ARM}},
+        "arms: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_' (at most 100)",
+    ),
+    "an arm whose name is a truth value": (
+        {"arms": {True: ARM}},  # `on:` or `yes:` in YAML
+        "arms.True: YAML reads this key as True; put it in quotes",
+    ),
+    "a kind that is a list": (
+        figure(kind=["distribution"]),
+        "figures.fig.kind: ['distribution'] is not a kind; allowed: {figure_kinds}; did you mean 'distribution'?",
+    ),
+    "a figure without a kind": (
+        {"figures": {"fig": {"arms": ["main"]}}},
+        "figures.fig: key 'kind' is missing; required: kind",
+    ),
+    "a study name that is no folder": (
+        {"study": "My Study"},
+        "study: 'My Study' is not allowed; Name of the study, in lower-case letters, digits, '-' and '_' "
+        "(at most 100); its results go to results/{{study}}.",
+    ),
     "an unknown model": (
         {"models": ["gpt-4o-mnii"]},
         "models: 'gpt-4o-mnii' is not a model; allowed: {models}; did you mean 'gpt-4o-mini'?",

@@ -123,23 +123,22 @@ class StudyValues:
         waits = self.study.prompt_set(name).generate or self.study.prompt_set(name).waits
         return f"{self.results}/prompts/{arm}.planned.parquet" if waits else self.prompts(arm)
 
-    def pilot(self) -> list[tuple[tuple[str, str], list[str]]] | None:
-        """Return the pilot's answers to what this study asks and its prompts, by arm and model; None without one."""
+    def pilot(self) -> dict[tuple[str, str], list[str]]:
+        """Return the files of the pilot's answers to what this study asks, and of its prompts, by arm and model."""
         pilot = self.study.settings.plan.pilot
-        if not pilot:
-            return None
         files = {
             (arm, model): [
                 f"results/{pilot}/answers/{arm}/{model}.parquet",
                 f"results/{pilot}/prompts/{arm}.parquet",
             ]
             for arm, model in self.asked_pairs()
+            if pilot
         }
-        return [
-            (pair, paths)
+        return {
+            pair: paths
             for pair, paths in files.items()
             if all(Path(self.placed(path)).exists() for path in paths)
-        ]
+        }
 
     def variant_counts(self, arm: str) -> dict[str, int]:
         """Return the numbers of templates and orders of an arm."""
@@ -478,11 +477,6 @@ class StudyValues:
         """Return the plan's warnings where too little is asked to hold norms."""
         room = norm_room(self.study)
         return ["No norm can be held.", *room.texts] if room.none_at_all else list(room.texts)
-
-    def placed_pilot(self) -> list[tuple[tuple[str, str], list[str]]] | None:
-        """Return `pilot`, for a parameter."""
-        pilot = self.pilot()
-        return pilot and [(pair, self._placed(paths)) for pair, paths in pilot]
 
     def key_variables(self) -> list[str]:
         """Return the variables with keys, whose values must appear in nothing that is kept."""

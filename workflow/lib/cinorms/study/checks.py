@@ -47,7 +47,11 @@ def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm = study.arms[name]
     look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
-    _check_repeat(name, arm)
+    if arm.repeat > 1 and arm.source != "model":
+        raise ConfigError(
+            f"{arm.stated_in('repeat')}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is "
+            "asked there; set it to 1"
+        )
     _check_source(study, name, arm)
     if arm.rated:
         _check_people(study, name, arm)
@@ -175,18 +179,6 @@ def _check_task(study: Study, name: str, arm: Arm) -> None:
     if arm.readout != "text":
         raise ConfigError(
             f"{place}: 'act' does not fit readout '{arm.readout}' of arm '{name}'; set it to text"
-        )
-
-
-def _check_repeat(name: str, arm: Arm) -> None:
-    """Refuse ``repeat`` where nothing is asked."""
-    if arm.repeat == 1:
-        return
-    place = arm.stated_in("repeat")
-    if arm.source != "model":
-        raise ConfigError(
-            f"{place}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is asked there; set it "
-            "to 1"
         )
 
 

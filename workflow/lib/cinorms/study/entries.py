@@ -105,10 +105,10 @@ class EntryPlace:
             if name not in known:
                 raise self.unknown(part, name, known, what)
 
-    def check_people(self, given: Iterable[str], arms: Iterable[str], part: str = "people") -> None:
+    def check_people(self, given: Iterable[str], arms: Iterable[str]) -> None:
         """Raise the error for the first of ``given`` that is no arm of people among ``arms``."""
         rated = [arm for arm in arms if self.study.arms[arm].rated]
-        self.check_names(part, given, rated, "arm of people among the entry's arms")
+        self.check_names("people", given, rated, "arm of people among the entry's arms")
 
     def check_same_flows(self, part: str, arms: Sequence[str], others: Sequence[str]) -> None:
         """Raise an error unless each of ``arms`` asks about the same flows as each of ``others``."""
