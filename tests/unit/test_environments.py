@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from cinorms.core.digest import modules_of
+from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
 from cinorms.study.spec import paraphraser_environment
@@ -52,7 +53,7 @@ RUNS = what_runs()
 def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
     found = {name.split(".")[0] for name in modules_of(*starts)}
-    return found - set(sys.stdlib_module_names) - {"cinorms"}
+    return found - set(sys.stdlib_module_names) - set(LIBRARIES)
 
 
 def stated(environment: str) -> set[str]:

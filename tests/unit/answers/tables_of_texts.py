@@ -1,13 +1,8 @@
 """Tables of responses that tests of this folder read."""
 
-import csv
-from functools import cache
-
 import numpy as np
 import pandas as pd
 
-from cinorms.answers.reading.normalise import fixed_wording
-from cinorms.answers.reading.rules import read_text
 from cinorms.core.scales import papers_scale
 
 ACCEPT = papers_scale("acceptability")
@@ -28,20 +23,3 @@ def responses(texts, finish="stop", order="01234", p_options=None, categories=No
             "p_options": p_options if p_options is not None else [None] * n,
         }
     )
-
-
-def said(reading, scale=ACCEPT):
-    """Return a reading as the option that it found, or as its status."""
-    return reading.status if reading.level is None else scale.label(reading.level)
-
-
-@cache
-def coded(path):
-    """Return the rows of a table of texts, each with what the reader makes of it, read once for all tests."""
-    with path.open(newline="", encoding="utf-8") as handle:
-        rows = list(csv.DictReader(handle))
-    for row in rows:
-        words = fixed_wording(row["template"]) if "template" in row else frozenset()
-        reading = read_text(row["text"], ACCEPT, row.get("finish_reason", "stop"), words)
-        row |= {"read": said(reading), "rule": reading.rule, "cases": reading.cases or ""}
-    return rows

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.answers.read import read_responses
-from cinorms.answers.reading.rules import read_text
 from cinorms.core import tables
 from cinorms.core.errors import DataError
+from optionreader import read
 
 from .tables_of_texts import ACCEPT, TEXTS, responses
 
@@ -18,7 +18,7 @@ def test_each_row_is_read_as_its_text_alone():
     table = responses(TEXTS * 3)
     answers = read_responses(table, ACCEPT)
     for text, row in zip(TEXTS * 3, answers.itertuples(), strict=True):
-        alone = read_text(text, ACCEPT)
+        alone = read(text, ACCEPT)
         assert (row.status, row.rule) == (alone.status, alone.rule)
         assert (None if pd.isna(row.level) else row.level) == alone.level
 

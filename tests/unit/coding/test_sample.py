@@ -206,7 +206,7 @@ def test_a_coder_writes_a_number_of_a_number_line():
 
 
 def test_an_option_that_begins_with_a_number_is_also_coded_by_it():
-    numbered = Scale("n", "N", "n", ("1 not okay", "2 unsure", "3 okay"), (1, 2, 3))
+    numbered = Scale(name="n", options=("1 not okay", "2 unsure", "3 okay"), levels=(1, 2, 3))
     levels = [level_of_code(code, numbered) for code in ("1", "2 unsure", "3", "4", "okay")]
     assert levels == [1, 2, 3, None, None]
 

@@ -10,6 +10,7 @@ import grimp
 import pytest
 
 from cinorms.core.digest import code_digest, modules_of, reached
+from cinorms.core.version import LIBRARIES
 from cinorms.entries.kind import SECTIONS, kinds
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +44,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[grimp.ImportGrap
     (folder / "rule_scripts/__init__.py").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
-        yield grimp.build_graph("cinorms", "rule_scripts", exclude_type_checking_imports=True, cache_dir=None)
+        yield grimp.build_graph(
+            *LIBRARIES, "rule_scripts", exclude_type_checking_imports=True, cache_dir=None
+        )
 
 
 def upstream(graph: grimp.ImportGraph, start: tuple[str, ...]) -> set[str]:
@@ -55,7 +58,7 @@ def upstream(graph: grimp.ImportGraph, start: tuple[str, ...]) -> set[str]:
 @pytest.mark.parametrize("start", STARTS, ids="-".join)
 def test_the_code_of_a_rule_is_what_its_script_reaches(graph, start):
     found = reached(SCRIPTS[start[0]]).union(*(reached(file_of(module)) for module in start[1:]))
-    assert {path for path in found if path.is_relative_to(LIBRARY)} == {
+    assert {path for path in found if path.is_relative_to(LIBRARY.parent)} == {
         file_of(module) for module in upstream(graph, start)
     }
 

@@ -1,7 +1,6 @@
 """Traces and answers told apart, in texts that models write; the two requests of a model that reasons under vLLM."""
 
 import sys
-import time
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -10,7 +9,6 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.answers.reading.rules import read_text
 from cinorms.inference.engines.openai.replies import split_trace, status_of
 from cinorms.inference.engines.vllm.conversations import Closing, TextTalk, ToldReasoning
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
@@ -75,37 +73,6 @@ def test_stray_marks_do_not_hide_an_answer(text, status, finish, read):
     )
     found = read_responses(responses, ACCEPTABILITY).iloc[0]
     assert (found["status"], None if pd.isna(found["level"]) else found["level"]) == read
-
-
-PARAGRAPH = "On the one hand the flow is somewhat acceptable; however, who gets it is unclear, so neutral is possible. "
-HUGE = {
-    "closed": lambda n: "<think>" + PARAGRAPH * (n // len(PARAGRAPH)) + "</think>somewhat acceptable",
-    "unclosed": lambda n: "<think>" + PARAGRAPH * (n // len(PARAGRAPH)),
-    "opened again and again": lambda n: "<think>" * (n // 7),
-    "closed again and again": lambda n: "</think>" * (n // 8) + "neutral",
-    "pairs": lambda n: "<think>x</think>" * (n // 16) + "neutral",
-    "not marked": lambda n: PARAGRAPH * (n // len(PARAGRAPH)) + "Final answer: neutral",
-    "in a loop": lambda n: "neutral, " * (n // 9),
-    "questions": lambda n: "Is it neutral? " * (n // 15),
-    "a table": lambda n: "| neutral " * (n // 10),
-    "a list": lambda n: "- neutral: no\n" * (n // 14),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HUGE)
-def test_a_huge_output_is_read_in_time_that_grows_with_it(name):
-    """100,000 characters take no more than a generous multiple of 25,000, and a few seconds at most."""
-
-    def seconds(n: int) -> float:
-        started = time.process_time()
-        read_text(HUGE[name](n), ACCEPTABILITY)
-        return time.process_time() - started
-
-    read_text("neutral", ACCEPTABILITY)
-    small, large = seconds(25_000), seconds(100_000)
-    assert large < 40
-    assert large < 12 * small + 2
 
 
 # --- vLLM: two requests

@@ -10,9 +10,6 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses, text_hash
-from cinorms.answers.reading.asked_text import AskedText
-from cinorms.answers.reading.evidence import evidence
-from cinorms.answers.reading.rules import read_text
 from cinorms.core import tables
 from cinorms.prompts.variants import list_variants
 from cinorms.report import replies
@@ -26,7 +23,11 @@ PROMPTS = list_variants("set", ["A {scenario}? {options}", "B {scenario}? {optio
 
 
 def written(
-    folder: Path, texts: list[str | None], finish: str = "stop", name: str = "x"
+    folder: Path,
+    texts: list[str | None],
+    finish: str = "stop",
+    name: str = "x",
+    rules: pd.Series | None = None,
 ) -> list[dict[str, Any]]:
     """Write the replies of two variants to each flow and return what each script hands to the page."""
     n = len(texts)
@@ -45,6 +46,7 @@ def written(
     path = folder / f"{name}.parquet"
     tables.write(frame, path, tables.RESPONSES)
     answers = read_responses(frame, ACCEPTABILITY, prompts=PROMPTS)
+    answers = answers if rules is None else answers.assign(rule=rules)
     write_replies([str(path)], answers, PROMPTS, ACCEPTABILITY, folder / name)
     return [unpacked(file) for file in sorted((folder / name).glob("*.js"), key=lambda f: int(f.stem))]
 
@@ -126,23 +128,7 @@ def test_what_was_not_asked_has_no_reply(tmp_path):
     assert part["codes"][3] == NOTHING
 
 
-TEXTS = {
-    "<think>neutral?</think>**Strongly\u00a0 Acceptable**": ["Strongly\u00a0 Acceptable"],
-    "neutral would be odd. Final answer: ｎｅｕｔｒａｌ, as neutral is said twice": ["ｎｅｕｔｒａｌ"],
-    "It depends on the context.": ["depends"],
-    "acceptable": ["acceptable"],
-    "qwerty": [],
-    "somewhat acceptable " * 3_000: ["somewhat acceptable"],
-}
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_words_are_found_again_in_what_was_received(text):
-    reading = read_text(text, ACCEPTABILITY)
-    spans = evidence(AskedText(text, ACCEPTABILITY, "stop", frozenset()), reading.rule, reading.level)
-    assert [text[start:end] for start, end in spans] == TEXTS[text]
-
-
-def test_a_text_that_a_person_or_a_coder_read_has_no_marks():
-    for rule in ("override", "coder gpt-4o-mini", "options", "trace_cut"):
-        assert evidence(AskedText("neutral", ACCEPTABILITY, "stop", frozenset()), rule, 0) == []
+def test_a_text_that_a_person_or_a_coder_read_has_no_marks(tmp_path):
+    answers = pd.Series(["override", "coder gpt-4o-mini"], dtype="category")
+    (part,) = written(tmp_path, ["Neutral", "Neutral."], rules=answers)
+    assert [reading[-1] for reading in part["readings"]] == [[], []]

@@ -14,9 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from cinorms.analyses.columns import ANY_PLANTED
-from cinorms.answers import reading
-from cinorms.answers.reading.rules import RULES
-from cinorms.core.csv_files import read_csv
 from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
 from cinorms.core.logs import command
@@ -97,7 +94,6 @@ def pages(defaults: Path) -> dict[str, str]:
         "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
-        "reader.md": reader_page(),
         **{name: text for section in SECTIONS for name, text in section_pages(section).items()},
     }
 
@@ -150,25 +146,6 @@ def tables_page() -> str:
         holds = f"`results/{{study}}/{file.file}`: {file.holds} {_per(file.key)}"
         parts += [f"### {file.name}", holds, _columns(file.about.items())]
     return _page("Tables of every study", *parts)
-
-
-def reader_page() -> str:
-    """Return the page of the reader's rules, with how many real replies each decided, by model (``ledger.csv``)."""
-    ledger = Path(reading.__file__).with_name("ledger.csv")
-    counts = read_csv(ledger).pivot(index="rule", columns="model", values="n").fillna(0).astype(int)
-    replies = listed([f"{n:,} of {model}" for model, n in counts.sum().items()])
-    about = (
-        "The rules that [read replies](../method/answers/reading.md), in their order: the first that decides wins. The "
-        f"numbers are how many real replies each decided, {replies}. They are no sample of the replies of a study: "
-        "those of SmolLM2 are each distinct text once, so the hard ones, and the others are long replies about law. "
-        "A rule that decided none of them is there for what it prevents."
-    )
-    counts = counts.reindex([rule.__name__ for rule in RULES], fill_value=0)
-    rows = [
-        (f"`{rule.__name__}`", str(rule.__doc__).partition("\n")[0], *map(str, counts.loc[rule.__name__]))
-        for rule in RULES
-    ]
-    return _page("Rules of the reader", about, table(("rule", "what it does", *counts), rows))
 
 
 def _per(key: Sequence[str]) -> str:

@@ -18,13 +18,11 @@ import pandas as pd
 
 from cinorms.answers.overrides import settle_answers
 from cinorms.answers.read import NO_LEVEL, categories, read_responses, settled_texts
-from cinorms.answers.reading.normalise import after_thinking, normalise
-from cinorms.answers.reading.refusals import ASKS_BACK, MACHINE, SORRY, edges
-from cinorms.answers.reading.rules import Reading
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES, WITHHELD
 from cinorms.prompts.acts import asks_for_action
 from cinorms.vignettes.agent_files import items_of
+from optionreader import Reading, after_thinking, declined
 
 #: Share of an item's weighted words from which it counts as generalised, and as shared. On 2,974 published verdicts of
 #: a judge 0.45 gives the best agreement on whether an item is shared: kappa 0.78 and 0.74.
@@ -109,12 +107,9 @@ def find_action(text: str | None, finish_reason: str) -> Action:
 
 def _without_call(reply: str) -> Action:
     """Return what a reply does that calls no tool."""
-    plain = edges(normalise(reply))
-    if SORRY.search(plain) or MACHINE.search(plain):
-        return Action("refused", "refusal")
-    if ASKS_BACK.match(plain):
-        return Action("asked_user", "needs_context")
-    return Action("unreadable", "nonsense")
+    status = declined(reply)
+    rule = {"refusal": "refused", "needs_context": "asked_user", None: "unreadable"}[status]
+    return Action(rule, status or "nonsense")
 
 
 def _is_json(call: str) -> bool:

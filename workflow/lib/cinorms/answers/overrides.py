@@ -13,15 +13,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import NO_LEVEL, categories, text_hash
-from cinorms.answers.reading.rules import EXACT_RULES
 from cinorms.core.csv_files import check_header, defuse, undo_defusing
 from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 from cinorms.core.files import replacing
 from cinorms.core.scales import Scale
 from cinorms.core.tables import OVERRIDE_STATUSES
+from optionreader import EXACT_RULES
 
 REVIEW_COLUMNS = list(REVIEW.about)
+#: Rules whose readings need no look: of texts that are an option, of probabilities, and of calls.
+_SURE = EXACT_RULES | {"options", "call"}
 #: What names one answer; a line without them is about every reply with its text.
 PLACE = ("arm", "model", "flow", "variant")
 OVERRIDE_COLUMNS = ("text", "sha256", *PLACE, "level", "status", "note")
@@ -244,7 +246,7 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
     text = categories(responses["text"])
     level = answers["level"].fillna(NO_LEVEL).to_numpy(dtype=np.int64)
     rule, status = categories(answers["rule"]), categories(answers["status"])
-    loose = ~np.isin(np.asarray(rule.categories), list(EXACT_RULES))
+    loose = ~np.isin(np.asarray(rule.categories), list(_SURE))
     rows = np.flatnonzero((text.codes >= 0) & loose[rule.codes])
     keys = pd.DataFrame(
         {

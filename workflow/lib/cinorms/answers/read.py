@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.reading.normalise import fixed_wording
-from cinorms.answers.reading.rules import Reading, read_text
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.core.tables import ANSWER_STATUSES, MODEL_STATUSES, REPEATS, USUAL_STATUSES, stack
+from optionreader import Reading, fixed_parts, read
 
 #: Level of a text without a level, where levels are whole numbers.
 NO_LEVEL = -128
@@ -52,7 +52,8 @@ def read_responses(
     level = np.array([NO_LEVEL if r.level is None else r.level for r in readings], dtype=np.int8)[units]
     status = np.array([statuses.index(r.status) for r in readings], dtype=np.int8)[units]
     rule = np.array([rules.index(r.rule) for r in readings], dtype=np.int16)[units]
-    cases = pd.Categorical([r.cases for r in readings]).take(units, allow_fill=False)
+    named = [json.dumps(r.cases, ensure_ascii=False) if r.cases else None for r in readings]
+    cases = pd.Categorical(named).take(units, allow_fill=False)
     if "p_options" in responses:
         _read_options(responses, scale, level, status, rule, rules.index("options"))
     if "trace_status" in responses:
@@ -81,9 +82,7 @@ def _read_distinct(
     # As lists, because taking one of an index at a time is slow; the code of a missing value is -1.
     texts, reasons = [*text.categories.tolist(), None], [*finish.categories.tolist(), None]
     units, pairs = pd.factorize((text.codes.astype(np.int64) + 1) * len(reasons) + finish.codes + 1)
-    words = (
-        frozenset().union(*map(fixed_wording, prompts["template"])) if prompts is not None else frozenset()
-    )
+    words = frozenset().union(*map(fixed_parts, prompts["template"])) if prompts is not None else frozenset()
     settled = settled_texts(text.categories, overrides, scale)
     apart = "trace_status" in responses
     readings = []
@@ -92,7 +91,8 @@ def _read_distinct(
         if reason != "error" and reply in settled:
             readings.append(settled[reply])
         else:
-            readings.append(read_text(reply, scale, reason or "stop", words, apart))
+            found = read(reply, scale, finish_reason=reason or "stop", prompt=words, reasoning_apart=apart)
+            readings.append(found)
     return units, readings
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 
 from cinorms.answers.acting import CALL_RULES
 from cinorms.answers.read import categories
-from cinorms.answers.reading.rules import LOOSE_RULES
 from cinorms.coding.prompt import read_code
 from cinorms.coding.sample import COUNTS, kinds_of
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES
 from cinorms.vignettes.agent_files import scenes_of
+from optionreader import LOOSE_RULES
 
 #: The reply is empty, or a person has read it: a coder has nothing to add.
 SETTLED_RULES = frozenset(

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from cinorms.answers.reading.normalise import after_thinking, normalise
-from cinorms.answers.reading.scale_words import option_numbers
-from cinorms.core.scales import DISCLOSURE, Scale, level_of_number
+from cinorms.core.scales import DISCLOSURE, Scale
 from cinorms.prompts.variants import list_variants
+from optionreader import after_thinking, normalise
 
 #: What a coder, model or person, can write about a reply that gives no option, and when.
 NO_OPTION = {
@@ -117,13 +116,11 @@ def read_code(text: str | None, scale: Scale) -> tuple[int | None, str] | None:
 def level_of_code(code: str, scale: Scale) -> int | None:
     """Return the level that ``code`` stands for on ``scale``; ``None`` where it is none of its options."""
     code = as_code(code)
+    number = code.removeprefix("-")
+    if scale.is_numeric and number.isdecimal() and len(number) < 6:
+        return scale.level_of_number(int(code))
     if scale.line is not None:
-        number = code.removeprefix("-")
-        return level_of_number(scale, int(code)) if number.isdecimal() and len(number) < 6 else None
-    numbers = option_numbers(scale)
-    if numbers and code.removeprefix("-").isdecimal() and len(code) < 6:
-        option = numbers.get(int(code))
-        return None if option is None else scale.levels[option]
+        return None
     options = [as_code(option) for option in scale.options]
     return scale.levels[options.index(code)] if code in options else None
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from cinorms.core.version import LIBRARIES
+
 PACKAGE = Path(__file__).parents[1]
 #: An import as ruff formats it. Every job of a run reads them all: to parse the library would take 30 times as long.
 _IMPORT = re.compile(r"^ *(?:from ([\w.]+) import (\([^)]*\)|.+)|import ([\w.]+))", re.MULTILINE)
@@ -15,7 +17,7 @@ _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", re.MULTILINE)
 
 @cache
 def code_digest(*starts: str | Path) -> str:
-    """Return a digest of the source of ``starts`` and of every module of the library that they import.
+    """Return a digest of the source of ``starts`` and of every module of the libraries that they import.
 
     A start is a script's path or the name of a module (``cinorms.figures.norms``). A rule carries the digest as a
     parameter, so that an edited module re-runs the rules that reach it and no others.
@@ -65,9 +67,9 @@ def _all_reached(starts: Iterable[str | Path]) -> list[Path]:
 def _module_file(module: str) -> Path | None:
     """Return the file of a module of the library, None where there is no such module."""
     library, *inside = module.split(".")
-    if library != PACKAGE.name:
+    if library not in LIBRARIES:
         return None
-    file = PACKAGE.joinpath(*inside)
+    file = PACKAGE.parent.joinpath(library, *inside)
     found = (file.with_suffix(".py") if inside else file, file / "__init__.py")
     return next((path for path in found if path.is_file()), None)
 
@@ -79,6 +81,6 @@ def _names_in(file: Path) -> frozenset[str]:
         if whole:
             names.add(whole)
         for part in filter(str.strip, listed.strip("()").split(",")):
-            inside, ours = f"{module}.{part.split()[0]}", module.split(".")[0] == PACKAGE.name
+            inside, ours = f"{module}.{part.split()[0]}", module.split(".")[0] in LIBRARIES
             names |= {inside} if _module_file(inside) else {module} if ours else {module, inside}
     return frozenset(names)

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field
 
-from cinorms.core.errors import listing
-from cinorms.core.scales import FOLDER, Scale, make_scale
+from cinorms.core.errors import ConfigError
+from cinorms.core.scales import FOLDER, Scale
 from cinorms.core.schema import Distinct, LeftOut, Text, Value
 from cinorms.core.validation import load_as
+from optionreader import ScaleError
 
 Level = Annotated[int, Field(ge=-100, le=100)]
 Words = Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -22,24 +23,6 @@ class LineFile(Value):
     ends: tuple[Text, Text] = Field(description="What the lowest and the highest number mean.")
     bins: LeftOut[int] = Field(None, ge=2, le=11)
     """How many bins of equal width answers are put in; without it each number is kept as it is."""
-
-    @field_validator("bins")
-    @classmethod
-    def _have_numbers(cls, bins: int | None, info: ValidationInfo) -> int | None:
-        numbers = info.data.get("highest", 0) - info.data.get("lowest", 0) + 1
-        if bins and numbers > 1 and bins > numbers:
-            raise ValueError(
-                f"{bins} is more than the {numbers} numbers of the line; allowed: at most one bin per number"
-            )
-        return bins
-
-    @model_validator(mode="after")
-    def _rises(self) -> "LineFile":
-        if not self.lowest < self.highest:
-            raise ValueError(
-                f"lowest is {self.lowest}, highest is {self.highest}; put the lower number under 'lowest'"
-            )
-        return self
 
 
 class SaysFile(Value):
@@ -95,44 +78,15 @@ class ScaleFile(Value):
     )
     words: LeftOut[WordsFile] = Field(None, description=str(WordsFile.__doc__))
 
-    @field_validator("levels")
-    @classmethod
-    def _rise(cls, levels: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
-        options, line = info.data.get("options"), info.data.get("line")
-        n_options = len(options or ()) or (line and (line.bins or line.highest - line.lowest + 1))
-        if levels and n_options and len(levels) != n_options:
-            raise ValueError(f"has {len(levels)} numbers for {n_options} options; give one for each option")
-        if levels and sorted(set(levels)) != list(levels):
-            raise ValueError(f"{list(levels)} do not rise; put each above the last")
-        return levels
-
-    @field_validator("midpoint")
-    @classmethod
-    def _is_an_answer(cls, midpoint: str | int | None, info: ValidationInfo) -> str | int | None:
-        options, line = info.data.get("options"), info.data.get("line")
-        on_line = isinstance(midpoint, int) and line and line.lowest <= midpoint <= line.highest
-        if midpoint is not None and line and not on_line:
-            raise ValueError(
-                f"{midpoint!r} is not a number of the line; allowed: {line.lowest} to {line.highest}, or null"
-            )
-        if midpoint is not None and not line and options and midpoint not in options:
-            raise ValueError(f"{midpoint!r} is not an option of this scale; {listing(midpoint, options)}")
-        return midpoint
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> "ScaleFile":
-        if self.options is None and self.line is None:
-            raise ValueError("key 'options' is missing; state the options, or a number line under 'line'")
-        if self.options is not None and self.line is not None:
-            raise ValueError("it has 'options' and 'line'; keep one of them")
-        return self
-
 
 def load_scale(path: str | Path) -> Scale:
     """Read the scale at ``path``; its name is the file's name without ``.yaml``."""
     path = Path(path)
     stated = load_as(ScaleFile, path).model_dump(mode="json", exclude_unset=True)
-    return make_scale(path.stem, stated)
+    try:
+        return Scale.from_mapping(path.stem, stated)
+    except ScaleError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def scale_near(path: Path, name: str) -> Scale:

@@ -1,20 +1,19 @@
-"""Answer scales: ordered options, each with its words and the whole number that it counts as, its level.
+"""Answer scales as the workflow uses them: how pages put them, the bins that norms are held in, what jobs know of them.
 
-A scale is a file, resources/scales/{name}.yaml. Two of them are those of the papers: they are shipped with the project,
-and specs of jobs name them; the spec of any other scale holds all of it, so that a changed file is another scale.
+A scale is a file, resources/scales/{name}.yaml; `optionreader` says what a scale is, and reads replies on it. Specs of
+jobs name the papers' two scales; the spec of any other scale holds all of it, so that a changed file is another scale.
 """
 
 import bisect
-import itertools
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+import optionreader
 from cinorms.core.labels import listed
+from optionreader import MOST_OPTIONS, Line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,26 +24,15 @@ FOLDER = Path(__file__).parents[4] / "resources" / "scales"
 
 #: The papers' scales. What they offer never changes, as existing results name them; how pages put it (`says`) can.
 PAPERS = ("acceptability", "agreement")
-#: Links to their files, which an installed package has in it: results are read without a clone.
-_INSTALLED = Path(__file__).parent / "papers"
 
-#: Most options of a scale that are words, and the bins in which norms are held on a line that keeps every number.
-MOST_OPTIONS, BINS = 11, 5
+#: The bins in which norms are held on a line that keeps every number.
+BINS = 5
 
 #: What the scale of arms in which models act measures, and its name: how much of sensitive items an action discloses.
 DISCLOSURE = "disclosure"
 
 #: What a job knows a scale by: the name of one of ``PAPERS``, or all of the scale as plain data.
 Known = str | Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A number line that models and people answer with a whole number on; ``ends`` are the words of its two ends."""
-
-    lowest: int
-    highest: int
-    ends: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -61,35 +49,20 @@ class Says:
     rejected: str = "rated low"
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Ordered answer options, lowest first; option ``i`` counts as ``levels[i]``.
+@dataclass(frozen=True, kw_only=True)
+class Scale(optionreader.Scale):
+    """An answer scale with how pages put what an answer says, where its file states that (see `spoken`).
 
     ``measure`` is what the options say of a flow: a prompt set that asks for it can offer any scale that measures it.
-    ``midpoint`` is the level that says neither the one nor the other, if there is one. ``language`` is the language of
-    the options, and ``words`` are what the reader must know of it, by kind. A number line has an option for each of
-    its numbers, or for each of its bins. ``says`` is what the file states of how to put it (see `spoken`).
     """
 
-    name: str
-    title: str
-    measure: str
-    options: tuple[str, ...]
-    levels: tuple[int, ...]
-    midpoint: int | None = None
-    language: str = "English"
-    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    line: Line | None = None
     says: Says | None = None
 
-    def label(self, level: int) -> str:
-        """Return the option that counts as ``level``."""
-        return self.options[self.levels.index(level)]
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """What the lowest and the highest answer mean, in the words of the scale."""
-        return self.line.ends if self.line else (self.options[0], self.options[-1])
+    @classmethod
+    def from_mapping(cls, name: str, document: Mapping[str, Any]) -> Self:
+        """Return the scale that the keys of a file state."""
+        says = document.get("says")
+        return replace(super().from_mapping(name, document), says=Says(**says) if says else None)
 
     @property
     def measured(self) -> str:
@@ -106,28 +79,11 @@ class Scale:
         """How many options a prompt shows that can change places; a number line is shown as one."""
         return 1 if self.line else len(self.options)
 
-    @property
-    def labels(self) -> dict[int, str]:
-        """Return the words of each level, lowest first."""
-        return dict(zip(self.levels, self.options, strict=True))
-
-    @property
-    def middle(self) -> float:
-        """The number between the two sides of the scale: the midpoint, or halfway between its ends."""
-        return (self.levels[0] + self.levels[-1]) / 2 if self.midpoint is None else float(self.midpoint)
-
-    @cached_property
-    def sides(self) -> tuple[int, ...]:
-        """On which side of the scale each option is: -1 the lower, 1 the upper, 0 neither (the midpoint)."""
-        return tuple((level > self.middle) - (level < self.middle) for level in self.levels)
-
     @cached_property
     def binned(self) -> "Scale":
         """The scale on which norms are held and figures are drawn: a line that keeps every number has `BINS` bins."""
-        if self.line is None or len(self.options) <= MOST_OPTIONS:
-            return self
-        bins = _bins(self.line, BINS)
-        return replace(self, options=_bin_names(bins), levels=_bin_levels(bins))
+        whole = self.line is not None and len(self.options) > MOST_OPTIONS
+        return self.with_bins(BINS) if whole else self
 
     def in_bins(self, levels: "pd.Series[Any]") -> "pd.Series[Any]":
         """Return ``levels``, missing ones too, as levels of `binned`."""
@@ -152,7 +108,7 @@ class Scale:
         """The position of each level on the `binned` scale."""
         if self.binned is self:
             return tuple(range(len(self.levels)))
-        ends = [last for _, last in _bins(self.line, BINS)] if self.line else []
+        ends = [last for _, last in self.line.bins(BINS)] if self.line else []
         return tuple(bisect.bisect_left(ends, level) for level in self.levels)
 
     @property
@@ -178,37 +134,8 @@ def _frozen(value: Any) -> Any:
 
 @cache
 def papers_scale(name: str) -> Scale:
-    """Return one of the papers' scales, from the project's own file.
-
-    It is read as JSON, which is YAML too: jobs that ask models have no parser of YAML.
-    """
-    return make_scale(name, json.loads((_INSTALLED / f"{name}.yaml").read_text(encoding="utf-8")))
-
-
-def make_scale(name: str, document: Mapping[str, Any]) -> Scale:
-    """Return the scale that a file of resources/scales states, already checked (`cinorms.core.scale_files`)."""
-    stated, midpoint = document.get("line"), document.get("midpoint")
-    line = Line(stated["lowest"], stated["highest"], tuple(stated["ends"])) if stated else None
-    bins = _bins(line, stated.get("bins")) if stated and line else []
-    options = _bin_names(bins) or tuple(document["options"])
-    levels = tuple(document.get("levels", ())) or _bin_levels(bins)
-    half, odd = divmod(len(options), 2)
-    if not levels and midpoint is not None:
-        levels = tuple(range(-options.index(midpoint), len(options) - options.index(midpoint)))
-    elif not levels:  # steps from the middle that leave out 0, which an odd number of options cannot have
-        levels = tuple(range(1, len(options) + 1)) if odd else (*range(-half, 0), *range(1, half + 1))
-    return Scale(
-        name=name,
-        title=document["title"],
-        measure=document["measure"],
-        options=options,
-        levels=levels,
-        midpoint=midpoint if line or midpoint is None else levels[options.index(midpoint)],
-        language=document.get("language", "English"),
-        words=tuple((kind, tuple(words)) for kind, words in sorted(document.get("words", {}).items())),
-        line=line,
-        says=Says(**document["says"]) if document.get("says") else None,
-    )
+    """Return one of the papers' scales."""
+    return Scale.shipped(name)
 
 
 def spoken_of(scales: Iterable[Scale]) -> Says:
@@ -220,31 +147,3 @@ def spoken_of(scales: Iterable[Scale]) -> Says:
 def measures_of(scales: Iterable[Scale]) -> str:
     """Return what some scales measure, in words: "acceptability", "acceptability and agreement"."""
     return listed(list(dict.fromkeys(scale.measured for scale in scales)))
-
-
-def _bins(line: Line, bins: int | None) -> list[tuple[int, int]]:
-    """Return the first and the last number of each bin; the bins differ by one number at most."""
-    n = line.highest - line.lowest + 1
-    bins = bins or n
-    size, larger = divmod(n, bins)
-    starts = [line.lowest + i * size + min(i, larger) for i in range(bins + 1)]
-    return [(start, after - 1) for start, after in itertools.pairwise(starts)]
-
-
-def _bin_names(bins: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    return tuple(str(a) if a == b else f"{a} to {b}" for a, b in bins)
-
-
-def _bin_levels(bins: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    return tuple((a + b) // 2 for a, b in bins)
-
-
-def level_of_number(scale: Scale, number: float) -> int | None:
-    """Return the level of ``number`` on a number line, or ``None`` where it is off the line."""
-    line = scale.line
-    assert line is not None, "only a number line has numbers"
-    if not line.lowest <= number <= line.highest:
-        return None
-    last = [b for _, b in _bins(line, len(scale.options))]
-    # Half a number rounds up, as people round.
-    return scale.levels[bisect.bisect_left(last, math.floor(number + 0.5))]

@@ -13,6 +13,8 @@ from pathlib import Path
 RELEASE = "1.0.0.dev0"
 
 LIBRARY = Path(__file__).parents[1]
+#: The library, and those beside it.
+LIBRARIES = (LIBRARY.name, "optionreader")
 #: The repository, where this is a clone.
 PROJECT = LIBRARY.parents[2]
 #: What of the repository can change a result.
@@ -36,8 +38,8 @@ def version() -> str:
                 return RELEASE
             return f"{RELEASE}+g{_git('rev-parse', '--short=8', 'HEAD')}{'.dirty' if dirty else ''}"
     digest = hashlib.sha256()
-    for path in sorted(LIBRARY.rglob("*.py")):
-        digest.update(f"{path.relative_to(LIBRARY).as_posix()}\0".encode() + path.read_bytes())
+    for path in sorted(path for name in LIBRARIES for path in LIBRARY.with_name(name).rglob("*.py")):
+        digest.update(f"{path.relative_to(LIBRARY.parent).as_posix()}\0".encode() + path.read_bytes())
     return f"{RELEASE}+files.{digest.hexdigest()[:8]}"
 
 

@@ -21,10 +21,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
-from cinorms.core.scales import DISCLOSURE, MOST_OPTIONS, PAPERS, Scale
+from cinorms.core.scales import DISCLOSURE, PAPERS, Scale
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
 from cinorms.vignettes.agent_files import SENSITIVE, items_of
+from optionreader import MOST_OPTIONS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

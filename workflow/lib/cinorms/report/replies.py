@@ -10,12 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.read import categories, text_hash
-from cinorms.answers.reading.asked_text import AskedText
-from cinorms.answers.reading.evidence import Span, evidence
-from cinorms.answers.reading.normalise import fixed_wording
 from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.report.results import CALL, INDEX, encode, pack
+from optionreader import RULES, fixed_parts, read
 
 Ints = npt.NDArray[np.int64]
 #: Letters of distinct replies after which another script begins: one is read in some hundredths of a second.
@@ -65,7 +63,7 @@ def _parts(
     rule = _placed(answers, codes.flows, variants, rules.codes)
     numbers = answers["level"].fillna(_no_level(scale)).to_numpy(np.int64)
     level = _placed(answers, codes.flows, variants, numbers)
-    words = frozenset().union(*map(fixed_wording, prompts["template"]))
+    words = frozenset().union(*map(fixed_parts, prompts["template"]))
     for (low, high), frames in tables.read_ranges(responses, tables.RESPONSES):
         at = np.flatnonzero((codes.flows >= low) & (codes.flows < high))
         found = _replies(tables.stack(frames, tables.RESPONSES), codes.flows[at], variants)
@@ -131,11 +129,18 @@ def _read(
     texts = [_Shown.of(replies.texts[text]) for text in known[none:]]
     readings = []
     pairs = zip(distinct.tolist(), (place.ravel() - none).tolist(), strict=True)
-    for (text, reason, rule, level), shown in pairs:
-        spans = []
-        if text != NOTHING:
-            asked_text = AskedText(replies.texts[text], scale, replies.reasons[reason], words, replies.apart)
-            spans = evidence(asked_text, rules[rule], None if level == _no_level(scale) else level)
+    for (text, reason, rule, _), shown in pairs:
+        spans: list[tuple[int, int]] = []
+        # Others are a person, a coder, or numbers.
+        if text != NOTHING and rules[rule] in RULES:
+            reading = read(
+                replies.texts[text],
+                scale,
+                finish_reason=replies.reasons[reason],
+                prompt=words,
+                reasoning_apart=replies.apart,
+            )
+            spans = reading.spans
         marks = [place for span in spans for place in texts[shown].moved(span)]
         readings.append([shown, rules[rule], replies.reasons[reason], marks])
     cuts = {str(i): [KEPT, shown.left_out, shown.sha256] for i, shown in enumerate(texts) if shown.left_out}
@@ -154,7 +159,7 @@ class _Shown(NamedTuple):
         left_out = len(text) - 2 * KEPT
         return cls(text) if left_out <= 0 else cls(text[:KEPT] + text[-KEPT:], left_out, text_hash(text))
 
-    def moved(self, span: Span) -> Span | tuple[()]:
+    def moved(self, span: tuple[int, int]) -> tuple[int, int] | tuple[()]:
         """Return where a passage of the whole reply is in what is shown; nothing where it is left out."""
         start, end = span
         if not self.left_out or end <= KEPT:

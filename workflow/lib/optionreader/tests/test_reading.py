@@ -1,0 +1,275 @@
+"""Reading one text: the hand-labelled table, the rules' order, and properties that hold for any text."""
+
+import json
+import time
+from collections import Counter
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optionreader import RULES, STATUSES, Reading, fixed_parts, read
+from optionreader.classifier import Classified
+from optionreader.reply import Reply
+from optionreader.rules import second_reader
+from optionreader.words import speller
+
+from .texts import ACCEPT, AGREE, rows, said, scale_of
+
+
+def unescape(text):
+    """Return a text of the table, which shows line breaks and invisible characters as JSON does."""
+    return json.loads('"' + text.replace('"', '\\"') + '"')
+
+
+@cache
+def labelled():
+    found = []
+    for row in rows("answers_labelled"):
+        text, prompt = unescape(row["text"]), fixed_parts(unescape(row["template"]))
+        reading = read(text, scale_of(row["scale"]), finish_reason=row["finish_reason"], prompt=prompt)
+        found.append((row, int(row["level"]) if row["level"] else None, reading))
+    return found
+
+
+@pytest.mark.parametrize("first", ["Verdict: {}.", "Final answer: {}."])
+def test_two_last_words_that_differ_are_no_level(first):
+    texts = [f"{first.format(option)} Overall: neutral." for option in ACCEPT.options if option != "neutral"]
+    assert {read(text, ACCEPT).status for text in texts} == {"ambiguous"}
+
+
+def test_the_labelled_table_is_read_without_a_single_wrong_level():
+    found = labelled()
+    wanted = Counter(row["status"] for row, _, _ in found)
+    got = Counter(reading.status for _, _, reading in found)
+    right = Counter(row["status"] for row, _, reading in found if row["status"] == reading.status)
+    assert all((r.level is None) == (r.status != "ok") for _, _, r in found)
+    assert [(row["text"], r) for row, level, r in found if r.status == "ok" and r.level != level] == []
+    assert set(wanted) == set(STATUSES)
+    for status in wanted:
+        assert right[status] >= 0.97 * wanted[status], status
+        assert right[status] >= (0.965 if status == "ambiguous" else 0.97) * got[status], status
+
+
+def test_every_rule_decides_something_in_the_table():
+    deciding = {reading.rule for _, _, reading in labelled()}
+    assert set(RULES) - deciding == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("somewhat acceptable", "exact"),
+        ("With consent, neutral. Without it, strongly unacceptable.", "conditional"),
+        ("**Somewhat acceptable.**", "punctuation"),
+        ("4. somewhat acceptable", "label"),
+        ("Answer: somewhat acceptable", "label"),
+        ("somwhat acceptable", "misspelt"),
+        ("somewhat un-acceptable", "misspelt"),
+        ("The flow is fine. Final answer: somewhat acceptable", "stated_answer"),
+        ("Somewhat acceptable. The owner knows.", "leading_answer"),
+        ("Sharing is common, so I would rate it as somewhat acceptable.", "stated_answer"),
+        (", ".join(ACCEPT.options), "whole_scale"),
+        ("smoothly acceptable", "wrong_scale_word"),
+        ("acceptable", "half_option"),
+        ("somewhat uacceptable", "misspelt"),
+        ("s", "no_option"),
+    ],
+)
+def test_the_rule_that_decided_is_named(text, rule):
+    assert read(text, ACCEPT).rule == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "option"),
+    [
+        ("This scenario is somewhat unacceptable.", "stop", "somewhat unacceptable"),
+        (
+            "The extent of acceptability for this scenario is somewhat acceptable. The information is used to",
+            "length",
+            "somewhat acceptable",
+        ),
+        ("[somewhat unacceptable, neutral, somewhat acceptable, somewhat acceptable]", "stop", "ambiguous"),
+        ("This scenario is not strictly acceptable.", "stop", "nonsense"),
+        ("You're a helpful AI named SmolLM, trained to provide accurate information.", "stop", "nonsense"),
+        ("It appears to be a strongly acceptable option.", "stop", "strongly acceptable"),
+        ("Answer:\n[strongly acceptable]\n[very strongly acceptable]", "stop", "ambiguous"),
+        ("One of: [somewhat acceptable, quite acceptable, somewhat unacceptable].", "stop", "ambiguous"),
+        (
+            "If it is for care, then neutral. If it is sold, then strongly unacceptable.",
+            "stop",
+            "conditional",
+        ),
+        ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
+        ("You are not allowed to provide a rating.", "stop", "refusal"),
+        ("The committee had discussed somewhat unacc", "length", "truncated"),
+        ("This is somewhat unacc", "length", "somewhat unacceptable"),
+        ("I'm ready to help. What's your question?", "stop", "needs_context"),
+    ],
+)
+def test_families_that_a_real_model_showed(text, finish, option):
+    assert said(read(text, ACCEPT, finish_reason=finish)) == option
+
+
+def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
+    assert read(None, ACCEPT) == Reading(None, "error", "no_text")
+    assert read("", ACCEPT).status == "empty"
+    assert read("\x00", ACCEPT).status == "empty"
+    assert read("", ACCEPT, finish_reason="length").status == "truncated"
+
+
+def test_letters_and_numbers_are_no_answers():
+    assert {read(sign, ACCEPT).status for sign in "ABCDE12345"} == {"nonsense"}
+
+
+def test_the_wording_of_the_prompt_is_not_its_answer():
+    template = "Say how acceptable this is, for instance 'strongly acceptable' or 'neutral': {{ vignette }}"
+    words = fixed_parts(template)
+    echoed = "Say how acceptable this is, for instance\n'strongly acceptable' or 'neutral': \n"
+    assert read(echoed, ACCEPT, prompt=words).status == "nonsense"
+    assert read(echoed + "somewhat unacceptable", ACCEPT, prompt=words).level == -1
+
+
+def test_a_short_wording_is_never_taken_for_an_echo():
+    assert read("somewhat acceptable", ACCEPT, prompt=["somewhat acceptable"]).level == 1
+
+
+def test_no_misspelling_within_reach_changes_the_sign():
+    # Every text one edit away from an option keeps the option's level or has none.
+    letters = "abcdefghijklmnopqrstuvwxyz -"
+    for scale in (ACCEPT, AGREE):
+        for i, option in enumerate(scale.options):
+            for at in range(len(option) + 1):
+                edits = [option[:at] + c + option[at:] for c in letters]
+                edits += [option[:at] + option[at + 1 :]]
+                edits += [option[:at] + c + option[at + 1 :] for c in letters if at < len(option)]
+                for text in edits:
+                    assert read(text, scale).level in (ACCEPT.levels[i], None), text
+
+
+def test_swapped_letters_are_one_slip():
+    assert speller(ACCEPT)("somehwat") == "somewhat"
+    assert speller(ACCEPT)("soemhwat") is None
+
+
+def test_a_spelling_between_two_option_words_is_unclear():
+    spell = speller(ACCEPT)
+    assert spell("uacceptable") == "?"
+    assert spell("inacceptable") == "?"
+    assert spell("unaceptable") == "unacceptable"
+    assert spell("accountable") is None
+    assert speller(AGREE)("degree") is None
+
+
+PARAGRAPH = (
+    "On the one hand it is somewhat acceptable; however, who gets it is unclear, so neutral is possible. "
+)
+LONG = {
+    "the whole scale": (", ".join(ACCEPT.options) + ". ") * 1200,
+    "one option": "somewhat acceptable " * 5000,
+    "line breaks": "\n" * 100_000 + "x",
+    "signs": "!" * 50_000 + "strongly acceptable" + "?" * 50_000,
+    "half a word": "un " * 33_000,
+    "tags": "<think>" * 14_000,
+    "braces": "({[" * 33_000,
+    "negations": "not somewhat acceptable, " * 4000,
+    "openings": "I would rate " * 8000,
+    "one word": "acceptable" * 10_000,
+    "invisible": "\u200b" * 100_000,
+    "thinking": "<think>" + PARAGRAPH * 1000 + "</think>somewhat acceptable",
+    "thinking that does not end": "<think>" + PARAGRAPH * 1000,
+    "ends of thinking": "</think>" * 12_000 + "neutral",
+    "thoughts": "<think>x</think>" * 6000 + "neutral",
+    "paragraphs": PARAGRAPH * 1000 + "Final answer: neutral",
+    "a loop": "neutral, " * 11_000,
+    "questions": "Is it neutral? " * 6600,
+    "a table": "| neutral " * 10_000,
+    "a list": "- neutral: no\n" * 7000,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_very_long_texts_take_a_bounded_time(name):
+    # The bound is generous for a busy machine; a regular expression gone wild takes minutes.
+    start = time.process_time()
+    read(LONG[name], ACCEPT, finish_reason="length")
+    assert time.process_time() - start < 60
+
+
+@settings(max_examples=250)
+@given(text=st.text(), finish=st.sampled_from(["stop", "length", "error", "other"]))
+def test_no_text_raises(text, finish):
+    reading = read(text, ACCEPT, finish_reason=finish)
+    assert reading.status in STATUSES
+    assert (reading.level is None) == (reading.status != "ok")
+
+
+FRAGMENTS = [*ACCEPT.options, "acceptable", "un", "not", "but", "answer:", ".", ",", "\n", "?", "<think>"]
+FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", "if", "I would rate this as"]
+
+
+@settings(max_examples=250)
+@given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), finish=st.sampled_from(["stop", "length"]))
+def test_a_level_is_always_one_that_the_text_names(parts, finish):
+    text = " ".join(parts)
+    level = read(text, ACCEPT, finish_reason=finish).level
+    if level is not None:
+        # "un" before "acceptable" is the one way to write an option that is not among the fragments.
+        named = {ACCEPT.levels[i] for i, option in enumerate(ACCEPT.options) if option in text}
+        assert level in named
+
+
+CASES = st.sampled_from([str, str.upper, str.title, str.capitalize, str.swapcase])
+MARKS = st.sampled_from(["", '"', "'", "**", "(", "[", " ", "\n", "- ", "`", "“", "_"])
+ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", "”", "...", ".)"])
+
+
+@settings(max_examples=200)
+@given(scale=st.sampled_from((ACCEPT, AGREE)), i=st.integers(0, 4), case=CASES, a=MARKS, b=MARKS, c=ENDS)
+def test_decoration_keeps_the_level(scale, i, case, a, b, c):
+    reading = read(a + b + case(scale.options[i]) + c, scale)
+    assert (reading.status, reading.level) == ("ok", ACCEPT.levels[i])
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("it falls under strongly acceptable", 2),
+        ("my answer is neutral. one might land at strongly acceptable", None),
+        ("neutral. all in all, this falls under strongly acceptable", None),
+        ("it falls under neutral, it falls under strongly acceptable", 2),
+        ("my answer is neutral. no, my answer is strongly acceptable", 2),
+        ("but strongly acceptable would suggest no risk", None),
+        ("it is not strongly acceptable", None),
+        ("strongly unacceptable, somewhat unacceptable, strongly acceptable", None),
+    ],
+)
+def test_the_classifier_overrules_no_firmer_answer_and_takes_none_that_is_set_aside(text, level):
+    reply = Reply(text, ACCEPT)
+    reply.__dict__["classified"] = Classified(4, sure=True)
+    assert second_reader(reply) == level
+    reply.__dict__["classified"] = Classified(4, sure=False)
+    assert second_reader(reply) is None
+
+
+def test_a_number_that_counts_something_is_no_answer_of_the_classifier():
+    reply = Reply("kept for 24 hours by them", scale_of("appropriateness_0_100"))
+    reply.__dict__["classified"] = Classified(reply.mentions[0].option, sure=True)
+    assert second_reader(reply) is None
+
+
+PASSAGES = {
+    "<think>neutral?</think>**Strongly\u00a0 Acceptable**": ["Strongly\u00a0 Acceptable"],
+    "neutral would be odd. Final answer: ｎｅｕｔｒａｌ, as neutral is said twice": ["ｎｅｕｔｒａｌ"],
+    "It depends on the context.": ["depends"],
+    "acceptable": ["acceptable"],
+    "qwerty": [],
+    "somewhat acceptable " * 3_000: ["somewhat acceptable"],
+}
+
+
+@pytest.mark.parametrize("text", PASSAGES)
+def test_the_words_that_decided_are_found_again_in_what_was_received(text):
+    spans = read(text, ACCEPT).spans
+    assert [text[start:end] for start, end in spans] == PASSAGES[text]
