@@ -53,7 +53,7 @@ ifneq ($(YES),)
 export CINORMS_YES := $(YES)
 endif
 
-.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-lowest test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm real fetch export-prompts lint format docs lock clean
+.PHONY: help demo run check status confirm gate figures tables plan replicate people setup test test-lowest test-libraries test-workflow test-snakemake mutants test-slow test-faults test-browser test-paraphrase test-vllm test-slurm real fetch export-prompts lint format docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -104,10 +104,17 @@ setup: $(VENV)/dev.done ## set up .venv for tests and benchmarks
 ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage
 ONE_MODULE = tests/workflow/test_module.py::test_in_another_directory_a_single_target_is_made_there
 test: $(VENV)/dev.done ## run the fast tests
-	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit $(ONE_STUDY) $(ONE_MODULE)
+	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit workflow/lib $(ONE_STUDY) $(ONE_MODULE)
 
 test-lowest: .venv-lowest/done ## run the fast unit tests with the lowest versions that are promised
-	@.venv-lowest/bin/pytest -m "not slow" -n auto --dist loadfile tests/unit
+	@.venv-lowest/bin/pytest -m "not slow" -n auto --dist loadfile tests/unit workflow/lib
+
+test-libraries: ## install each library of workflow/lib alone, into an empty environment, and test it there
+	@set -e; for file in workflow/lib/*/pyproject.toml; do \
+	  folder=$$(dirname $$file); at=$$(mktemp -d); cp -r $$folder $$at; $(PYTHON) -m venv $$at/venv; cd $$at/$$(basename $$folder); \
+	  ../venv/bin/pip install --quiet --disable-pip-version-check ".[test]"; \
+	  echo "$$folder, alone:"; ../venv/bin/pytest -m "not slow"; cd $(CURDIR); rm -rf $$at; \
+	done
 
 test-workflow: $(VENV)/dev.done ## test whole runs of Snakemake on small studies
 	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/workflow

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from cinorms.answers.read import read_responses, text_hash
 from cinorms.core import tables

@@ -43,7 +43,7 @@ from optionreader.words import OPEN, Mention, Token
 
 
 def engine_error(reply: Reply) -> Verdict | None:
-    """Call it an error where the engine reported one, the provider's filter too: it is no answer of the model."""
+    """Call it an error where the engine or the provider's filter reported one."""
     return "error" if reply.finish_reason == "error" else None
 
 
@@ -60,7 +60,7 @@ def exact(reply: Reply) -> Verdict | None:
 
 
 def unfinished_thinking(reply: Reply) -> Verdict | None:
-    """Call it truncated where a reasoning model was still thinking: an option it weighed is no answer."""
+    """Call it truncated where a reasoning model was still thinking."""
     return "truncated" if reply.still_thinking else None
 
 
@@ -83,7 +83,7 @@ _LIST_START = lazy(r"[\W_]*(?:1|a|i)[\s.):\]\-]")
 
 
 def begun_list(reply: Reply) -> Verdict | None:
-    """Call it truncated where the length limit fell right after an option that was going on: ", or", "2."."""
+    """Call it truncated where the length limit fell after an option that was going on: ", or"."""
     if not reply.cut or not reply.mentions:
         return None
     last = reply.mentions[-1]
@@ -177,7 +177,7 @@ def leading_answer(reply: Reply) -> Verdict | None:
 
 
 def stated_answer(reply: Reply) -> Verdict | None:
-    """Take the option called the answer ("the answer is X", "I would rate this as X") or standing alone."""
+    """Take the option called the answer ("I would rate this as X") or standing alone."""
     final = [m for m in reply.candidates if m.cue == "final"]
     stated = final or [m for m in reply.candidates if m.firm]
     if len({m.option for m in stated}) != 1 or any(m.cut for m in stated):
@@ -197,7 +197,7 @@ def _agreed(reply: Reply, answer: Mention) -> Verdict | None:
 
 
 def second_reader(reply: Reply) -> Verdict | None:
-    """Take an option that the classifier is sure of, where the rules admit it and call no other more firmly so."""
+    """Take an option that the classifier is sure of, where the rules call no other more firmly the answer."""
     option, sure, _ = reply.classified
     if option is None or not sure:
         return None
@@ -244,7 +244,7 @@ def declines(reply: Reply) -> Verdict | None:
 
 
 def asks_for_context(reply: Reply) -> Verdict | None:
-    """Call it a need of context where it depends, information is missing, or a question comes back."""
+    """Call it a need of context where it depends, or a question comes back."""
     text = edges(reply.body)
     asks = (
         NEEDS_CONTEXT.search(PROMPT_SPEECH.sub(" ", text))

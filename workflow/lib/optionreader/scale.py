@@ -24,7 +24,7 @@ MOST_OPTIONS = 11
 #: The keys of a file. `says` is for programs that write about answers, and not read here.
 _KEYS = ("title", "measure", "language", "options", "line", "levels", "midpoint", "words", "says")
 _LINE_KEYS = ("lowest", "highest", "ends", "bins")
-_WORD_KINDS = ("negations", "hedges", "refusals", "leads", "others", "degrees", "turns", "joins")
+WORD_KINDS = ("negations", "hedges", "refusals", "leads", "others", "degrees", "turns", "joins")
 #: A number that an option begins with: "1 definitely not okay".
 NUMBERED = re.compile(r"(-?\d+)(?!\w)(?:[\s.):=-]+(?=\w)|$)")
 
@@ -218,7 +218,7 @@ def _check(document: Any) -> None:
     for key in ("title", "measure", "language"):
         _check_texts(key, [document.get(key, "text")], 1)
     words = document.get("words", {})
-    _check_keys("words", words, _WORD_KINDS)
+    _check_keys("words", words, WORD_KINDS)
     for kind, of_kind in words.items():
         _check_texts(f"words.{kind}", of_kind, 1)
 

@@ -1,7 +1,7 @@
 """Learn the weights of the classifier from the labelled texts of this repository.
 
-``python tools/train.py`` (with optionreader[train] installed) writes the weights; ``--check`` prints instead, for each writer, how the
-reader does with weights learnt without the texts of that writer and a few others. Never learnt from:
+``python tools/train.py`` (with optionreader[train] installed) writes the weights. ``--check`` prints instead how the
+reader reads each writer, with weights learnt without the texts of that writer and a few others. Never learnt from:
 tests/data/replies_not_learnt.csv, replies_held_out.csv, and the rows ``held_out`` of replies_two_writers.csv and
 phrases.csv.
 
