@@ -53,7 +53,7 @@ def test_a_flow_worked_by_hand():
     assert row.variance == pytest.approx((3 * 0.75**2 + 2.25**2) / 4)
     assert row.entropy == pytest.approx(-(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25)))
     assert [judged(table, 3, t_maj) for t_maj in (0.5, 0.75, 0.76)] == ["kept", "kept", "no_majority"]
-    assert judged(table, 5, 0.5) == "below_t_val"
+    assert [judged(table, t_val, 0.5) for t_val in (4, 5)] == ["kept", "below_t_val"]
 
 
 def test_strict_and_papers_differ_on_a_tie():

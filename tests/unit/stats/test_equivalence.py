@@ -170,3 +170,15 @@ def test_what_is_needed_makes_the_weakest_flow_clear():
     assert equivalence.sides(again, 0.0, 1, 0.75).p_right[0] < 0.05
     tied = np.array([[1.0, -1, 1, -1]])
     assert equivalence.more_for_sides(tied, equivalence.sides(tied, 0, 1, 0.75), 0.0, 0, 0.05) is None
+
+
+def test_what_is_needed_counts_one_template_that_dissents():
+    x = np.full((1, 3), -0.5)
+    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, 0.75), 0.0, 0, 0.05)
+
+    def enough(n: int) -> bool:
+        given = np.append(np.full(n, 0.5), -DISSENT)
+        reach = stats.t.ppf(0.95, n) + stats.t.ppf(0.8, n)
+        return bool(reach * stats.sem(given) <= given.mean())
+
+    assert more == next(n for n in range(3, 200) if enough(n)) - 3
