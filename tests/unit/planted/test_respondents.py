@@ -218,16 +218,6 @@ def test_the_stated_share_of_answers_follows_the_position(norms, flows, iot_vari
     assert (responses["level"].to_numpy()[~lower] == 2).all()
 
 
-def test_position_weights_spread_the_answers_over_the_places(flows, iot_variants):
-    responses = ask({"position_share": 1, "position_weights": [4, 2, 1, 1, 2]}, flows, iot_variants)
-    place = [
-        order.index(str(level + 2))
-        for order, level in zip(responses["order"], responses["level"], strict=True)
-    ]
-    shares = np.bincount(place, minlength=5) / len(place)
-    assert np.allclose(shares, [0.4, 0.2, 0.1, 0.1, 0.2], atol=0.02)
-
-
 def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
     stated |= {"truncated": 0.04, "empty": 0.01}

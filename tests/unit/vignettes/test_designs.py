@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes import designs
 from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
 
 from ...snakemake_runs import write_yaml
@@ -245,7 +244,3 @@ def test_ones_own_file_needs_neither_digest_nor_rows_and_is_an_input(tmp_path):
     dataset = load_dataset(write(tmp_path, **CSV | {"files": file(url="x.csv", sha256=None), "rows": None}))
     assert dataset.n_flows() is None
     assert dataset.inputs() == {"dataset": [str(tmp_path / "doors.yaml")], "own": [str(tmp_path / "x.csv")]}
-
-
-def test_reserved_names_cover_every_table_keyed_by_flow():
-    assert {"flow", "vignette", "expected", "variant", "value", "model"} <= designs.RESERVED
