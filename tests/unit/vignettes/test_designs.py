@@ -1,8 +1,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
@@ -52,23 +50,6 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
-
-
-@settings(max_examples=20)
-@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.permutations(["a", "b", "c", "d"]))
-def test_linked_factors_vary_together_and_the_group_stands_where_its_first_factor_stands(n, n_c, n_d, order):
-    sizes = {"a": n, "b": n, "c": n_c, "d": n_d}
-    factors = {name: [f"{name}{i}" for i in range(sizes[name])] for name in order}
-    linked = tuple(name for name in order if name in "ab")
-    made = design(factors, "{{ a }} {{ b }} {{ c }} {{ d }}", linked=(linked,))
-    frame = expand(made)
-    assert len(frame) == made.n_flows() == n * n_c * n_d
-    assert (frame["a"].cat.codes == frame["b"].cat.codes).all()
-    slowest_first = [name for name in order if name != linked[1]]
-    codes = list(
-        frame[slowest_first].apply(lambda column: column.cat.codes).itertuples(index=False, name=None)
-    )
-    assert codes == sorted(codes)
 
 
 def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others():
