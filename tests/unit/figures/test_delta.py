@@ -61,6 +61,7 @@ def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entr
     assert list(table["panel"].cat.categories) == [OVERALL, "location", "audio", "video"]
     assert (table["panel"] == OVERALL).sum() == (table["panel"] != OVERALL).sum()
     assert "a +2.3 (n = 22)" in drawn.caption
+    assert drawn.data["factor"].tolist() == [OVERALL] * 2 + ["information_type"] * 6
 
 
 def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(norms_of, entry, expecting, built):
