@@ -135,7 +135,7 @@ mutants: $(VENV)/dev.done ## edit the changed lines wrongly (ARGS="gate --most 5
 
 # Files in the order given: whole studies, which take longest, begin. A file's tests share studies, so one process has them.
 test-slow: $(VENV)/dev.done ## run the slow tests: simulations and whole studies
-	@$(BIN)/pytest -m slow -n auto --dist loadfile --no-loadscope-reorder tests/workflow tests/unit
+	@$(BIN)/pytest -m slow -n auto --dist loadfile --no-loadscope-reorder tests/workflow tests/unit workflow/lib
 
 test-faults: $(VENV)/dev.done ## test failing endpoints and killed jobs, on a local server
 	@$(BIN)/pytest -n 2 tests/faults

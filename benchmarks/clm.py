@@ -25,10 +25,11 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow" / "lib"))
 
-from cinorms.stats.clm import fit_clm, fit_clmm
+from cumulink import clm, clmm
 
 SIZES = {"sender": 8, "infotype": 9, "recipient": 8, "transmission": 12}
 FACTORS = list(SIZES)
+FORMULA = f"level ~ {' + '.join(FACTORS)}"
 CUTS = [-5.0, -2.0, -1.2, 4.5]
 
 
@@ -89,7 +90,7 @@ def seconds_of_r(frame: pd.DataFrame) -> float | None:
             suppressMessages(library(ordinal))
             d <- read.csv("{path}", stringsAsFactors = TRUE)
             d$level <- factor(d$level, ordered = TRUE)
-            fit <- function() {{ f <- clm(level ~ {" + ".join(FACTORS)}, data = d); summary(f) }}
+            fit <- function() {{ f <- clm({FORMULA}, data = d); summary(f) }}
             cat(min(sapply(1:3, function(i) system.time(fit())["elapsed"])))
         """
         done = subprocess.run(["Rscript", "-e", script], capture_output=True, text=True, check=False)
@@ -114,7 +115,7 @@ def main() -> None:
         rows = rows.astype(dict.fromkeys([*FACTORS, "template", "model"], "category"))
         for cluster in ("flow", ("flow", "template")):
             start = time.process_time()
-            fit = fit_clm(rows, "level", [*FACTORS, "model"], cluster=cluster)
+            fit = clm(f"{FORMULA} + model", rows, cluster=cluster)
             print(
                 f"{fit.n} rows, clustered by {cluster}: {time.process_time() - start:.1f} CPU s ({fit.status})"
             )
@@ -122,12 +123,12 @@ def main() -> None:
     if arguments.crossed:
         answers = crossed(np.random.default_rng(1))
         start = time.process_time()
-        mixed = fit_clmm(answers, "level", FACTORS, ("flow", "variant"))
+        mixed = clmm(f"{FORMULA} + (1 | flow) + (1 | variant)", answers)
         print(f"{mixed.n} answers, {mixed.sd}: {time.process_time() - start:.1f} CPU s ({mixed.status})")
         return
     frame = planted(np.random.default_rng(2026))
-    fit = fit_clm(frame, "level", FACTORS)
-    own = best_of(20, lambda: fit_clm(frame, "level", FACTORS))
+    fit = clm(FORMULA, frame)
+    own = best_of(20, lambda: clm(FORMULA, frame))
     print(
         f"{fit.n} rows, {len(fit.coefficients)} terms, {len(fit.levels)} answer levels, status {fit.status}"
     )
@@ -137,13 +138,12 @@ def main() -> None:
         if seconds is not None:
             print(f"{'R ordinal::clm':24}{seconds:10.4f} s   ratio {seconds / own:6.0f}")
         start = time.perf_counter()
-        slow = fit_clm(frame, "level", FACTORS, estimator="statsmodels")
+        slow = clm(FORMULA, frame, estimator="statsmodels")
         seconds = time.perf_counter() - start
         print(f"{'statsmodels BFGS':24}{seconds:10.4f} s   ratio {seconds / own:6.0f}", end="   ")
         print(f"log-likelihood {slow.log_likelihood:.4f} ({slow.status})")
     responses = planted(np.random.default_rng(2026), variants=33)
-    factors = [*FACTORS, "template", "order"]
-    seconds = best_of(3, lambda: fit_clm(responses, "level", factors, cluster="flow"))
+    seconds = best_of(3, lambda: clm(f"{FORMULA} + template + order", responses, cluster="flow"))
     print(f"{'newton, response level':24}{seconds:10.4f} s   {len(responses)} rows, clustered by flow")
 
 

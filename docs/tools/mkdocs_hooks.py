@@ -25,6 +25,7 @@ PLACES = {
     "config/README.md": "your-study.md",
     "benchmarks/README.md": "benchmarks.md",
     "benchmarks/inference/README.md": "benchmarks-inference.md",
+    "workflow/lib/cumulink/README.md": "cumulink.md",
     "workflow/lib/optionreader/README.md": "optionreader.md",
 }
 #: Where the pages with the texts of files are.

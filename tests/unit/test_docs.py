@@ -54,7 +54,7 @@ def test_a_link_is_written_as_the_site_needs_it():
         "[a](../../../config/README.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
         "![e](../../images/norms.png), [f](../../../Makefile), [g](../../decisions/)"
     )
-    assert HOOKS.with_links_of_the_site(text, "docs/method/stats/clm.md") == (
+    assert HOOKS.with_links_of_the_site(text, "docs/method/stats/tests.md") == (
         "[a](../../your-study.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
         "![e](../../images/norms.png), [f](../../files/Makefile.md), [g](../../decisions/README.md)"
     )
@@ -160,7 +160,7 @@ def test_the_pages_on_method_mirror_the_packages_and_are_in_the_index():
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "docs" in page.parts], ids=short)
 def test_modules_that_a_page_names_exist(page):
-    """`stats.clm`, `norms.distances.bias_table` and `analyses/counts.py` are things of the library."""
+    """`stats.pvalues`, `norms.distances.bias_table` and `analyses/counts.py` are things of the library."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     packages = "|".join(PACKAGES)
     for name in re.findall(rf"`(?:cinorms\.)?((?:{packages})(?:\.\w+)+)`", text):

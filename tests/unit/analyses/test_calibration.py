@@ -6,7 +6,7 @@ import pytest
 from cinorms.analyses.calibration import calibration
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cinorms.stats.clm import fit_clm
+from cumulink import clm
 
 from .made import ANSWERS, EFFECT, PLANTED_LEVEL, SMALL, USUAL, VIGNETTES, entry_for, norms_of, run
 
@@ -19,7 +19,7 @@ def test_calibration_compares_norms_and_coefficients_with_what_was_planted():
     assert row["kept"] == kept.sum()
     assert row["share_same"] == pytest.approx(same.mean())
     frame = VIGNETTES.assign(level=PLANTED_LEVEL)
-    terms = fit_clm(frame, "level", ["sender", "place", "recipient"]).coefficients
+    terms = clm("level ~ sender + place + recipient", frame).coefficients
     apart = terms["level"].map(EFFECT) - terms["baseline"].map(EFFECT)
     assert row["terms_planted"] == len(terms) == 4
     assert row["inside_planted"] == apart.between(terms["conf_low"], terms["conf_high"]).sum()

@@ -8,7 +8,7 @@ import pytest
 from cinorms.analyses.regression import ordinal_regression
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cinorms.stats.clm import fit_clm
+from cumulink import clm
 
 from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
@@ -17,7 +17,7 @@ def test_ordinal_regression_is_the_fit_of_the_norms_held():
     table = run("ordinal_regression", factors=["sender", "recipient"], baselines={"sender": "watch"})
     found = norms_of(ANSWERS["small"])
     frame = VIGNETTES.assign(value=found["value"].where(assessment.status(found, USUAL) == "kept"))
-    fit = fit_clm(frame, "value", ["sender", "recipient"], {"sender": "watch"})
+    fit = clm("value ~ sender + recipient", frame, baselines={"sender": "watch"})
     ours = table[table["model"] == "small"]
     np.testing.assert_allclose(ours["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]])
     assert list(ours["term"].unique()) == ["sender", "recipient", "threshold"]

@@ -20,10 +20,10 @@ from cinorms.published import releases
 from cinorms.published.releases import load_release
 from cinorms.replication import comparison
 from cinorms.replication.comparison import compare_sentences, sentences_text, unexpected
-from cinorms.stats.clm import fit_clm
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.plan import as_text, estimate
+from cumulink import clm
 
 ROOT = Path(__file__).parents[3]
 PETS = ROOT / "resources/published/pets2026.yaml"
@@ -287,10 +287,6 @@ def test_files_of_numbers_are_checked(tmp_path):
     assert releases.analyses_of(None) == []
 
 
-def test_a_source_without_an_organisation_has_the_engine_for_one():
-    assert releases.raw_file("raw/{organisation}/{name}.csv", "gpt-4o", "openai") == "raw/openai/gpt-4o.csv"
-
-
 # --- the study
 
 
@@ -396,7 +392,7 @@ def test_the_statsmodels_estimator_does_not_depend_on_the_order_of_levels():
     ).astype(int)
     turned = frame.assign(a=pd.Categorical(frame["a"], categories=["z", "y", "x"]))
     base = {"a": "x", "b": "p"}
-    found = [fit_clm(f, "value", ["a", "b"], base, estimator="statsmodels") for f in (frame, turned)]
+    found = [clm("value ~ a + b", f, baselines=base, estimator="statsmodels") for f in (frame, turned)]
     by_level = [fit.coefficients.set_index(["factor", "level"]).sort_index() for fit in found]
     assert found[0].coefficients["level"].tolist() != found[1].coefficients["level"].tolist()
     for column in ("estimate", "std_err"):

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from cinorms.core import tails
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import hypotheses, pvalues
+from cumulink import tails
 
 from ...scales import ACCEPTABILITY
 from .made import level

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from cinorms.core import tails
 from cinorms.stats import pvalues
+from cumulink import tails
 
 
 @pytest.mark.parametrize(

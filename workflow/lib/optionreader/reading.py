@@ -1,5 +1,7 @@
 """Read one text: the first rule that decides."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

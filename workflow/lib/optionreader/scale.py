@@ -1,5 +1,7 @@
 """Answer scales: ordered options, each with its words and the whole number that it counts as, its level."""
 
+from __future__ import annotations
+
 import bisect
 import difflib
 import itertools

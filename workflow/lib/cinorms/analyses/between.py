@@ -24,13 +24,13 @@ from cinorms.analyses.comparing import (
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
 from cinorms.analyses.shared import EntryPlace, Frames, corrected, named, stack
-from cinorms.core import tails
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
 from cinorms.stats.wordings import template_numbers
+from cumulink import tails
 
 #: Level of the conclusions of contrasts.
 ALPHA = 0.05

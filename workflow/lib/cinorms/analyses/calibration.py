@@ -8,7 +8,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.options import Baselines
-from cinorms.analyses.shared import add_factors, for_each_model, held, usual_factors
+from cinorms.analyses.shared import add_factors, fit_clm, for_each_model, held, usual_factors
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
@@ -73,14 +73,13 @@ def _inside(
 
     The terms are those of a regression of the norms in the column ``source``.
     """
-    from cinorms.stats.clm import fit_clm  # not above: SciPy need not be loaded to load a study
 
     def planted(factor: str, level: str) -> float:
         # What a joint level of linked factors does is the sum of what its parts do.
         return sum(truth[part] for part in zip(factor.split(JOINT), level.split(JOINT), strict=True))
 
     names = ["factor", "level", "baseline", "conf_low", "conf_high"]
-    table = fit_clm(both, source, factors, baselines).coefficients[names].dropna()
+    table = fit_clm(both, source, factors, baselines=baselines).coefficients[names].dropna()
     return [
         bool(low <= planted(factor, level) - planted(factor, base) <= high)
         for factor, level, base, low, high in table.itertuples(index=False)

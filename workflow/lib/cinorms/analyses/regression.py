@@ -19,6 +19,7 @@ from cinorms.analyses.shared import (
     add_factors,
     check_same_scale,
     factors_of,
+    fit_clm,
     held,
     named,
     stack,
@@ -30,6 +31,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfNorms
 from cinorms.vignettes.factors import other_flows, text
 
+_NUMBERS = ("estimate", "std_err", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
 #: Columns of a fit's scale part, and what they are called in the table.
 _OF_SCALE = {
     **{name: name for name in ("factor", "level")},
@@ -183,8 +185,6 @@ def _natural(level: str) -> tuple[float, str]:
 def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
     """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
     used = task.frame[task.frame["value"].notna()]
-    from cinorms.stats.clm import fit_clm  # not above: SciPy need not be loaded to load a study
-
     options = entry.options
     baselines = {f: level for f, level in options.stated_baselines().items() if f in task.factors}
     for factor, level in baselines.items():
@@ -193,16 +193,14 @@ def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
     cluster = "flow" if options.clustered(task.pools) else None
     if cluster and len(used) and used[cluster].nunique() < 2:
         return "one_flow", "all answers are in one flow; nothing shows how others would differ"
-    how = (baselines, options.link, options.estimator, cluster, options.scale or ())
-    return fit_clm(task.frame, "value", task.factors, *how)
+    how = {"link": options.link, "estimator": options.estimator, "cluster": cluster, "scale": options.scale}
+    return fit_clm(task.frame, "value", task.factors, baselines=baselines, **how)
 
 
 def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
-    from cinorms.stats.clm import COEFFICIENT_COLUMNS
-
     of_scale = [*_OF_SCALE.values()][2:] if entry.options.scale else []
-    columns = ["term", *COEFFICIENT_COLUMNS[1:], *of_scale]
+    columns = ["term", "level", "baseline", *_NUMBERS, "status", *of_scale]
     facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimator}
     facts |= dict.fromkeys((*_COUNTS, *_MEASURES))
     if isinstance(fit, tuple):
@@ -226,7 +224,7 @@ def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.D
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
     # Numbers and texts have their types also where all are missing, so that tables can be stacked.
-    types = dict.fromkeys([*COEFFICIENT_COLUMNS[3:-1], *of_scale, *_MEASURES], "float64")
+    types = dict.fromkeys([*_NUMBERS, *of_scale, *_MEASURES], "float64")
     types |= dict.fromkeys(_COUNTS, "Int64")
     types |= dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
     table = table.assign(**facts | {"n": n, "n_missing": len(task.frame) - n}).astype(types)

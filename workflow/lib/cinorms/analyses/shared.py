@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+import cumulink
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
@@ -77,6 +78,17 @@ def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
+
+
+def fit_clm(
+    frame: pd.DataFrame, outcome: str, factors: Iterable[str], **settings: Any
+) -> "cumulink.ClmResult":
+    """Fit an ordinal regression (`cumulink.clm`); rows that it cannot use are an error of the data."""
+    terms = " + ".join(f"C(`{factor}`)" for factor in factors)
+    try:
+        return cumulink.clm(f"`{outcome}` ~ {terms}", frame, **settings)
+    except cumulink.CumulinkError as error:
+        raise DataError(f"ordinal regression: {error}") from None
 
 
 def check_same_scale(entry: Entry[Any], arms: Iterable[str]) -> None:

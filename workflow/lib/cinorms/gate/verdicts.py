@@ -14,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-from cinorms.core import tails
 from cinorms.core.labels import origin_mark
 from cinorms.gate.claims import KINDS, ByFactor, Claim, ClaimFinding, FlowGroup, Shift
 from cinorms.gate.policy import Policy
@@ -23,6 +22,7 @@ from cinorms.stats import pvalues
 from cinorms.stats.arrays import Bools
 from cinorms.stats.equivalence import FEWEST
 from cinorms.vignettes.factors import text
+from cumulink import tails
 
 Verdict = Literal["pass", "fail", "undecided"]
 

@@ -27,6 +27,7 @@ LEAST_SCRIPTS = 6
 LIBRARIES = frozenset(
     {
         "cinorms",
+        "cumulink",
         "jinja2",
         "matplotlib",
         "pandas",

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tails
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import CONFIDENCE, interval, pooled, quantile
+from cumulink import tails
 
 #: Measures of the distance, with what each is.
 METRICS = {

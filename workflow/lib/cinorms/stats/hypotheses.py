@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.core import tails
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
 from cinorms.stats.arrays import Ints
+from cumulink import tails
 
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints, group_rows
+from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import FEWEST, Influences, Units
 from cinorms.vignettes.factors import JOINT
+from cumulink import group_rows
 
 _COUNTS = ("n", "n_missing", "templates", "templates_missing")
 _INTERVAL = ("std_err", "conf_low", "conf_high", "status", "reason")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.core.tails import SMALLEST
 from cinorms.stats.arrays import Floats
 from cinorms.stats.equivalence import DifferenceLimits, decide, paired
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means
+from cumulink import tails
 
 _CHUNK = 512
 #: Sums of the same numbers in another order may differ in the last digits, and are still equal.
@@ -62,7 +62,7 @@ def compare(
         status, reason = "one_flow", "the test needs at least two flows"
     if margin and status == "ok":
         p, _ = decide(paired(d, fixed_flows), DifferenceLimits(-margin, margin, 2 * margin))
-        row["log10_p_equivalent"] = float(np.log10(max(p, SMALLEST)))
+        row["log10_p_equivalent"] = float(np.log10(max(p, tails.SMALLEST)))
     if status == "ok" and not np.nansum(np.abs(d)):
         status, reason = "no_differences", "the models never differ in a common cell"
     elif status == "ok":

@@ -1,7 +1,7 @@
 """p-values as text, as columns, and their corrections for several tests, all on the log scale.
 
-``log10_p`` is the number that is computed and corrected (`core.tails`). ``p`` next to it is for reading and filtering:
-where the p-value is below `tails.SMALLEST`, ``p`` is `tails.SMALLEST`, which is then an upper bound; it is never 0.
+``log10_p`` is the number that is computed and corrected (`cumulink.tails`). ``p`` next to it is for reading and
+filtering: where the p-value is below `tails.SMALLEST`, ``p`` is `tails.SMALLEST`, an upper bound; it is never 0.
 """
 
 import math
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core import tails
 from cinorms.stats.arrays import Floats
+from cumulink import tails
 
 #: The corrections offered: two for the chance of any false positive, one for the share of false ones.
 METHODS = ("bonferroni", "holm", "bh")

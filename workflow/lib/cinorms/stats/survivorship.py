@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from cinorms.core import tables, tails
+from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
 from cinorms.norms.assessment import divide
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
+from cumulink import tails
 
 #: Smallest expected count for which the chi-square approximation is commonly trusted.
 MIN_EXPECTED = 5

@@ -17,7 +17,8 @@ from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.assessment import divide, reasons
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Bools, Floats, Ints, two_way
+from cinorms.stats.arrays import Bools, Floats, Ints
+from cumulink import two_way_variance
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
@@ -94,7 +95,7 @@ class Influences(NamedTuple):
         """Return the variance of the estimate and its degrees of freedom."""
         if fixed_flows:
             return spread(self.templates)
-        return two_way(spread(self.templates), spread(self.flows), rest_variance(self.cells))
+        return two_way_variance(spread(self.templates), spread(self.flows), rest_variance(self.cells))
 
     def interval(self, fixed_flows: bool) -> tuple[float, float, float]:
         """Return the standard error and the limits of the 95% interval."""

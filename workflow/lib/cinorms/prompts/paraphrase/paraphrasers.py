@@ -67,13 +67,10 @@ class Paraphraser:
         """Return candidates, in the paraphraser's own order."""
         raise NotImplementedError
 
-    def _not_installed(self, error: ImportError) -> ConfigError:
-        own, other = self.virtual_environment, "install it"
-        if own:
-            other = f"run `make {own}/done` once: that environment is then used"
+    def _not_installed(self) -> ConfigError:
         return ConfigError(
-            f"{self._name}: the package {error.name!r} is not installed in this Python; run with "
-            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or {other}"
+            f"{self._name}: the package {self.packages[0]!r} is not installed in this Python; run with "
+            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or install it"
         )
 
 
@@ -195,8 +192,8 @@ class OpenAIParaphraser(Paraphraser):
         super().__init__(entry)
         try:
             import openai
-        except ImportError as error:
-            raise self._not_installed(error) from None
+        except ImportError:
+            raise self._not_installed() from None
         self._secrets = [key] if key else []
         self._openai = openai
         # A server of one's own may need no key, but the package insists on one.
@@ -259,8 +256,8 @@ class VllmParaphraser(Paraphraser):
         super().__init__(entry)
         try:
             from vllm import LLM, SamplingParams
-        except ImportError as error:
-            raise self._not_installed(error) from None
+        except ImportError:
+            raise self._not_installed() from None
         refuse_cpu_build(self._name, entry.get("gpus", 1))
         self._sampling = SamplingParams
         # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
@@ -325,7 +322,11 @@ class PegasusParaphraser(Paraphraser):
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
-            raise self._not_installed(error) from None
+            raise ConfigError(
+                f"paraphraser 'pegasus': the package {error.name!r} is not installed in this Python; run "
+                "with `--sdm conda`, which makes envs/paraphrase.yaml, or run `make .venv-paraphrase/done` "
+                "once: that environment is then used"
+            ) from None
         source, revision = entry["source"], entry.get("revision")
         self._torch = torch
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -334,7 +335,7 @@ class PegasusParaphraser(Paraphraser):
             model = AutoModelForSeq2SeqLM.from_pretrained(source, revision=revision)
         except (OSError, ValueError) as error:
             raise ParaphraseError(
-                f"{self._name}: the checkpoint {source!r} cannot be loaded: {error}"
+                f"paraphraser 'pegasus': the checkpoint {source!r} cannot be loaded: {error}"
             ) from error
         self._model = model.to(self._device).eval()
         self._commit = getattr(model.config, "_commit_hash", None)

@@ -1,6 +1,6 @@
 """Tails of the usual test distributions as powers of ten, so that a p-value below the float range keeps its size.
 
-SciPy is imported where it is used: every job of a study loads the kinds that import this module.
+SciPy is imported where it is used, so that a program may import this module without waiting for it.
 """
 
 import math
@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from cumulink.arrays import Floats
 
 #: The smallest p-value shown as a number (the smallest float of full precision).
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -19,14 +19,22 @@ _UNDERFLOW = 1e-290
 
 
 def normal(z: float) -> float:
-    """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``."""
+    """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``.
+
+    >>> round(normal(1.96), 3), round(normal(100.0), 3)
+    (-1.301, -2173.571)
+    """
     from scipy import special
 
     return (float(special.log_ndtr(-abs(z))) + math.log(2)) / _LN10
 
 
 def chi_square(statistic: float, df: float) -> float:
-    """Return log10 of the upper tail of a chi-square with ``df`` degrees of freedom."""
+    """Return log10 of the upper tail of a chi-square with ``df`` degrees of freedom.
+
+    >>> round(chi_square(3.84, 1), 3), round(chi_square(5000.0, 4), 3)
+    (-1.301, -1082.338)
+    """
     from scipy import special
 
     a, x = df / 2, statistic / 2
@@ -41,12 +49,20 @@ def chi_square(statistic: float, df: float) -> float:
 
 
 def f_ratio(statistic: float, df: float, df_error: float) -> float:
-    """Return log10 of the upper tail of F with ``df`` and ``df_error`` degrees of freedom."""
+    """Return log10 of the upper tail of F with ``df`` and ``df_error`` degrees of freedom.
+
+    >>> round(f_ratio(4.0, 1, 60), 3)
+    -1.301
+    """
     return _incomplete_beta(df_error / 2, df / 2, df_error / (df_error + df * statistic))
 
 
 def student(t: float, df: float) -> float:
-    """Return log10 of the two-sided p-value of Student's ``t`` with ``df`` degrees of freedom."""
+    """Return log10 of the two-sided p-value of Student's ``t`` with ``df`` degrees of freedom.
+
+    >>> round(student(2.0, 60), 3)
+    -1.301
+    """
     return _incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 
@@ -68,6 +84,10 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def to_p(log10_p: npt.ArrayLike) -> Floats:
-    """Return the p-values as numbers, none below `SMALLEST`; NaN stays NaN."""
+    """Return the p-values as numbers, none below `SMALLEST`; NaN stays NaN.
+
+    >>> to_p([-2, -5000]).tolist()
+    [0.01, 2.2250738585072014e-308]
+    """
     with np.errstate(under="ignore"):
         return np.asarray(np.maximum(10.0 ** np.asarray(log10_p, dtype=np.float64), SMALLEST))

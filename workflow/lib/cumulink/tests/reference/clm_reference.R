@@ -1,9 +1,10 @@
 # Reference fits of cumulative link models by R's `ordinal` (Debian: r-base-core, r-cran-ordinal).
 #
-#   Rscript clm_reference.R        in this folder; writes clm_data.csv, clm_reference.csv, clmm_reference.csv
+#   Rscript clm_reference.R        in this folder; writes clm_data.csv, clm_reference.csv, clmm_reference.csv,
+#                                  tails_reference.csv
 #
-# The data are planted: 60 flows with two factors of their own and a random intercept, asked with ten variants
-# of a prompt in three orders. Nothing is taken from anyone's responses.
+# The data are simulated: 60 groups ("flow") with two factors of their own and a random intercept, crossed with ten
+# others ("variant") in three orders.
 
 library(ordinal)
 
@@ -64,3 +65,22 @@ add("laplace", clmm(random, data = data, Hess = TRUE, control = control))
 add("crossed_laplace", clmm(y ~ sender + recipient + order + (1 | flow) + (1 | variant), data = data, Hess = TRUE,
                             control = control))
 write.csv(do.call(rbind, mixed), "clmm_reference.csv", row.names = FALSE, quote = FALSE)
+
+tails <- list()
+keep <- function(test, item, value) {
+  tails[[length(tails) + 1]] <<- data.frame(test = test, item = item, value = sprintf("%.17g", value))
+}
+log10_of <- function(log_p) log_p / log(10)
+for (x in c(1, 50, 700, 1400, 7326.93, 1e5)) for (df in c(1, 3, 9)) {
+  keep("chi_square", paste(x, df), log10_of(pchisq(x, df, lower.tail = FALSE, log.p = TRUE)))
+}
+for (z in c(0, 1.959964, 30, 42, 500)) {
+  keep("normal", paste(z), log10_of(log(2) + pnorm(-z, log.p = TRUE)))
+}
+for (t in c(0.5, 4, 39, 70, 120)) for (df in c(5, 6911)) {
+  keep("student", paste(t, df), log10_of(log(2) + pt(-t, df, log.p = TRUE)))
+}
+for (x in c(0.5, 20, 1717, 3512, 20000)) for (df in c(1, 2.66, 7)) for (error in c(20, 18254.5)) {
+  keep("f_ratio", paste(x, df, error), log10_of(pf(x, df, error, lower.tail = FALSE, log.p = TRUE)))
+}
+write.csv(do.call(rbind, tails), "tails_reference.csv", row.names = FALSE, quote = FALSE)

@@ -4,13 +4,14 @@ A design of F factors has one 1 per factor and row, so it is kept as integer cod
 sums such as X'WX are counts over pairs of codes, which is what makes the regressions fast.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from cinorms.core.errors import ConfigError, DataError
-from cinorms.stats.arrays import Bools, Floats, Ints
+from cumulink.arrays import Bools, Floats, Ints
+from cumulink.errors import DataError, ModelError, unknown
 
 
 @dataclass(frozen=True)
@@ -50,51 +51,56 @@ class Coding:
 
 
 def code_factors(
-    frame: pd.DataFrame, factors: list[str], baselines: dict[str, str] | None = None
+    data: pd.DataFrame,
+    factors: list[str],
+    baselines: dict[str, str] | None = None,
+    categorical: Collection[str] = (),
 ) -> tuple[Coding, Ints]:
-    """Code ``factors`` of ``frame`` against their baselines and return the coding and the slots of the rows.
+    """Code ``factors`` of ``data`` against their baselines and return the coding and the slots of the rows.
 
     A factor without a chosen baseline has the level that sorts first as its baseline, or of a categorical
-    column the first category in use. Levels are compared as text. A missing level raises DataError, an
-    unknown factor or a baseline that is not in the data ConfigError.
+    column the first category in use. Levels are compared as text. Only ``categorical`` factors may be numbers.
     """
     baselines = baselines or {}
-    unknown = [name for name in baselines if name not in factors]
-    if unknown:
-        raise ConfigError(f"baselines given for {unknown}, which are not among the factors {factors}")
-    if len(set(factors)) != len(factors):
-        raise ConfigError(f"factors are named twice: {factors}; name each once")
+    for name in baselines:
+        if name not in factors:
+            raise unknown("factor of baselines", name, factors)
     all_levels, all_codes = [], []
     for factor in factors:
-        if factor not in frame.columns:
-            raise ConfigError(f"no column {factor!r} in the data; columns are {list(frame.columns)}")
-        column = frame[factor]
-        if column.isna().any():
-            raise DataError(
-                f"factor {factor}: {int(column.isna().sum())} rows have no level; drop them or name the level"
-            )
-        codes, values = pd.factorize(column)
-        names = np.array([str(value) for value in values], dtype=object)
-        if len(set(names)) != len(names):
-            raise DataError(f"factor {factor}: two levels read the same as text: {sorted(names)}; rename one")
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            order = np.argsort(column.cat.categories.get_indexer(values))
-        else:
-            order = np.argsort(values if pd.api.types.is_numeric_dtype(column) else names)
-        levels = [str(name) for name in names[order]]
+        levels, codes = _code(data[factor], factor, factor in categorical)
         if len(levels) and factor in baselines:
             baseline = str(baselines[factor])
             if baseline not in levels:
-                raise ConfigError(
-                    f"factor {factor}: baseline {baselines[factor]!r} is not in the data; choose one of {levels}"
-                )
-            levels = [baseline, *(level for level in levels if level != baseline)]
-        all_codes.append(pd.Index(levels).get_indexer(pd.Index(names))[codes])
+                raise unknown(f"level of {factor}, as its baseline,", baselines[factor], levels)
+            place = levels.index(baseline)
+            levels = [baseline, *levels[:place], *levels[place + 1 :]]
+            codes = np.where(codes == place, 0, codes + (codes < place))
+        all_codes.append(codes)
         all_levels.append(tuple(levels))
     coding = Coding(tuple(factors), tuple(all_levels))
     columns = [codes + offset for codes, offset in zip(all_codes, coding.offsets, strict=True)]
-    slots = np.column_stack(columns) if columns else np.zeros((len(frame), 0))
-    return coding, slots.astype(np.int64)
+    return coding, np.column_stack(columns).astype(np.int64)
+
+
+def _code(column: pd.Series, factor: str, categorical: bool) -> tuple[list[str], Ints]:
+    """Return the levels of a factor as text, in order, and the code of each row."""
+    if column.isna().any():
+        raise DataError(f"factor {factor}: {int(column.isna().sum())} rows have no level; drop or fill them")
+    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if numeric and not categorical:
+        raise ModelError(
+            f"column {factor} has numbers, and the models have factors only: write C({factor}) to make each number "
+            "a level, or cut it into bins (pandas.cut)"
+        )
+    codes, values = pd.factorize(column)
+    names = np.array([str(value) for value in values], dtype=object)
+    if len(set(names)) != len(names):
+        raise DataError(f"factor {factor}: two levels read the same as text: {sorted(names)}; rename one")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        order = np.argsort(column.cat.categories.get_indexer(values))
+    else:
+        order = np.argsort(values if numeric else names)
+    return [str(name) for name in names[order]], np.argsort(order)[codes]
 
 
 class Crossproducts:

@@ -1,7 +1,4 @@
-"""Cumulative link mixed model: a random intercept for each flow (or any other group of answers), or two crossed.
-
-P(Y_gi <= k) = F(theta_k - x'beta - sigma v_g), v_g standard normal.
-"""
+"""Cumulative link mixed models: a random intercept for each group of rows, or two that cross."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +7,10 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, optimize
 
-from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.clm.fit import ClmmFit, Solved, fit_clm, inference
-from cinorms.stats.clm.likelihood import (
+from cumulink.arrays import Floats, Ints
+from cumulink.errors import ModelError, unknown
+from cumulink.formula import Formula, parse
+from cumulink.likelihood import (
     Problem,
     carried_over,
     ends,
@@ -20,6 +18,8 @@ from cinorms.stats.clm.likelihood import (
     row_derivatives,
     third_derivatives,
 )
+from cumulink.model import fit
+from cumulink.results import ClmResult, Solved, inference
 
 #: A standard deviation below this (in units of the link) is none: at 0 the likelihood has an edge, not a maximum.
 NO_SPREAD = 0.01
@@ -28,66 +28,114 @@ CONVERGED = 1e-3
 #: Sigmas to begin with, one after the other, and climbs from each.
 STARTS = (0.5, 4.0)
 CLIMBS = 4
-#: Variance of the latent answer about its predictor (logit); only the number of steps depends on it.
+#: Variance of the latent outcome about its predictor (logit); only the number of steps depends on it.
 LATENT_VARIANCE = 3.3
 
 
-def fit_clmm(
-    frame: pd.DataFrame,
-    outcome: str,
-    factors: Sequence[str],
-    group: str | tuple[str, ...],
-    baselines: dict[str, str] | None = None,
+def clmm(
+    formula: str,
+    data: pd.DataFrame,
+    *,
     link: str = "logit",
-    freedom: Mapping[str, float] | None = None,
-) -> ClmmFit:
-    """Fit a cumulative link model with a random intercept for the column ``group``, or for each of two.
+    baselines: dict[str, str] | None = None,
+    df: Mapping[str, float] | None = None,
+) -> ClmResult:
+    """Fit a cumulative link mixed model: ordinal regression with one random intercept, or two that cross.
 
-    Statistics refer to the normal distribution, of the factors in ``freedom`` to Student's t with so many degrees of
-    freedom: a factor that differs between few groups rests on these. Raises ConfigError and DataError as ``fit_clm``
-    does. How it is fitted: docs/method/stats/clm.md.
+    ``P(Y <= k) = F(theta_k - x'beta - sigma_1 v_g - sigma_2 w_h)`` in a row of the groups g and h, with v and w
+    standard normal. Coefficients hold within a group; those of `clm` are averages over groups, and smaller. The
+    integral over v and w is Laplace's approximation.
+
+    Parameters
+    ----------
+    formula
+        As for `clm`, with ``(1 | group)`` for each random intercept.
+    data, link, baselines
+        As for `clm`.
+    df
+        Degrees of freedom of Student's t, by the name of a factor. Default: the normal distribution. A factor that
+        differs only between a few groups rests on these.
+
+    Returns
+    -------
+    ClmResult
+        With `ClmResult.sd` and `ClmResult.sd_std_err`. Separation leaves no numbers.
+
+    Raises
+    ------
+    ModelError, DataError
+        For columns, settings and values that cannot be used.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from cumulink import clmm
+    >>> rng = np.random.default_rng(1)
+    >>> data = pd.DataFrame({"judge": np.arange(900) % 30, "roast": rng.choice(["dark", "light"], 900)})
+    >>> taste = rng.normal(scale=1.2, size=30)[data["judge"]] + (data["roast"] == "light") + rng.logistic(size=900)
+    >>> data["rating"] = np.digitize(taste, [-1, 1, 2]) + 1
+    >>> fit = clmm("rating ~ roast + (1 | judge)", data)
+    >>> fit.params.round(2).to_dict(), round(fit.sd["judge"], 2)
+    ({'roast[T.light]': 0.93, '1|2': -1.38, '2|3': 0.52, '3|4': 1.55}, 0.88)
     """
-    groups = (group,) if isinstance(group, str) else group
-    start = fit_clm(frame, outcome, factors, baselines, link, cluster=groups)
+    parsed = parse(formula)
+    if not 1 <= len(parsed.groups) <= 2:
+        raise ModelError(f"formula {formula!r}: write one random intercept or two, such as (1 | judge)")
+    for factor in df or ():
+        if factor not in parsed.factors:
+            raise unknown("factor of the formula for df", factor, parsed.factors)
+    return _fit(parsed, data, link, baselines, df or {})
+
+
+def _fit(
+    formula: Formula,
+    data: pd.DataFrame,
+    link: str,
+    baselines: dict[str, str] | None,
+    df: Mapping[str, float],
+) -> ClmResult:
+    groups = formula.groups
+    start = fit(formula, data, link, cluster=groups, baselines=baselines)
+    empty = replace(start, log_likelihood=None, aic=None, mcfadden_r2=None, solved=None, n_clusters={})
     solved = start.solved
     if start.status != "ok" or solved is None:
-        blank = dict.fromkeys(inference(np.zeros(0), np.zeros(0), link), np.nan)
+        blank = dict.fromkeys(inference(*np.zeros((3, 0))), np.nan)
         tables = start.coefficients.assign(**blank), start.thresholds.assign(estimate=np.nan, std_err=np.nan)
         unfitted, cuts = (table.replace({"status": {"ok": "not_estimated"}}) for table in tables)
-        return ClmmFit(start.status, start.reason, unfitted, cuts, link, start.n)
+        return replace(empty, coefficients=unfitted, thresholds=cuts)
     parameters, covariance, log_likelihood, converged = _maximise(
         Intercepts(solved.problem, [solved.clusters[name] for name in groups]), solved, len(groups)
     )
-    n_clusters = {name: int(frame.loc[frame[outcome].notna(), name].nunique()) for name in groups}
     kept = [name for name, sd in _by_name(groups, abs(parameters)).items() if sd >= NO_SPREAD]
     if len(groups) > 1 and len(kept) == 1:
         (lost,) = set(groups) - set(kept)
-        rest = fit_clmm(frame, outcome, factors, kept[0], baselines, link, freedom=freedom)
-        reason = f"answers of different {lost}s differ no more than others: its intercept has no spread"
+        rest = _fit(formula._replace(groups=(kept[0],)), data, link, baselines, df)
+        reason = f"rows that differ in {lost} differ no more than others: its intercept has no spread"
         sd = {**rest.sd, lost: 0.0} if rest.sd else {}
-        return replace(rest, sd=sd, reason=rest.reason or reason, n_clusters=n_clusters)
+        return replace(rest, sd=sd, reason=rest.reason or reason, n_clusters=start.n_clusters)
     if not converged:
         parameters, covariance = np.full_like(parameters, np.nan), np.full_like(covariance, np.nan)
     std_err = np.sqrt(np.diag(covariance))
     k, ok = len(start.thresholds), (start.coefficients["status"] == "ok").to_numpy()
     estimates, errors = np.full((2, len(ok)), np.nan)
     estimates[ok], errors[ok] = parameters[k : -len(groups)], std_err[k : -len(groups)]
-    of_terms = start.coefficients["factor"].map(dict(freedom or {})).fillna(np.inf)
+    df_of_terms = start.coefficients["factor"].map(dict(df)).fillna(np.inf)
     word = {"ok": "ok" if converged else "not_estimated"}
-    return ClmmFit(
-        "ok" if converged else "not_converged",
-        start.reason if converged else "the maximum of the marginal likelihood was not reached",
-        start.coefficients.assign(
-            **inference(estimates, errors, link, np.asarray(of_terms, dtype=np.float64))
-        ).replace({"status": word}),
-        start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k]).replace({"status": word}),
-        link,
-        start.n,
-        n_clusters,
-        _by_name(groups, abs(parameters)) if converged else {},
-        _by_name(groups, std_err) if converged else {},
-        log_likelihood if converged else None,
-        2 * len(parameters) - 2 * log_likelihood if converged else None,
+    terms = start.coefficients.assign(
+        **inference(estimates, errors, np.asarray(df_of_terms, dtype=np.float64), link)
+    )
+    cuts = start.thresholds.assign(estimate=parameters[:k], std_err=std_err[:k], df=np.inf)
+    return replace(
+        empty,
+        status="ok" if converged else "not_converged",
+        reason=start.reason if converged else "the maximum of the marginal likelihood was not reached",
+        coefficients=terms.replace({"status": word}),
+        thresholds=cuts.replace({"status": word}),
+        n_clusters=start.n_clusters,
+        sd=_by_name(groups, abs(parameters)) if converged else {},
+        sd_std_err=_by_name(groups, std_err) if converged else {},
+        log_likelihood=log_likelihood if converged else None,
+        aic=2 * len(parameters) - 2 * log_likelihood if converged else None,
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import linalg, sparse, special
 from scipy.optimize import linprog
 
-from cinorms.stats.arrays import Bools, Floats, Ints
-from cinorms.stats.clm.coding import Crossproducts
+from cumulink.arrays import Bools, Floats, Ints
+from cumulink.coding import Crossproducts
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ LINKS = {
 class Problem:
     """Grouped rows of a cumulative link model.
 
-    Row i has the answer ``y[i]`` (0 .. n_levels - 1), the weight ``w[i]`` and adds
-    w log(F(a) - F(b)), a = theta[y] - x'beta (infinite for the highest answer), b = theta[y-1] - x'beta
+    Row i has the outcome ``y[i]`` (0 .. n_levels - 1), the weight ``w[i]`` and adds
+    w log(F(a) - F(b)), a = theta[y] - x'beta (infinite for the highest level), b = theta[y-1] - x'beta
     (minus infinite for the lowest). Parameters: n_levels - 1 thresholds, then beta at the slots ``terms``.
     ``upper`` and ``lower`` mark the rows where a and b are finite; under separation some go to their limit.
     ``null`` holds, as columns, directions in which the likelihood then is constant. With slots in ``scale``, a and b
@@ -288,7 +288,7 @@ class Maximum:
 def start(problem: Problem) -> Floats:
     """Return parameters near the maximum: a linear regression of normal scores, put on the link's scale.
 
-    ASSUME: the answer is a cut latent variable; only the number of steps depends on it, not the result.
+    The outcome is taken for a latent variable that is cut; only the number of steps depends on it, not the result.
     """
     cross, terms, w, k = problem.cross, problem.terms, problem.w, problem.n_levels - 1
     counts = np.bincount(problem.y, w, problem.n_levels)
@@ -391,7 +391,7 @@ def at_infinity(problem: Problem) -> Problem:
     """Find the directions in which the likelihood never falls and the problem at their far end.
 
     The ends of rows that a direction moves reach their limit there; what is left is looked at again until no such
-    direction remains (docs/method/stats/clm.md, separation).
+    direction remains (Geyer's limiting conditional model).
     """
     # z of every finite end as a sparse row, its row of the problem, and whether it is upper.
     k, column = problem.n_levels - 1, np.full(problem.cross.n_slots, -1)

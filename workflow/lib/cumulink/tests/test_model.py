@@ -1,6 +1,5 @@
 """Cumulative link models: against R's ordinal::clm, slow re-computations, and data that cannot be fitted."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,22 +7,12 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from cinorms.core.errors import ConfigError, DataError
-from cinorms.norms import assessment
-from cinorms.stats.clm import (
-    COEFFICIENT_COLUMNS,
-    FIT_STATUSES,
-    LINKS,
-    TERM_STATUSES,
-    ClmFit,
-    fit_clm,
-    likelihood,
-)
+from cumulink import ClmResult, DataError, ModelError, clm, likelihood
 
-from ....scales import ACCEPTABILITY
-from .made import p_of_model, two_models
+from .made import p_of_condition, two_conditions
 
-REFERENCE = Path(__file__).parents[3] / "reference"
+REFERENCE = Path(__file__).parent / "reference"
+FORMULA = "level ~ sender + recipient + order"
 FACTORS = ["sender", "recipient", "order"]
 BASELINES = {"sender": "lock"}
 
@@ -38,23 +27,23 @@ def reference() -> pd.DataFrame:
     return pd.read_csv(REFERENCE / "clm_reference.csv")
 
 
-def named(fit: ClmFit, value: str) -> dict[str, float]:
+def named(fit: ClmResult, value: str) -> dict[str, float]:
     """Return one number per parameter, named as R names them."""
     terms = fit.coefficients
     names = [*fit.thresholds["threshold"], *(terms["factor"] + terms["level"])]
     return dict(zip(names, [*fit.thresholds[value], *terms[value]], strict=True))
 
 
-def term(fit: ClmFit, factor: str, level: str) -> pd.Series:
+def term(fit: ClmResult, factor: str, level: str) -> pd.Series:
     rows = fit.coefficients.query("factor == @factor and level == @level")
     assert len(rows) == 1
     return rows.iloc[0]
 
 
-def planted(
+def simulated(
     rng: np.random.Generator, n: int, effects: dict[str, list[float]], cuts: list[float]
 ) -> pd.DataFrame:
-    """Return rows whose latent answer is the sum of effects and logistic noise, cut at ``cuts``."""
+    """Return rows whose latent outcome is the sum of effects and logistic noise, cut at ``cuts``."""
     frame = pd.DataFrame({name: rng.integers(len(values), size=n) for name, values in effects.items()})
     latent = sum((np.array(values)[frame[name]] for name, values in effects.items()), rng.logistic(size=n))
     frame = frame.astype(str)
@@ -70,19 +59,19 @@ def dense_log_likelihood(frame: pd.DataFrame, factors: list[str], link: str):
 
     def rows(parameters: np.ndarray) -> np.ndarray:
         eta = parameters[:k] - (x @ parameters[k:])[:, None]
-        cumulative = np.hstack([np.zeros((len(x), 1)), LINKS[link].cdf(eta), np.ones((len(x), 1))])
+        cumulative = np.hstack([np.zeros((len(x), 1)), likelihood.LINKS[link].cdf(eta), np.ones((len(x), 1))])
         return np.log(np.diff(cumulative, axis=1)[np.arange(len(x)), y])
 
     return rows, k + x.shape[1]
 
 
-def values(fit: ClmFit) -> np.ndarray:
+def values(fit: ClmResult) -> np.ndarray:
     return np.concatenate([fit.thresholds["estimate"], fit.coefficients["estimate"]])
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 def test_equals_r_ordinal(data, reference, link):
-    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link)
+    fit = clm(FORMULA, data, baselines=BASELINES, link=link)
     expected = reference[reference["model"] == link].set_index("parameter")
     estimates, errors = named(fit, "estimate"), named(fit, "std_err")
     assert set(estimates) == set(expected.index) - {"logLik"}
@@ -95,7 +84,7 @@ def test_equals_r_ordinal(data, reference, link):
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 def test_a_scale_part_equals_r_ordinal(data, reference, link):
-    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, scale=["sender", "order"])
+    fit = clm(FORMULA, data, baselines=BASELINES, link=link, scale=["sender", "order"])
     expected = reference[reference["model"] == f"scale_{link}"].set_index("parameter")
     assert fit.scale is not None
     names = [*fit.thresholds["threshold"], *(fit.coefficients["factor"] + fit.coefficients["level"])]
@@ -110,7 +99,7 @@ def test_a_scale_part_equals_r_ordinal(data, reference, link):
 
 def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data):
     """Away from the maximum, and against differences of the log-likelihood."""
-    fit = fit_clm(data, "level", FACTORS, BASELINES, cluster="flow", scale=["order"])
+    fit = clm(FORMULA, data, baselines=BASELINES, cluster="flow", scale=["order"])
     assert fit.solved is not None
     problem, at = fit.solved.problem, fit.solved.parameters + 0.05
     here = likelihood.evaluate(problem, at)
@@ -125,28 +114,31 @@ def test_the_scores_of_clusters_of_a_scale_part_sum_to_its_gradient(data):
     assert by_cluster.shape == (60, len(at))
     np.testing.assert_allclose(by_cluster.sum(axis=0), here.gradient, atol=1e-9)
     assert fit.scale is not None
-    plain = fit_clm(data, "level", FACTORS, BASELINES, scale=["order"]).scale
+    plain = clm(FORMULA, data, baselines=BASELINES, scale=["order"]).scale
     assert (fit.scale["std_err"] != plain["std_err"]).all()  # type: ignore[index]
 
 
 def test_a_scale_without_bounds_has_no_numbers(data):
-    """One order answers with the lowest and the highest level alone: the wider, the better."""
+    """One order has the lowest and the highest level alone: the wider, the better."""
     ends = data["level"].where(data["order"] != "third", np.where(data["level"] > 0, 2, -2))
-    fit = fit_clm(data.assign(level=ends), "level", FACTORS, BASELINES, scale=["order"])
+    fit = clm(FORMULA, data.assign(level=ends), baselines=BASELINES, scale=["order"])
     assert fit.status == "not_converged"
     assert "all alike" in fit.reason
     assert fit.scale is None
     separated = data["level"].where(data["sender"] != "meter", -2)
-    half = fit_clm(data.assign(level=separated), "level", FACTORS, BASELINES, scale=["order"])
+    half = clm(FORMULA, data.assign(level=separated), baselines=BASELINES, scale=["order"])
     assert half.status == "separated"
     assert half.scale is not None
     assert half.scale["estimate"].notna().all()
 
 
 def test_derived_columns_follow_from_estimate_and_error(data):
-    fit = fit_clm(data, "level", FACTORS, BASELINES)
+    fit = clm(FORMULA, data, baselines=BASELINES)
     table = fit.coefficients
-    assert list(table.columns) == COEFFICIENT_COLUMNS
+    assert list(table.columns) == [
+        *("factor", "level", "baseline", "estimate", "std_err", "df", "statistic", "p", "log10_p"),
+        *("odds_ratio", "conf_low", "conf_high", "status"),
+    ]
     z = table["estimate"] / table["std_err"]
     np.testing.assert_allclose(table["statistic"], z)
     np.testing.assert_allclose(table["p"], 2 * stats.norm.sf(abs(z)))
@@ -159,14 +151,14 @@ def test_derived_columns_follow_from_estimate_and_error(data):
     assert fit.mcfadden_r2 == pytest.approx(
         1 - fit.log_likelihood / (counts * np.log(counts / len(data))).sum()
     )
-    assert fit_clm(data, "level", FACTORS, link="probit").coefficients["odds_ratio"].isna().all()
+    assert clm(FORMULA, data, link="probit").coefficients["odds_ratio"].isna().all()
 
 
 def test_p_below_the_float_range_has_a_power_of_ten():
     frame = pd.DataFrame({"f": ["a", "b"] * 2, "level": [0, 0, 1, 1]}).loc[
         np.repeat(range(4), [9000, 1000, 1000, 9000])
     ]
-    row = fit_clm(frame, "level", ["f"]).coefficients.iloc[0]
+    row = clm("level ~ f", frame).coefficients.iloc[0]
     assert 0 < row["p"] < 1e-300
     # the leading term of the normal tail: log p = -z^2/2 - log(z) - log(2 pi)/2 + log 2
     z = row["statistic"]
@@ -176,14 +168,12 @@ def test_p_below_the_float_range_has_a_power_of_ten():
 
 def test_row_order_does_not_matter(data):
     shuffled = data.sample(frac=1, random_state=3)
-    np.testing.assert_allclose(
-        values(fit_clm(shuffled, "level", FACTORS)), values(fit_clm(data, "level", FACTORS)), atol=1e-9
-    )
+    np.testing.assert_allclose(values(clm(FORMULA, shuffled)), values(clm(FORMULA, data)), atol=1e-9)
 
 
-def test_unused_levels_are_dropped_and_missing_answers_counted(data):
+def test_unused_levels_are_dropped_and_missing_outcomes_counted(data):
     some = data.assign(level=data["level"].astype("Int8").where(data["level"] != 0))
-    fit = fit_clm(some, "level", FACTORS)
+    fit = clm(FORMULA, some)
     assert fit.levels == (-2, -1, 1, 2)
     assert list(fit.thresholds["threshold"]) == ["-2|-1", "-1|1", "1|2"]
     assert (fit.n, fit.n_missing) == (516, 84)
@@ -192,12 +182,12 @@ def test_unused_levels_are_dropped_and_missing_answers_counted(data):
 # --- separation ------------------------------------------------------------
 
 
-def separate(data: pd.DataFrame, link: str) -> tuple[ClmFit, ClmFit]:
-    """Return the fit where every answer of one level is the lowest, and the fit without its rows."""
+def separate(data: pd.DataFrame, link: str) -> tuple[ClmResult, ClmResult]:
+    """Return the fit where every outcome of one level is the lowest, and the fit without its rows."""
     one = data["sender"] == "meter"
     frame = data.assign(level=data["level"].where(~one, -2))
-    return fit_clm(frame, "level", FACTORS, BASELINES, link=link), fit_clm(
-        frame[~one], "level", FACTORS, BASELINES, link=link
+    return clm(FORMULA, frame, baselines=BASELINES, link=link), clm(
+        FORMULA, frame[~one], baselines=BASELINES, link=link
     )
 
 
@@ -218,13 +208,13 @@ def test_a_separated_level_has_no_number_and_the_others_are_those_without_its_ro
 
 def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "lock", 2))
-    fit = fit_clm(frame, "level", FACTORS, BASELINES)
+    fit = clm(FORMULA, frame, baselines=BASELINES)
     by_factor = fit.coefficients.groupby("factor")["status"].agg(set)
     assert by_factor["sender"] == {"separated"}
     assert by_factor["recipient"] == by_factor["order"] == {"ok"}
     assert set(fit.thresholds["status"]) == {"separated"}
     # against another baseline the same data leave only that level without a number
-    other = fit_clm(frame, "level", FACTORS, {"sender": "camera"})
+    other = clm(FORMULA, frame, baselines={"sender": "camera"})
     assert other.coefficients.query("status == 'separated'")["level"].tolist() == ["lock"]
     assert set(other.thresholds["status"]) == {"ok"}
     assert other.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-8)
@@ -236,7 +226,7 @@ def test_a_separated_baseline_takes_its_whole_factor_and_the_thresholds(data):
 
 def test_complete_separation_leaves_no_number_at_all():
     frame = pd.DataFrame({"f": list("aabbcc"), "level": [-2, -2, 0, 0, 2, 2]})
-    fit = fit_clm(frame, "level", ["f"])
+    fit = clm("level ~ f", frame)
     assert fit.status == "separated"
     assert fit.coefficients["estimate"].isna().all()
     assert fit.thresholds["estimate"].isna().all()
@@ -247,23 +237,23 @@ def test_nearly_separated_is_not_separated(data):
     frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
     first = frame.index[frame["sender"] == "meter"][0]
     frame.loc[first, "level"] = -1
-    fit = fit_clm(frame, "level", FACTORS, BASELINES)
+    fit = clm(FORMULA, frame, baselines=BASELINES)
     assert fit.status == "ok"
     assert term(fit, "sender", "meter")["estimate"] < -5
     rows, n = dense_log_likelihood(frame, FACTORS, "logit")
-    default = fit_clm(frame, "level", FACTORS)
+    default = clm(FORMULA, frame)
     gradient = optimize.approx_fprime(values(default), lambda p: rows(p).sum(), 1e-6)
     assert len(gradient) == n
     np.testing.assert_allclose(gradient, 0, atol=2e-3)
 
 
 def test_separation_by_two_factors_together():
-    """No level alone has one answer, the sum of two decides: only the linear program sees it."""
+    """No level alone has one outcome, the sum of two decides: only the linear program sees it."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"a": rng.integers(3, size=300), "b": rng.integers(3, size=300)})
     frame["level"] = np.where(frame["a"] + frame["b"] > 2, 1, np.where(frame["a"] + frame["b"] < 2, -1, 0))
     frame.loc[frame["level"] == 0, "level"] = rng.choice([-1, 1], size=(frame["level"] == 0).sum())
-    fit = fit_clm(frame.astype({"a": str, "b": str}), "level", ["a", "b"])
+    fit = clm("level ~ a + b", frame.astype({"a": str, "b": str}))
     assert fit.status == "separated"
     assert set(fit.coefficients["status"]) == {"separated"}
 
@@ -272,25 +262,25 @@ def test_separation_by_two_factors_together():
 
 
 def test_penalised_saturated_two_by_two_adds_a_half_to_each_cell():
-    """With two answers and one factor of two levels Jeffreys' prior is half an answer more in each cell."""
+    """With two outcomes and one factor of two levels Jeffreys' prior is half a row more in each cell."""
     frame = pd.DataFrame({"f": ["a", "a", "b", "b"], "level": [0, 1, 0, 1]}).loc[
         np.repeat(range(4), [7, 3, 12, 0])
     ]
-    fit = fit_clm(frame, "level", ["f"], estimator="penalised")
+    fit = clm("level ~ f", frame, estimator="penalised")
     expected = np.log(0.5 / 12.5) - np.log(3.5 / 7.5)
     row = fit.coefficients.iloc[0]
     assert (row["status"], fit.status) == ("penalised", "ok")
     assert row["estimate"] == pytest.approx(expected, abs=1e-8)
     assert np.isfinite(row["std_err"])
     assert "penalty" in fit.reason
-    assert fit_clm(frame, "level", ["f"]).status == "separated"
+    assert clm("level ~ f", frame).status == "separated"
 
 
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 def test_penalised_is_at_the_top_of_its_objective(link):
     """The gradient of log L + log|I|/2 by differences is zero; I is summed from outer products."""
-    frame = planted(np.random.default_rng(1), 150, {"a": [0, 1, -1], "b": [0, 0.5]}, [-1.0, 0.0, 1.5])
-    fit = fit_clm(frame, "level", ["a", "b"], link=link, estimator="penalised")
+    frame = simulated(np.random.default_rng(1), 150, {"a": [0, 1, -1], "b": [0, 0.5]}, [-1.0, 0.0, 1.5])
+    fit = clm("level ~ a + b", frame, link=link, estimator="penalised")
     rows, n = dense_log_likelihood(frame, ["a", "b"], link)
     patterns = frame[["a", "b"]].drop_duplicates()
     weight = frame.groupby(["a", "b"]).size()
@@ -312,9 +302,9 @@ def test_penalised_is_at_the_top_of_its_objective(link):
 
 
 def test_no_data_and_one_level_are_statuses(data):
-    none = fit_clm(data.assign(level=np.nan), "level", FACTORS, BASELINES)
+    none = clm(FORMULA, data.assign(level=np.nan), baselines=BASELINES)
     assert (none.status, none.n, none.n_missing, len(none.coefficients)) == ("no_data", 0, 600, 0)
-    same = fit_clm(data.assign(level=1), "level", FACTORS, BASELINES)
+    same = clm(FORMULA, data.assign(level=1), baselines=BASELINES)
     assert same.status == "one_level"
     assert "1" in same.reason
     assert set(same.coefficients["status"]) == {"not_estimated"}
@@ -325,67 +315,74 @@ def test_no_data_and_one_level_are_statuses(data):
 
 def test_constant_and_linked_factors_are_statuses(data):
     frame = data.assign(dataset="iot", twin=data["sender"] + "'s data")
-    fit = fit_clm(frame, "level", ["sender", "dataset", "twin", "recipient", "order"])
-    plain = fit_clm(frame, "level", FACTORS)
+    fit = clm("level ~ sender + dataset + twin + recipient + order", frame)
+    plain = clm(FORMULA, frame)
     statuses = fit.coefficients.set_index("factor")["status"]
     assert statuses["dataset"] == "constant_factor"
     assert set(statuses["twin"]) == {"aliased"}
-    assert "linked" in fit.reason
+    assert "collinear" in fit.reason
     ok = fit.coefficients[fit.coefficients["status"] == "ok"]
     np.testing.assert_allclose(ok["estimate"], plain.coefficients["estimate"], atol=1e-8)
-    assert fit_clm(frame, "level", ["dataset"]).status == "constant_factor"
+    assert clm("level ~ dataset", frame).status == "constant_factor"
 
 
 def test_no_maximum_is_a_status_without_numbers(data, monkeypatch):
-    monkeypatch.setattr("cinorms.stats.clm.likelihood.CONVERGED", -1.0)
-    monkeypatch.setattr("cinorms.stats.clm.likelihood.climb", lambda problem, point, step: (point, False))
-    fit = fit_clm(data, "level", FACTORS)
+    monkeypatch.setattr("cumulink.likelihood.CONVERGED", -1.0)
+    monkeypatch.setattr("cumulink.likelihood.climb", lambda problem, point, step: (point, False))
+    fit = clm(FORMULA, data)
     assert fit.status == "not_converged"
     assert fit.coefficients["estimate"].isna().all()
     assert set(fit.coefficients["status"]) == {"not_estimated"}
 
 
-def test_statuses_are_declared(data):
-    fits = [separate(data, "logit")[0], fit_clm(data, "level", FACTORS, estimator="penalised")]
-    assert {fit.status for fit in fits} <= set(FIT_STATUSES)
-    assert {s for fit in fits for s in fit.coefficients["status"]} <= set(TERM_STATUSES)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"link": "logistic"}, "choose one of"),
+        ({"link": "logistic"}, r"no link 'logistic'; choose one of .*; did you mean 'logit'\?"),
         ({"estimator": "bfgs"}, "choose one of"),
-        ({"factors": []}, "at least one"),
-        ({"factors": ["colour"]}, "columns are"),
-        ({"scale": ["flow"]}, "only factors of"),
-        ({"scale": ["sender"], "estimator": "penalised"}, "only estimator 'newton'"),
-        ({"outcome": "answer"}, "columns are"),
-        ({"baselines": {"sender": "toaster"}}, "choose one of"),
-        ({"estimator": "statsmodels", "cluster": "flow"}, "newton"),
+        ({"formula": "level ~ sendr"}, r"no column 'sendr'; .* did you mean 'sender'\?"),
+        ({"formula": "answer ~ sender"}, "no column 'answer'"),
+        ({"formula": "level ~ flow"}, r"column flow has numbers.*C\(flow\)"),
+        ({"formula": "level ~ sender + (1 | flow)"}, "clmm"),
+        ({"scale": "flow"}, "no factor of the formula for scale 'flow'"),
+        ({"scale": ["sender"], "estimator": "penalised"}, "needs estimator 'newton'"),
+        ({"baselines": {"sender": "toaster"}}, "no level of sender, as its baseline, 'toaster'"),
+        ({"baselines": {"place": "home"}}, "no factor of baselines 'place'"),
+        ({"cluster": "house"}, "no column 'house'"),
+        ({"cluster": ["flow", "variant", "order"]}, "by one column or by two"),
+        ({"estimator": "statsmodels", "cluster": "flow"}, "needs estimator 'newton'"),
         ({"estimator": "statsmodels", "link": "cloglog"}, "choose logit or probit"),
     ],
 )
 def test_wrong_settings_say_what_is_allowed(data, settings, message):
-    with pytest.raises(ConfigError, match=message):
-        fit_clm(data, **({"outcome": "level", "factors": FACTORS} | settings))
+    with pytest.raises(ModelError, match=message):
+        clm(**({"formula": FORMULA, "data": data} | settings))
 
 
-def test_wrong_values_say_what_is_wrong(data):
-    with pytest.raises(DataError, match="whole numbers"):
-        fit_clm(data.assign(level=0.5), "level", FACTORS)
-    with pytest.raises(DataError, match="some answers are infinite"):
-        fit_clm(data.assign(level=data["level"].replace(0, np.inf)), "level", FACTORS)
-    with pytest.raises(DataError, match="at least two"):
-        fit_clm(data.assign(flow=1), "level", FACTORS, cluster="flow")
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"level": 0.5}, "outcome level: levels are whole numbers"),
+        ({"level": [np.inf, 1] * 300}, "infinite"),
+        ({"level": ["low", "high"] * 300}, "ordered categorical"),
+        ({"level": pd.Categorical(["low", "high"] * 300)}, "no order"),
+        ({"flow": 1}, "column flow: all rows are in one cluster"),
+        ({"flow": [None, "a", "b"] * 200}, "column flow: 200 rows belong to no cluster"),
+        ({"sender": [None, "a"] * 300}, "factor sender: 300 rows have no level"),
+        ({"sender": pd.Series([1, "1"] * 300, dtype=object)}, "factor sender: two levels read the same"),
+    ],
+)
+def test_wrong_values_say_what_is_wrong(data, changed, message):
+    with pytest.raises(DataError, match=message):
+        clm(FORMULA, data.assign(**changed), cluster="flow")
 
 
 # --- clustered errors ------------------------------------------------------------
 
 
 def test_clustered_errors_are_the_sandwich(data):
-    fit = fit_clm(data, "level", FACTORS, cluster="flow")
-    plain = fit_clm(data, "level", FACTORS)
+    fit = clm(FORMULA, data, cluster="flow")
+    plain = clm(FORMULA, data)
     at = values(plain)
     np.testing.assert_allclose(values(fit), at, atol=1e-8)
     rows, n = dense_log_likelihood(data, FACTORS, "logit")
@@ -411,19 +408,16 @@ def test_clustered_errors_are_the_sandwich(data):
 
 
 def test_clusters_that_cross_add_up_less_their_cells(data):
-    one, other = (fit_clm(data, "level", FACTORS, cluster=name) for name in ("flow", "variant"))
-    cells = fit_clm(
-        data.assign(cell=data["flow"].astype(str) + data["variant"].astype(str)),
-        "level",
-        FACTORS,
-        cluster="cell",
+    one, other = (clm(FORMULA, data, cluster=name) for name in ("flow", "variant"))
+    cells = clm(
+        FORMULA, data.assign(cell=data["flow"].astype(str) + data["variant"].astype(str)), cluster="cell"
     )
-    both = fit_clm(data, "level", FACTORS, cluster=("flow", "variant"))
+    both = clm(FORMULA, data, cluster=("flow", "variant"))
     first, second, third = (fit.coefficients["std_err"] ** 2 for fit in (one, other, cells))
     expected = np.maximum(first + second - third, np.maximum(first, second))
     np.testing.assert_allclose(both.coefficients["std_err"] ** 2, expected)
     assert both.n_clusters == {"flow": 60, "variant": 10}
-    turned = fit_clm(data, "level", FACTORS, cluster=("variant", "flow"))
+    turned = clm(FORMULA, data, cluster=("variant", "flow"))
     np.testing.assert_allclose(turned.coefficients["std_err"], both.coefficients["std_err"])
     freedom = expected**2 / (first**2 / 59 + second**2 / 9)
     half = stats.t.ppf(0.975, freedom) * both.coefficients["std_err"]
@@ -433,43 +427,125 @@ def test_clusters_that_cross_add_up_less_their_cells(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("templates", "wording"), [(5, 0.1), (5, 0.6), (11, 0.3), (30, 0.1), (30, 0.6)])
-def test_size_of_comparing_two_models_by_flow_and_template(templates, wording):
-    rng, runs, factors = np.random.default_rng(1), 400, ["recipient", "model"]
-    size, power, by_flow = [], [], []
+@pytest.mark.parametrize(("items", "by_item"), [(5, 0.1), (5, 0.6), (11, 0.3), (30, 0.1), (30, 0.6)])
+def test_size_of_comparing_two_conditions_by_subject_and_item(items, by_item):
+    rng, runs, formula = np.random.default_rng(1), 400, "level ~ kind + condition"
+    size, power, by_subject = [], [], []
     for _ in range(runs):
-        equal = two_models(rng, templates, wording)
-        size.append(p_of_model(fit_clm(equal, "level", factors, cluster=("flow", "template"))))
-        by_flow.append(p_of_model(fit_clm(equal, "level", factors, cluster="flow")))
-        other = two_models(rng, templates, wording, shift=0.4)
-        power.append(p_of_model(fit_clm(other, "level", factors, cluster=("flow", "template"))))
+        equal = two_conditions(rng, items, by_item)
+        size.append(p_of_condition(clm(formula, equal, cluster=("subject", "item"))))
+        by_subject.append(p_of_condition(clm(formula, equal, cluster="subject")))
+        other = two_conditions(rng, items, by_item, shift=0.4)
+        power.append(p_of_condition(clm(formula, other, cluster=("subject", "item"))))
     share = {
         name: float(np.mean(np.array(p) < 0.05))
-        for name, p in zip(("size", "power", "by flow"), (size, power, by_flow), strict=True)
+        for name, p in zip(("size", "power", "by subject"), (size, power, by_subject), strict=True)
     }
-    print(f"{templates} templates, wording sd {wording}: {share}")
+    print(f"{items} items, sd {by_item}: {share}")
     assert share["size"] <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / runs)
-    if wording >= 0.3:
-        assert share["by flow"] > 0.15  # what was done before
-    if templates >= 11 and wording <= 0.3:
+    if by_item >= 0.3:
+        assert share["by subject"] > 0.15  # what one way of clustering leaves out
+    if items >= 11 and by_item <= 0.3:
         assert share["power"] > 0.7
 
 
+# --- proportional odds ------------------------------------------------------------
+
+
+def test_proportional_odds_equals_a_score_test_done_slowly(data):
+    """Score s and information I = sum over rows and levels of p s s', all coefficients free."""
+    fit = clm("level ~ recipient + order", data)
+    table = fit.proportional_odds_test()
+    x = np.hstack([pd.get_dummies(data[f], drop_first=True).to_numpy(float) for f in ["recipient", "order"]])
+    distinct, y = np.unique(data["level"], return_inverse=True)
+    k, p = len(distinct) - 1, x.shape[1]
+    at = values(fit)
+
+    def rows(parameters: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        eta = parameters[:k] - x @ parameters[k:].reshape(k, p).T
+        cumulative = np.hstack(
+            [np.zeros((len(x), 1)), likelihood.LINKS["logit"].cdf(eta), np.ones((len(x), 1))]
+        )
+        return np.log(np.diff(cumulative, axis=1)[np.arange(len(x)), levels])
+
+    free = np.concatenate([at[:k], np.tile(at[k:], k)])
+
+    def scores(levels: np.ndarray) -> np.ndarray:
+        steps = 1e-6 * np.eye(len(free))
+        return np.array([(rows(free + h, levels) - rows(free - h, levels)) / 2e-6 for h in steps])
+
+    s = scores(y).sum(axis=1)
+    information = np.zeros((len(free), len(free)))
+    for level in range(k + 1):
+        one = np.full(len(x), level)
+        information += (scores(one) * np.exp(rows(free, one))) @ scores(one).T
+    overall = table[table["factor"].isna()].iloc[0]
+    assert overall["statistic"] == pytest.approx(s @ np.linalg.solve(information, s), rel=1e-4)
+    assert overall["df"] == p * (k - 1)
+    # recipient alone: thresholds and the terms of order keep one coefficient
+    spread = np.zeros((len(free), k + p + 2 * (k - 1)))
+    spread[:k, :k] = np.eye(k)
+    for j in range(k):
+        spread[k + p * j : k + p * (j + 1), k : k + p] = np.eye(p)
+        if j:
+            spread[[k + p * j, k + p * j + 1], [k + p + 2 * (j - 1), k + p + 2 * (j - 1) + 1]] = 1
+    expected = s @ spread @ np.linalg.solve(spread.T @ information @ spread, spread.T @ s)
+    factor = table[(table["factor"] == "recipient") & table["level"].isna()].iloc[0]
+    assert factor["statistic"] == pytest.approx(expected, rel=1e-4)
+    assert len(table) == p + 2 + 1
+
+
+def test_proportional_odds_finds_a_term_that_moves_only_one_threshold():
+    rng = np.random.default_rng(4)
+    frame = simulated(rng, 4000, {"a": [0, 1], "b": [0, 0.7]}, [-1.0, 0.0, 1.5])
+    bend = (frame["b"] == "1") & (frame["level"] == 1)
+    frame.loc[bend, "level"] = 0
+    table = clm("level ~ a + b", frame).proportional_odds_test().set_index(["factor", "level"])
+    assert table.loc[("b", "1"), "p"] < 1e-6
+    assert table.loc[("a", "1"), "p"] > 1e-3
+
+
+def test_proportional_odds_says_where_there_is_no_test(data):
+    assert set(separate(data, "logit")[0].proportional_odds_test()["status"]) == {"separated"}
+    two = clm(FORMULA, data.assign(level=(data["level"] > 0).astype(int)))
+    assert set(two.proportional_odds_test()["status"]) == {"two_levels"}
+    crossed = clm(FORMULA, data, cluster=("flow", "variant")).proportional_odds_test()
+    assert set(crossed["status"]) == {"two_ways"}
+    assert crossed[["statistic", "p"]].isna().all(axis=None)
+    scaled = clm(FORMULA, data, scale="order").proportional_odds_test()
+    assert set(scaled["status"]) == {"scale"}
+    # ten variants cannot show whether 7 x 3 coefficients are needed, but three
+    few = clm(FORMULA, data, cluster="variant").proportional_odds_test()
+    assert few.iloc[0][["df", "status"]].tolist() == [3, "ok"]
+    assert few.iloc[-1][["df", "status"]].tolist() == [21, "not_identified"]
+
+
+def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data):
+    """With clusters, rows given three times over are no more evidence than once."""
+    once = data.assign(row=np.arange(len(data)))
+    thrice = pd.concat([once] * 3, ignore_index=True)
+    tables = [clm(FORMULA, f, cluster="row").proportional_odds_test() for f in (once, thrice)]
+    np.testing.assert_allclose(tables[0]["p"], tables[1]["p"], rtol=1e-6)
+    plain = clm(FORMULA, once).proportional_odds_test()
+    np.testing.assert_allclose(tables[0]["statistic"], plain["statistic"], rtol=0.25)
+
+
 @pytest.mark.slow
-def test_intervals_cover_planted_coefficients():
-    """300 planted studies of 400 flows."""
+def test_intervals_cover_and_the_test_of_proportional_odds_holds_its_size():
+    """300 simulated data sets of 400 rows."""
     rng = np.random.default_rng(8)
     truth = {("a", "1"): 0.8, ("a", "2"): -1.2, ("b", "1"): 0.0}
-    covered, false_alarms = dict.fromkeys(truth, 0), 0
+    covered, false_alarms = dict.fromkeys(truth, 0), {"term": 0, "overall": 0}
     for _ in range(300):
-        frame = planted(rng, 400, {"a": [0.0, 0.8, -1.2], "b": [0.0, 0.0]}, [-1.5, 0.0, 1.0])
-        fit = fit_clm(frame, "level", ["a", "b"])
+        frame = simulated(rng, 400, {"a": [0.0, 0.8, -1.2], "b": [0.0, 0.0]}, [-1.5, 0.0, 1.0])
+        fit = clm("level ~ a + b", frame)
         rows = fit.coefficients.set_index(["factor", "level"])
         for name, value in truth.items():
             covered[name] += rows.loc[name, "conf_low"] <= value <= rows.loc[name, "conf_high"]
-        false_alarms += rows.loc[("b", "1"), "p"] < 0.05
+        false_alarms["term"] += rows.loc[("b", "1"), "p"] < 0.05
+        false_alarms["overall"] += fit.proportional_odds_test().iloc[-1]["p"] < 0.05
     assert all(0.92 <= hits / 300 <= 0.98 for hits in covered.values()), covered
-    assert 0.02 <= false_alarms / 300 <= 0.08
+    assert all(0.02 <= hits / 300 <= 0.08 for hits in false_alarms.values()), false_alarms
 
 
 # --- statsmodels ------------------------------------------------------------
@@ -477,87 +553,22 @@ def test_intervals_cover_planted_coefficients():
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_statsmodels_estimator_is_statsmodels(data, link):
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
-    fit = fit_clm(data, "level", FACTORS, BASELINES, link=link, estimator="statsmodels")
+    OrderedModel = pytest.importorskip("statsmodels.miscmodels.ordinal_model").OrderedModel
+    fit = clm(FORMULA, data, baselines=BASELINES, link=link, estimator="statsmodels")
     parts = [pd.get_dummies(data[f], dtype=float) for f in FACTORS]
     x = pd.concat([parts[0].drop(columns="lock"), *(part.iloc[:, 1:] for part in parts[1:])], axis=1)
     result = OrderedModel(data["level"], x, distr=link).fit(method="bfgs", disp=False)
     np.testing.assert_allclose(fit.coefficients["estimate"], result.params[:7], atol=1e-9)
     np.testing.assert_allclose(fit.coefficients["std_err"], result.bse[:7], atol=1e-7)
-    newton = fit_clm(data, "level", FACTORS, BASELINES, link=link)
+    newton = clm(FORMULA, data, baselines=BASELINES, link=link)
     np.testing.assert_allclose(values(fit), values(newton), atol=5e-3)
     np.testing.assert_allclose(fit.thresholds["std_err"], newton.thresholds["std_err"], rtol=1e-2)
     assert fit.log_likelihood <= newton.log_likelihood
 
 
 def test_statsmodels_estimator_shows_no_number_for_separated_terms(data):
+    pytest.importorskip("statsmodels")
     frame = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
-    fit = fit_clm(frame, "level", FACTORS, BASELINES, estimator="statsmodels")
+    fit = clm(FORMULA, frame, baselines=BASELINES, estimator="statsmodels")
     assert term(fit, "sender", "meter")["status"] in ("separated", "not_estimated")
     assert np.isnan(term(fit, "sender", "meter")["estimate"])
-
-
-# --- the published table ------------------------------------------------------------
-
-
-PUBLISHED_MODELS = {"gpt-4o-mini": "gpt-4o-mini-8B", "llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct"}
-PUBLISHED_BASELINES = {
-    "sender": "a fitness tracker",
-    "infotype": "owner's exercise routine",
-    "recipient": "owner's immediate family",
-    "transmission": "if the information is used to develop new features for the device",
-}
-
-
-@pytest.fixture(scope="module")
-def norms(published: Callable[[str], pd.DataFrame], iot: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the factors of each flow and its norm by the papers' rule, as text and Int8."""
-    return {
-        name: iot.merge(assessment.assess(published(model), "papers", ACCEPTABILITY), on="flow")
-        for name, model in PUBLISHED_MODELS.items()
-    }
-
-
-def test_newton_on_the_published_responses(norms):
-    fit = fit_clm(norms["gpt-4o-mini"], "value", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES)
-    assert fit.levels == (-2, -1, 1, 2)
-    assert len(fit.coefficients) == 33
-    assert fit.log_likelihood == pytest.approx(-3078.0269337, abs=1e-6)
-
-
-def test_the_published_models_use_the_scale_differently(published):
-    """R's clm(y ~ model, scale = ~ model, gradTol = 1e-10): `docs/method/stats/clm.md`."""
-    models = ["Meta-Llama-3.1-8B-Instruct", "tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"]
-    parts = [published(model).assign(model=model) for model in models]
-    answers = pd.concat([part[part["flow"] % 28 == 0] for part in parts], ignore_index=True)
-    plain, fit = (fit_clm(answers, "level", ["model"], scale=scale) for scale in ((), ("model",)))
-    assert fit.n == 37_681
-    assert fit.scale is not None
-    assert 2 * (fit.log_likelihood - plain.log_likelihood) == pytest.approx(6283.03464765, abs=1e-6)
-    last = [part.set_index("level").loc["tulu-2-dpo-13b"] for part in (fit.coefficients, fit.scale)]
-    assert last[0][["estimate", "std_err"]].tolist() == pytest.approx([2.050740956235, 0.055052387715])
-    assert last[1][["estimate", "std_err"]].tolist() == pytest.approx([0.450956849759, 0.019299481756])
-    assert plain.coefficients.set_index("level").loc["tulu-2-dpo-13b", "estimate"] == pytest.approx(0.8756622)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", list(PUBLISHED_MODELS))
-def test_statsmodels_gives_the_printed_table(norms, model):
-    """Coefficients, standard errors and z to half a printed digit, matched in size within each factor.
-
-    The tolerance is 0.00504, not 0.005, for one standard error: 0.17497 is printed as 0.18, as if it had been
-    rounded twice (0.175, then half up; docs/replication.md).
-    """
-    table = pd.read_csv(REFERENCE / "pets2026/table4.csv", dtype=str)
-    table = table[table["model"] == model]
-    fit = fit_clm(
-        norms[model], "value", list(PUBLISHED_BASELINES), PUBLISHED_BASELINES, estimator="statsmodels"
-    )
-    found = fit.coefficients
-    for (_, printed), (_, own) in zip(
-        table.groupby("factor", sort=False), found.groupby("factor", sort=False), strict=True
-    ):
-        for column, value in (("coef", "estimate"), ("std_err", "std_err"), ("z", "statistic")):
-            expected = np.sort(printed[column].astype(float))
-            np.testing.assert_allclose(np.sort(own[value]), expected, atol=0.00504)

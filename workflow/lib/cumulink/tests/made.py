@@ -1,0 +1,37 @@
+"""Ratings under two conditions that are alike, for the tests of how often a difference is found."""
+
+import numpy as np
+import pandas as pd
+
+from cumulink import ClmResult
+
+
+def two_conditions(
+    rng: np.random.Generator, items: int, by_item: float, shift: float = 0.0, by_subject: float = 0.3
+) -> pd.DataFrame:
+    """Return ratings of 72 subjects on ``items`` items, three times each, under two conditions.
+
+    On the latent scale, whose noise is logistic with scale 0.6, each condition has effects of its own (standard
+    deviations) of an item and of a subject. ``shift`` is how much higher the second one is rated.
+    """
+    subject, item, _ = (
+        part.ravel() for part in np.meshgrid(range(72), range(items), range(3), indexing="ij")
+    )
+    of_subject = rng.normal(0, 1, 72)
+    parts = []
+    for condition in range(2):
+        latent = (of_subject + rng.normal(0, by_subject, 72))[subject] + rng.normal(0, by_item, items)[item]
+        latent = latent + shift * condition + rng.logistic(0, 0.6, len(subject))
+        level = np.clip(np.round(latent), -2, 2).astype(int)
+        parts.append(
+            pd.DataFrame({"subject": subject, "item": item, "level": level, "condition": str(condition)})
+        )
+    frame = pd.concat(parts, ignore_index=True)
+    return frame.assign(
+        kind=(frame["subject"] % 3).astype(str), own=frame["condition"] + "/" + frame["item"].astype(str)
+    )
+
+
+def p_of_condition(fit: ClmResult) -> float:
+    """Return the p-value of the difference between the conditions."""
+    return float(fit.pvalues["condition[T.1]"])

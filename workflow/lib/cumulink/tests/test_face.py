@@ -1,0 +1,208 @@
+"""What a user meets: formulas, results, the examples of docstrings and README, and a light import."""
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cumulink
+from cumulink import DataError, ModelError, clm, clmm
+from cumulink.formula import parse
+
+HERE = Path(__file__).parent
+README = (HERE.parent / "README.md").read_text(encoding="utf-8")
+MODULES = sorted(path.stem for path in Path(cumulink.__file__).parent.glob("*.py") if path.stem != "__init__")
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return pd.read_csv(HERE / "reference/clm_data.csv")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_docstrings_print_what_they_show(module):
+    found = doctest.testmod(importlib.import_module(f"cumulink.{module}"))
+    assert found.failed == 0
+    assert found.attempted or module not in ("model", "mixed", "results", "arrays", "tails")
+
+
+def test_the_examples_of_the_readme_print_what_they_show(capsys):
+    names: dict[str, object] = {}
+    examples = re.findall(r"```python\n(.*?)```(?:\n+```text\n(.*?)```)?", README, flags=re.DOTALL)
+    assert len(examples) > 2
+    for code, shown in examples:
+        exec(compile(code, "README.md", "exec"), names)
+        assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown.splitlines()
+
+
+def test_the_readme_names_all_that_is_public_and_every_status():
+    for name in cumulink.__all__:
+        assert hasattr(cumulink, name)
+        assert f"`{name}" in README, name
+    code = "".join(path.read_text(encoding="utf-8") for path in HERE.parent.glob("*.py"))
+    words = ["ok", "separated", "penalised", "aliased", "constant_factor"]
+    words += ["not_estimated", "not_converged", "one_level", "no_data"]
+    for status in words:
+        assert f'"{status}"' in code
+        assert f"`{status}`" in README, status
+
+
+def test_the_numbers_of_the_readme_are_those_of_r_and_of_this_package(data):
+    plain = pd.read_csv(HERE / "reference/clm_reference.csv").query("model == 'logit'").set_index("parameter")
+    mixed = (
+        pd.read_csv(HERE / "reference/clmm_reference.csv").query("model == 'laplace'").set_index("parameter")
+    )
+    formula, baselines = "level ~ sender + recipient + order", {"sender": "lock"}
+    fits = clm(formula, data, baselines=baselines), clmm(f"{formula} + (1 | flow)", data, baselines=baselines)
+    rows = re.findall(r"^\| `(\w+)` (\w+) \|(.*)\|$", README, flags=re.MULTILINE)
+    assert len(rows) == 7
+    for factor, level, cells in rows:
+        shown = [float(cell) for cell in cells.split("|")]
+        of_r = [
+            table.loc[factor + level, name] for table in (plain, mixed) for name in ("estimate", "std_err")
+        ]
+        own = [column[f"{factor}[T.{level}]"] for fit in fits for column in (fit.params, fit.bse)]
+        assert shown == pytest.approx(of_r, abs=6e-7)
+        assert shown == pytest.approx(own, abs=1e-4)
+
+
+def test_importing_it_loads_no_scipy_until_a_model_is_used():
+    code = "import sys, cumulink; print('scipy' in sys.modules, end=' '); cumulink.clm; print('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False True\n"
+    with pytest.raises(AttributeError, match="no attribute 'clmmm'"):
+        cumulink.clmmm  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("formula", "outcome", "factors", "categorical", "groups"),
+    [
+        ("y ~ a", "y", ["a"], set(), ()),
+        ("y~a+b", "y", ["a", "b"], set(), ()),
+        (
+            "`my y` ~ `a + b` + C( n ) + C(`ü ~ (1 | x)`)",
+            "my y",
+            ["a + b", "n", "ü ~ (1 | x)"],
+            {"n", "ü ~ (1 | x)"},
+            (),
+        ),
+        ("y ~ (1|g) + a.b\n  + ( 1 | `h h` )", "y", ["a.b"], set(), ("g", "h h")),
+    ],
+)
+def test_a_formula_names_columns(formula, outcome, factors, categorical, groups):
+    assert parse(formula) == (formula, outcome, factors, categorical, groups)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("y", "does not begin with a column and ~"),
+        ("~ a", "does not begin with"),
+        ("y ~ ", "cannot read ''"),
+        ("y ~ a +", "cannot read ''"),
+        ("y ~ a * b", r"cannot read 'a \* b'; .*combine two columns"),
+        ("y ~ a + b:c", "cannot read 'b:c'"),
+        ("y ~ a + (a | g)", r"cannot read '\(a \| g\)'"),
+        ("y ~ a + a", "factors are named twice"),
+        ("y ~ a + (1 | g) + (1 | g)", "random intercepts are named twice"),
+        ("y ~ (1 | g)", "has no factor"),
+    ],
+)
+def test_a_formula_that_cannot_be_read_is_quoted(formula, message):
+    with pytest.raises(ModelError, match=message):
+        parse(formula)
+
+
+def test_an_ordered_categorical_is_the_numbers_of_its_categories(data):
+    words = ["never", "worst", "bad", "so-so", "good", "best"]
+    named = pd.Categorical([words[level + 3] for level in data["level"]], words, ordered=True)
+    fit, numbers = (clm("level ~ sender", frame) for frame in (data.assign(level=named), data))
+    assert fit.levels == tuple(words[1:])
+    assert fit.thresholds["threshold"].tolist()[0] == "worst|bad"
+    assert fit.params.to_list() == numbers.params.to_list()
+    some = data.assign(level=pd.Categorical(named).set_categories(words[2:], ordered=True))
+    assert clm("level ~ sender", some).n_missing == (data["level"] == -2).sum() > 0
+
+
+def test_truth_values_are_a_factor_and_a_factor_of_numbers_is_asked_for(data):
+    fit = clm("level ~ sunny + C(variant)", data.assign(sunny=data["flow"] > 30))
+    assert fit.params.index[0] == "sunny[T.True]"
+    assert fit.params.index[9] == "variant[T.10]"
+
+
+# --- results
+
+
+def test_params_errors_p_values_and_intervals_are_those_of_the_tables(data):
+    fit = clm("level ~ sender + order", data, scale="order", cluster="flow")
+    assert fit.params.index.tolist() == [
+        *("sender[T.lock]", "sender[T.meter]", "sender[T.watch]", "order[T.second]", "order[T.third]"),
+        *("-2|-1", "-1|0", "0|1", "1|2", "log_sigma:order[T.second]", "log_sigma:order[T.third]"),
+    ]
+    tables = [fit.coefficients, fit.scale]
+    terms = [*range(5), 9, 10]
+    for found, column in ((fit.params, "estimate"), (fit.bse, "std_err"), (fit.pvalues, "p")):
+        assert found.iloc[terms].to_list() == pd.concat(tables)[column].to_list()
+    interval = fit.conf_int()
+    assert interval["lower"].iloc[terms].to_list() == pd.concat(tables)["conf_low"].to_list()
+    assert interval["upper"].iloc[terms].to_list() == pd.concat(tables)["conf_high"].to_list()
+    wide = fit.conf_int(alpha=0.01)
+    assert ((wide["lower"] < interval["lower"]) & (wide["upper"] > interval["upper"])).all()
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_predictions_are_the_likelihood_of_what_was_observed(data, link):
+    for settings in ({}, {"scale": "order"}):
+        fit = clm("level ~ sender + order", data, link=link, **settings)
+        shares = fit.predict(data)
+        assert list(shares) == [-2, -1, 0, 1, 2]
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        observed = shares.to_numpy()[np.arange(len(data)), data["level"] + 2]
+        assert np.log(observed).sum() == pytest.approx(fit.log_likelihood)
+
+
+def test_predictions_are_missing_where_no_estimate_exists_and_refuse_what_the_fit_has_not_seen(data):
+    frame = data.assign(
+        level=data["level"].where(data["sender"] != "meter", -2), twin=data["sender"] + "'s", one="x"
+    )
+    fit = clm("level ~ sender + twin + one", frame)
+    shares = fit.predict(frame)
+    np.testing.assert_array_equal(shares.isna().all(axis=1), frame["sender"] == "meter")
+    with pytest.raises(ModelError, match="no level of sender in the fit 'toaster'"):
+        fit.predict(frame.assign(sender="toaster"))
+    with pytest.raises(ModelError, match="no column 'twin'"):
+        fit.predict(frame[["sender", "one"]])
+    with pytest.raises(DataError, match="one_level"):
+        clm("level ~ sender", frame.assign(level=1)).predict(frame)
+
+
+def test_a_mixed_model_predicts_for_a_group_in_the_middle(data):
+    mixed, plain = clmm("level ~ sender + (1 | flow)", data), clm("level ~ sender", data)
+    difference = mixed.predict(data) - plain.predict(data)
+    assert 0 < difference.abs().max(axis=None) < 0.1
+    with pytest.raises(DataError, match="random intercepts"):
+        mixed.proportional_odds_test()
+
+
+def test_a_summary_has_the_facts_of_the_fit_and_a_row_per_parameter(data):
+    some = data.assign(level=data["level"].astype("Int8").where(data["level"] != 0))
+    text = repr(clm("level ~ sender", some, cluster=("flow", "variant")).summary())
+    assert "516 rows (84 more have no outcome), log-likelihood -" in text
+    assert "standard errors clustered by flow (60) and variant (10)" in text
+    assert "status: ok" in text
+    assert text.count("\n") == 5 + 1 + 3 + 3
+    assert "baselines: sender = camera" in text
+    assert "random intercept of flow: sd 1." in clmm("level ~ order + (1 | flow)", data).summary()
+    separated = data.assign(level=data["level"].where(data["sender"] != "meter", -2))
+    assert (
+        "perfectly separated, so without a finite estimate: sender = meter)"
+        in clm("level ~ sender", separated).summary()
+    )
+    assert "status: one_level" in clm("level ~ sender", data.assign(level=1)).summary()
+    assert "n = 600, ok" in repr(clm("level ~ sender", data))
