@@ -222,8 +222,8 @@ def _sums(table: pd.DataFrame | None, data: pd.DataFrame) -> Floats:
         if factor not in data:
             raise unknown("column", factor, data.columns)
         nothing = rows["status"].isin(["aliased", "constant_factor"])
-        effects = dict(zip(rows["level"], rows["estimate"].mask(nothing, 0.0), strict=True))
-        effects[rows["baseline"].iloc[0]] = 0.0
+        effects = {rows["baseline"].iloc[0]: 0.0}
+        effects |= dict(zip(rows["level"], rows["estimate"].mask(nothing, 0.0), strict=True))
         levels = data[factor].astype(str)
         for level in levels[~levels.isin(effects)].unique()[:1]:
             raise unknown(f"level of {factor} in the fit", level, effects)

@@ -1,5 +1,7 @@
 """Ratings under two conditions that are alike, for the tests of how often a difference is found."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -30,6 +32,11 @@ def two_conditions(
     return frame.assign(
         kind=(frame["subject"] % 3).astype(str), own=frame["condition"] + "/" + frame["item"].astype(str)
     )
+
+
+def names_of_r(fit: ClmResult) -> list[str]:
+    """Return the names of the parameters as the reference files have them: ``senderlock``, ``scale_senderlock``."""
+    return [re.sub(r"\[T\.(.*)\]", r"\1", name).replace("log_sigma:", "scale_") for name in fit.params.index]
 
 
 def p_of_condition(fit: ClmResult) -> float:

@@ -11,7 +11,7 @@ import pytest
 from cumulink import ModelError, clm, clmm, mixed
 from cumulink.mixed import Intercepts
 
-from .made import two_conditions
+from .made import names_of_r, two_conditions
 
 REFERENCE = Path(__file__).parent / "reference"
 FORMULA = "level ~ sender + recipient + order"
@@ -32,7 +32,7 @@ def test_equals_r_clmm(data, groups):
     expected = reference.loc["laplace" if len(groups) == 1 else "crossed_laplace"]
     fit = clmm(with_intercepts(groups), data, baselines={"sender": "lock"})
     assert fit.status == "ok"
-    names = fit.params.index.str.replace(r"\[T\.(.*)\]", r"\1", regex=True)
+    names = names_of_r(fit)
     assert {*names, "logLik", *(f"sd_{group}" for group in fit.sd)} == set(expected.index)
     tolerance = 1e-4 * len(groups)
     for column, found in (("estimate", fit.params), ("std_err", fit.bse)):
