@@ -33,11 +33,6 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path):
     assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
-def test_the_factors_of_the_dataset_are_columns_between_flow_and_value():
-    columns = list(run("privacy_bias").columns)
-    assert columns[:8] == ["arm", "model", "flow", "sender", "place", "inference", "recipient", "value"]
-
-
 def test_delta_is_a_row_per_slice_and_metric():
     table = run("delta", by=["sender", "recipient"], of="means", embedding=[-100, -50, 0, 50, 100])
     first = table[(table["model"] == "large") & (table["sender"] == "doll") & (table["recipient"] == "maker")]
@@ -86,11 +81,3 @@ def test_mean_delta_is_the_mean_answer_less_the_expected_value():
     assert table.loc["far", ["n", "n_missing", "status"]].tolist() == [2, 2, "ok"]
     assert table.loc["near", "mean_signed"] == pytest.approx((5 + 55 - 5) / 3)
     assert table["from_zero"].tolist() == [1, 2]
-
-
-def test_mean_delta_of_nothing_is_a_row_without_a_number():
-    norms = pd.DataFrame({"flow": [0], "mean": [np.nan], "n_valid": [0]})
-    vignettes = pd.DataFrame({"flow": [0], "a": ["v"], "expected": [np.nan]})
-    table = mean_deltas({"m": norms}, vignettes, None)
-    assert table["mean_signed"].isna().all()
-    assert table.loc[0, "status"] != "ok"

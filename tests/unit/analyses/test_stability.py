@@ -52,11 +52,6 @@ def test_five_templates_that_agree_show_no_norm_to_be_stable_and_six_do():
     assert few < STABLE <= enough
 
 
-def test_a_selection_counts_its_flows_only():
-    row = run("stability", SMALL, select={"sender": ["doll", "robot"]}).iloc[0]
-    assert row["flows"] == (VIGNETTES["sender"] != "watch").sum()
-
-
 def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template():
     row = run("stability", SMALL).iloc[0]
     assert row["share_norms"] == row["norms"] / row["flows"]

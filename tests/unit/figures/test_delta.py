@@ -61,6 +61,7 @@ def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entr
     assert list(table["panel"].cat.categories) == [OVERALL, "location", "audio", "video"]
     assert (table["panel"] == OVERALL).sum() == (table["panel"] != OVERALL).sum()
     assert "a +2.3 (n = 22)" in drawn.caption
+    assert drawn.data["factor"].tolist() == [OVERALL] * 2 + ["information_type"] * 6
 
 
 def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(norms_of, entry, expecting, built):
@@ -85,12 +86,3 @@ def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(norms_
     assert any("xmin" in layer and "ymin" in layer for layer in layers)
     (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
     assert points["y"].between(-0.5, 0.5).all()
-
-
-def test_the_data_beside_the_figure_are_its_boxes(norms_of, entry, expecting):
-    drawn = draw([norms_of("a", LEVELS)], entry(["a"], by="sender", shape="violin"), expecting, None)
-    table = drawn.data
-    assert table["factor"].tolist() == [OVERALL, "sender", "sender"]
-    assert table["level"].tolist() == [OVERALL, "a tracker", "a camera"]
-    assert table["n"].tolist() == [22, 11, 11]
-    assert table["mean"].iloc[0] == pytest.approx(50 / 22)

@@ -9,7 +9,6 @@ import pytest
 from matplotlib import pyplot as plt
 
 from cinorms.analyses.counts import answer_counts
-from cinorms.core.errors import DataError
 from cinorms.core.labels import PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
@@ -147,11 +146,6 @@ def test_unusual_answers_can_be_drawn(frames):
     layers(drawn)
     assert drawn.data.empty or drawn.data["segment"].notna().all()
     assert "nan" not in drawn.caption
-
-
-def test_a_status_that_nobody_knows_is_an_error():
-    with pytest.raises(DataError, match="bored"):
-        draw([Selected("main", "a", answers({0: 1, "bored": 2}))], entry())
 
 
 def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path, monkeypatch):

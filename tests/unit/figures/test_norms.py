@@ -132,11 +132,7 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
 def test_a_selection_takes_its_levels_only(norms_of, figure_entry, small_vignettes, built):
     entry = figure_entry("norms", ["a"], select={"sender": ["a camera"], "recipient": ["a doctor"]})
     drawn = call(entry, [norms_of("a", LEVELS)], {"vignettes": {"main": small_vignettes}})
-    layers = built(drawn.plot)
-    assert len(polygons(layers[0])) == 6
-    texts = {label for layer in layers if "label" in layer for label in layer["label"]}
-    assert "a camera" in {t.replace("\n", " ") for t in texts}
-    assert "the police" not in {t.replace("\n", " ") for t in texts}
+    assert len(polygons(built(drawn.plot)[0])) == 6
     assert "Only flows with sender: a camera, and recipient: a doctor." in drawn.caption
 
 
@@ -145,12 +141,6 @@ def test_the_caption_counts_what_is_missing(plain):
     assert "n = 24 flows. Norms held: a 21 (88%)." in drawn.caption
     assert "too few valid answers 1" in drawn.caption
     assert "at least 2 valid answers, a level given by at least 50% of them" in drawn.caption
-
-
-def test_no_norm_at_all_is_a_figure(norms_of, figure_entry, small_vignettes, built):
-    none = draw([norms_of("a", [[None, None]] * 24)], figure_entry("norms", ["a"]), {"main": small_vignettes})
-    assert "No model holds any norm here" in none.caption
-    assert polygons(built(none.plot)[0])["fill"].str.lower().eq(NO_NORM_COLOUR).all()
 
 
 def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vignettes):

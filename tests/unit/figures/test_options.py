@@ -79,7 +79,6 @@ def test_a_mistake_is_one_message(build_study, entry, message):
 @pytest.mark.parametrize(
     "entry",
     [
-        {"kind": "norms", "first": 2},
         {"kind": "norms", "models": TWO, "pages": "sender"},
         {"kind": "norms", "models": TWO, "arms": ["toys"], "select": {"sender": ["a smart watch"]}},
         {
@@ -93,10 +92,6 @@ def test_a_mistake_is_one_message(build_study, entry, message):
     ],
 )
 def test_what_can_be_drawn_is_let_through(build_study, entry):
-    study = load(build_study, **entry)
-    assert make_entry(study, "figures", "fig").selected
-
-
-def test_first_takes_the_first_models_of_the_study(build_study):
-    entry = make_entry(load(build_study, kind="norms", first=2), "figures", "fig")
-    assert entry.selected == tuple(("main", model) for model in TWO)
+    assert make_entry(load(build_study, **entry), "figures", "fig").selected
+    first = make_entry(load(build_study, kind="norms", first=2), "figures", "fig")
+    assert first.selected == tuple(("main", model) for model in TWO)

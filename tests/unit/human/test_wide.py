@@ -1,10 +1,6 @@
 """Surveys with a row per person: what is read from them, and the numbers of the survey on students' data."""
 
 import copy
-import io
-import random
-import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,44 +126,18 @@ def test_the_survey_on_students_data(folder, tmp_path):
     assert set(texts) <= {f"Is it acceptable for {flow}?" for flow in flows["vignette"]}
 
 
-@pytest.mark.parametrize("packing", ["STORED", "DEFLATED", "BZIP2", "LZMA"])
-def test_a_damaged_or_encrypted_archive_gets_one_message(folder_of_survey, packing):
+def test_a_damaged_or_encrypted_archive_gets_one_message(folder_of_survey):
     at = folder_of_survey / "ratings"
     read(folder_of_survey)
-    survey, flows = (
-        load_survey(at / "wide.yaml"),
-        read_vignettes(load_dataset(at / "../vignettes/doors.yaml"), at),
-    )
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", getattr(zipfile, f"ZIP_{packing}")) as archive:
-        for name, text in (
-            ("a.csv", wide_csv(range(3), range(5))),
-            ("b.csv", wide_csv(range(2, 6), range(4, 9))),
-        ):
-            archive.writestr(name, text)
-    whole, of = packed.getvalue(), packed.getvalue().index(b"PK\1\2")
-    damaged = {
-        "encrypted": _set(_set(whole, 6, 1), of + 8, 1),
-        "of kind 99": _set(_set(whole, 8, 99), of + 10, 99),
-    }
-    damaged |= {f"cut at {n}": whole[:n] for n in (0, 1, 30, len(whole) // 2, len(whole) - 1)}
-    rng = random.Random(1)
-    for k in range(60):
-        place = rng.randrange(30, of)
-        damaged[f"{k}: byte {place}"] = _set(whole, place, rng.randrange(256))
-    unharmed = []
-    for what, data in damaged.items():
+    survey = load_survey(at / "wide.yaml")
+    flows = read_vignettes(load_dataset(at / "../vignettes/doors.yaml"), at)
+    whole = (at / "wide.zip").read_bytes()
+    encrypted = bytearray(whole)
+    for flags in (6, whole.index(b"PK\1\2") + 8):  # of the file and of the list of files
+        encrypted[flags] = 1
+    for data in (bytes(encrypted), b"", whole[:1], whole[: len(whole) // 2], whole[:-1]):
         (at / "wide.zip").write_bytes(data)
-        with suppress(DataError):  # some bytes are those of dates and attributes
+        with pytest.raises(
+            DataError, match=r"wide\.zip: cannot be read .*; give a zip archive without a pass"
+        ):
             read_ratings(survey, "", at / "wide.zip", flows, LEVELS, {}, at / "asked.csv")
-            unharmed.append(what)
-    assert len(unharmed) < 20
-    (at / "wide.zip").write_bytes(damaged["encrypted"])
-    with pytest.raises(
-        DataError, match=r"wide\.zip: cannot be read \(.*encrypted.*\); give a zip archive without a pass"
-    ):
-        read_ratings(survey, "", at / "wide.zip", flows, LEVELS, {}, at / "asked.csv")
-
-
-def _set(data: bytes, place: int, value: int) -> bytes:
-    return data[:place] + bytes([value]) + data[place + 1 :]

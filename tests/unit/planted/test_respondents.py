@@ -102,15 +102,6 @@ def test_residuals_are_standard_logistic_and_belong_to_the_respondent_and_the_fl
     assert abs(np.corrcoef(residual, other)[0, 1]) < 0.06
 
 
-def test_a_shift_moves_norms_up_and_scale_stretches_what_tells_flows_apart(norms, iot_flows):
-    low, high = (truth({**norms, "shift": shift}, iot_flows)["level"] for shift in (0, 2))
-    assert (high >= low).all()
-    assert (high > low).mean() > 0.2
-    whole, half, none = (truth({**norms, "scale": scale}, iot_flows)["linear"] for scale in (1, 0.5, 0))
-    assert np.allclose(half, whole / 2)
-    assert (none == 0).all()
-
-
 def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_respondent():
     factors = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}
     stated = {"sender": {"a": 0.7}}
@@ -124,20 +115,15 @@ def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_responde
     assert fewer.loc["x", "coefficient"] == first.set_index("level").loc["x", "coefficient"]
     doubled = level_coefficients(Respondent("one", other_levels_sd=2.0), factors, 1)
     assert np.allclose(doubled["coefficient"][1:], 2 * first["coefficient"][1:])
-    assert not np.allclose(
-        level_coefficients(Respondent("one"), factors, 2)["coefficient"][1:], first["coefficient"][1:]
+    many = {"f": [f"level {n}" for n in range(400)], "subject": ["owner"], "place": ["home"]}
+    drawn = level_coefficients(Respondent("r", coefficients={"place": {"home": 0.5}}, scale=2), many, 1)
+    assert drawn["coefficient"][:400].std() == pytest.approx(2, abs=0.4)
+    assert drawn["coefficient"].tolist()[400:] == [0.0, 1.0], (
+        "the only level of a factor has 0 unless it is listed"
     )
-
-
-def test_drawn_coefficients_are_standard_normal_but_that_of_the_only_level_of_a_factor():
-    factors = {"f": [f"level {n}" for n in range(400)]}
-    drawn = level_coefficients(Respondent("one"), factors, 1)["coefficient"]
-    assert drawn.mean() == pytest.approx(0, abs=0.25)
-    assert drawn.std() == pytest.approx(1, abs=0.2)
-    factors = {"subject": ["owner"]}
-    assert level_coefficients(Respondent("r"), factors, 1)["coefficient"].tolist() == [0.0]
-    stated = Respondent("r", coefficients={"subject": {"owner": 0.5}}, scale=2)
-    assert level_coefficients(stated, factors, 1)["coefficient"].tolist() == [1.0]
+    assert not np.allclose(
+        level_coefficients(Respondent("r"), many, 2)["coefficient"][:400], drawn["coefficient"][:400] / 2
+    )
 
 
 def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tmp_path):
@@ -218,16 +204,6 @@ def test_the_stated_share_of_answers_follows_the_position(norms, flows, iot_vari
     assert (responses["level"].to_numpy()[~lower] == 2).all()
 
 
-def test_position_weights_spread_the_answers_over_the_places(flows, iot_variants):
-    responses = ask({"position_share": 1, "position_weights": [4, 2, 1, 1, 2]}, flows, iot_variants)
-    place = [
-        order.index(str(level + 2))
-        for order, level in zip(responses["order"], responses["level"], strict=True)
-    ]
-    shares = np.bincount(place, minlength=5) / len(place)
-    assert np.allclose(shares, [0.4, 0.2, 0.1, 0.1, 0.2], atol=0.02)
-
-
 def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     stated = {"refusal": 0.1, "needs_context": 0.05, "nonsense": 0.03, "ambiguous": 0.02}
     stated |= {"truncated": 0.04, "empty": 0.01}
@@ -300,15 +276,6 @@ def test_every_text_is_of_one_kind_only(scale):
 # --- The norms that come with the project
 
 
-#: Of sender, information type, recipient and transmission principle: the level that has 0.
-BASELINES = (
-    "a fitness tracker",
-    "owner's exercise routine",
-    "owner's immediate family",
-    "if the information is used to develop new features for the device",
-)
-
-
 def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_table_4(folder, iot_flows):
     """A level in another spelling would draw a coefficient instead and nobody would notice."""
     gpt, llama, tulu = (
@@ -319,8 +286,7 @@ def test_planted_norms_state_every_level_of_iot_and_are_those_of_the_papers_tabl
         assert {factor: set(levels) for factor, levels in held.items()} == {
             factor: set(iot_flows[factor].cat.categories) for factor in FACTORS
         }
-        for factor, baseline in zip(FACTORS, BASELINES, strict=True):
-            assert [level for level, value in held[factor].items() if value == 0] == [baseline]
+        assert [[*levels.values()].count(0) for levels in held.values()] == [1] * 4, "a baseline each"
     printed = numbers_of(4)
     printed = printed[(printed["column"] == "estimate") & (printed["shown"] == "")]
     assert len(printed) == 66

@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from cinorms.printed.write import analysis_table, p_value, to_csv, to_html, to_l
 from cinorms.study.entries import make_entry as study_entry
 
 from ...entries import make_entry
+from ...html_page import Page
 
 HOSTILE = ["a & b_c", "50% $x$ #1", "{\\input{x}}", "<script>alert(1)</script>", "\"quoted\" 'text'"]
 HOSTILE += ["[x] *y", "=1+1", "\r@x", "－1|2"]
@@ -42,30 +42,6 @@ def one(frame: pd.DataFrame) -> list[Selected]:
     return [Selected("", "table", frame.assign(any_planted=False))]
 
 
-class Tags(HTMLParser):
-    """Counts open tags, and the columns of each row of a table."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.columns: list[int] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta",):
-            self.open.append(tag)
-        if tag == "tr":
-            self.columns.append(0)
-        if tag in ("td", "th"):
-            self.columns[-1] += int(dict(attrs).get("colspan") or 1)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def check_latex(table: Printed) -> str:
     """Check that braces, environments and columns are balanced; return the LaTeX."""
     latex = to_latex(table)
@@ -83,15 +59,6 @@ def check_latex(table: Printed) -> str:
         if line.endswith("\\\\") and "\\multicolumn" not in line:
             assert len(re.findall(r"(?<!\\)&", line)) == table.width - 1
     return latex
-
-
-def check_html(table: Printed) -> Tags:
-    """Check that every tag is closed and every row has all columns."""
-    tags = Tags()
-    tags.feed(to_html(table).removeprefix("<!doctype html>"))
-    assert tags.open == []
-    assert set(tags.columns) == {table.width}
-    return tags
 
 
 def test_discarded_flows_are_shares_of_all_flows_and_then_of_those_left():
@@ -125,6 +92,14 @@ def test_without_steps_every_pair_is_printed_and_a_missing_one_is_a_dash():
     assert cells(chosen) == [["Models", "≥ 50% → ≥ 67%", "plurality → ≥ 50%"], ["a", "20.00%", "10.00%"]]
     assert chosen.notes[-1] == "No T_val."
     assert cells(lost(one(frame.iloc[:2]), entry("lost")))[1] == ["a", "10.00%", "--", "20.00%"]
+
+
+def check_html(table: Printed) -> str:
+    """Check that every row has all columns; return the page's text."""
+    rows = [re.findall(r"<t[dh]([^>]*)>", row) for row in to_html(table).split("<tr>")[1:]]
+    spans = [[re.search(r'colspan="(\d+)"', cell) for cell in row] for row in rows]
+    assert {sum(int(span[1]) if span else 1 for span in row) for row in spans} == {table.width}
+    return Page(to_html(table)).text
 
 
 TERMS = pd.DataFrame(
@@ -206,9 +181,7 @@ def test_models_are_told_by_what_was_done_to_them():
     stated = {
         "base": ("f", 7, "none", "none", "Hugging Face: o/n"),
         "both": ("f", 13.5, "dpo", "awq", "elsewhere"),
-        "api": ("f", None, "rlhf", "none", "OpenAI"),
         "half": ("f", 7, "none", None, "Hugging Face: o/n"),
-        "awq": ("f", 7, None, "awq", "elsewhere"),
         "silent": (None, None, None, None, "elsewhere"),
     }
     keys = ("family", "capacity", "alignment", "quantisation", "origin")
@@ -217,9 +190,7 @@ def test_models_are_told_by_what_was_done_to_them():
     assert cells(table)[1:] == [
         ["base", "f", "7B", "Base", "Hugging Face: o/n"],
         ["both", "f", "13.5B", "DPO + AWQ", "elsewhere"],
-        ["api", "f", "NA", "RLHF", "OpenAI"],
         ["half", "f", "7B", "unknown", "Hugging Face: o/n"],
-        ["awq", "f", "7B", "AWQ", "elsewhere"],
         ["silent", "unknown", "NA", "unknown", "elsewhere"],
     ]
     assert SPECULATED not in table.notes
@@ -228,10 +199,7 @@ def test_models_are_told_by_what_was_done_to_them():
     assert planted.notes[-1] == PLANTED_MARK
     check_latex(table)
     check_html(table)
-    guessed = {
-        "api": known["api"] | {"speculated_capacity": 8},
-        "base": known["base"] | {"speculated_capacity": 8},
-    }
+    guessed = {name: known[name] | {"speculated_capacity": 8} for name in ("silent", "base")}
     plain = models([], make_entry("printed", "models", {}, registry=guessed))
     assert [row[2] for row in cells(plain)[1:]] == ["NA", "7B"]  # as in PETS
     table = models([], make_entry("printed", "models", {"speculated": True}, registry=guessed))
@@ -274,9 +242,9 @@ def test_nothing_in_a_table_is_a_command_or_a_tag():
     latex = check_latex(table)
     assert "\\input" not in latex
     assert "\n{}[x] *y &" in latex
-    tags = check_html(table)
+    shown = check_html(table)
     assert "<script>" not in to_html(table)
-    assert all(text in tags.text for text in HOSTILE)
+    assert all(text in shown for text in HOSTILE)
     shown = [cell for row in cells(table) for cell in row]
     assert not any(cell.startswith(("=", "+", "@", "\r", "－")) for cell in shown)
     assert set(HOSTILE) <= {undo_defusing(cell) for cell in shown}

@@ -36,11 +36,6 @@ def test_balanced_stays_within_one_for_every_number_of_templates_and_orders(seed
     assert most_uneven(grid("balanced", seed, flow, MANY_TEMPLATES, MANY_ORDERS)) <= 1
 
 
-def test_random_is_not_balanced_so_that_the_check_above_can_fail():
-    assert most_uneven(grid("random", 1, list(range(20)), MANY_TEMPLATES, MANY_ORDERS)) > 1
-    assert most_uneven(grid("fixed", 1, [0], 2, 1)) > 1
-
-
 @pytest.mark.parametrize("method", ["fixed", "random", "balanced"])
 @given(seed=seeds, flow=flows, data=st.data())
 @settings(max_examples=15)
@@ -55,15 +50,6 @@ def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(method
     place = data.draw(st.integers(0, len(flow) - 1))
     single = order_codes(method, seed, flow[place], n_templates - 1, n_orders - 1, 5)
     assert single == whole[place, n_templates - 1, n_orders - 1]
-
-
-def test_balanced_uses_the_square_and_its_reverse_from_every_start_equally_often():
-    codes = grid("balanced", 3, list(range(10_000)), 10, 1)[..., 0]
-    assert all(len(set(row)) == 10 for row in codes[:50])
-    used, counts = np.unique(codes[:, 0], return_counts=True)
-    cyclic = {"".join(str((s + d * p) % 5) for p in range(5)) for s in range(5) for d in (1, -1)}
-    assert {ORDERS[code] for code in used} == cyclic
-    assert counts.min() > 850  # 1,000 each, standard deviation 30
 
 
 def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbers():

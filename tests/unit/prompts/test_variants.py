@@ -18,7 +18,7 @@ from cinorms.prompts.variants import (
     wrap,
 )
 
-from ...scales import ACCEPTABILITY, AGREEMENT, ORDERS, shipped
+from ...scales import ACCEPTABILITY, shipped
 
 FIXED = "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
 TEMPLATE = "Please rate how acceptable this scenario is: {scenario}. Choose strictly one: {options}"
@@ -65,11 +65,6 @@ def test_fill_puts_both_in_verbatim(template, vignette):
 def test_messages_are_the_template_filled_and_nothing_else(layout, system, expected):
     chat = messages(TEMPLATE, "a {options} camera", 0, ACCEPTABILITY, layout, system)
     assert [(message["role"], message["content"]) for message in chat] == expected
-
-
-def test_the_order_code_decides_how_the_options_stand():
-    content = messages(TEMPLATE, "v", ORDERS.index("43210"), AGREEMENT)[0]["content"]
-    assert content.endswith("[strongly agree, somewhat agree, neutral, somewhat disagree, strongly disagree]")
 
 
 @pytest.mark.parametrize("prompts", ["chatgpt", "gemini", "pegasus", "confaide"])

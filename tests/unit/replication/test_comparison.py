@@ -287,6 +287,10 @@ def test_files_of_numbers_are_checked(tmp_path):
     assert releases.analyses_of(None) == []
 
 
+def test_a_source_without_an_organisation_has_the_engine_for_one():
+    assert releases.raw_file("raw/{organisation}/{name}.csv", "gpt-4o", "openai") == "raw/openai/gpt-4o.csv"
+
+
 # --- the study
 
 

@@ -23,7 +23,7 @@ from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, findings, levels_of, share_interval, share_of
-from cinorms.report.page import embedded, render, sections, svg_address
+from cinorms.report.page import render, sections, svg_address
 from cinorms.report.results import (
     INVALID,
     NO_ORDER,
@@ -37,7 +37,7 @@ from cinorms.report.results import (
     read_results,
     tally,
 )
-from cinorms.report.words import STATUSES, link, number, share
+from cinorms.report.words import STATUSES, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units
 
@@ -259,12 +259,6 @@ def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results)
     assert one["models"][0]["answers"] is None
 
 
-def test_the_data_cannot_end_their_element(hostile):
-    text = embedded({"a": HOSTILE + "<!--\u2028\u2029]]>"})
-    assert not set("<>&\u2028\u2029") & set(text)
-    assert json.loads(text)["a"].startswith(HOSTILE)
-
-
 # --- Sections
 
 
@@ -299,11 +293,6 @@ def test_numbers_are_shortened_and_nothing_else_is(given, said):
 def test_a_share_is_not_called_all_or_none_unless_it_is():
     shares = [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)]
     assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
-
-
-def test_a_link_is_read_back_as_it_was_meant():
-    found = parse_qs(link("a&b", ["m=1", "m 2"], rows="#x").partition("?")[2])
-    assert found == {"arm": ["a&b"], "model": ["m=1", "m 2"], "rows": ["#x"]}
 
 
 # --- The page

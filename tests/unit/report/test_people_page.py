@@ -8,7 +8,7 @@ import pytest
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.report import people_page
-from cinorms.report.description import tables_of
+from cinorms.report.description import people_tables
 from cinorms.report.people_page import standing_section
 from cinorms.stats.ceilings import distances, flow_differences
 from cinorms.stats.samples import Sample
@@ -118,8 +118,8 @@ def test_a_study_without_the_tables_has_none_to_name():
         "b": {"kind": "people_distances"},
         "c": {"kind": "people_flows"},
     }
-    assert tables_of(analyses) == ["b", "a"]
-    assert tables_of({}) == []
+    assert people_tables(analyses) == {"tables": ["b", "a"], "standing": [], "groups": []}
+    assert people_tables({})["tables"] == []
 
 
 def test_where_models_stand_is_said_in_words():

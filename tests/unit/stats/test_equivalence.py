@@ -182,12 +182,3 @@ def test_what_is_needed_counts_one_template_that_dissents():
         return bool(reach * stats.sem(given) <= given.mean())
 
     assert more == next(n for n in range(3, 200) if enough(n)) - 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("templates", [3, 5, 11])
-def test_a_flow_at_the_middle_is_called_neither_right_nor_wrong(templates):
-    x = np.clip(np.round(np.random.default_rng(1).normal(0, 0.8, (20_000, templates))), -2, 2)
-    found = equivalence.sides(x, 0.0, 1, 0.75)
-    assert (found.p_right <= 0.05).mean() <= 0.05
-    assert (found.p_wrong <= 0.05).mean() <= 0.05

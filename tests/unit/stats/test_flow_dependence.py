@@ -58,14 +58,6 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     assert found.norms > 2 * found.norms_exchanged
 
 
-def test_a_little_dependence_under_a_strong_habit_is_found():
-    chance = np.random.default_rng(4)
-    levels = first_option(chance)
-    reads = chance.random(levels.shape) < 0.5
-    levels[reads] = np.repeat(chance.integers(-2, 3, (FLOWS, 1)), levels.shape[1], axis=1)[reads]
-    assert asked(levels).verdict == "depends"
-
-
 def test_norms_without_looking_at_the_flow_are_as_many_when_answers_are_exchanged():
     chance = np.random.default_rng(5)
     levels = np.where(chance.random((FLOWS, TEMPLATES * ORDERS)) < 0.8, 2, 1)

@@ -152,14 +152,6 @@ def test_a_level_without_answers_in_some_templates_says_so():
 # --- intervals
 
 
-def test_what_a_wording_adds_to_all_flows_is_in_the_interval_of_a_mean():
-    rng = np.random.default_rng(1)
-    wording = rng.normal(0, 1, 20)
-    rows = asked(small(), lambda flow, t: flow % 3 + wording[t], 20)  # A is the fastest: flow % 3
-    mean = marginal_means.marginal_means(rows, ["A", "B", "C"]).iloc[0]
-    assert mean["std_err"] == pytest.approx(wording.std(ddof=1) / np.sqrt(20), rel=0.1)
-
-
 def test_intervals_have_the_spread_of_contexts_and_wordings():
     rng = np.random.default_rng(2)
     frame = small((2, 8, 25))

@@ -212,3 +212,10 @@ def test_size_of_swapping_both_is_near_five_percent(planted):
 def test_size_of_swapping_wordings_is_five_percent_for_these_flows(wording):
     planted = {"n_flows": 150, "n_units": 11, "wording": wording, "fixed_flows": True}
     assert 0.03 <= rejections(swap_p(fixed_flows=True, draws=4096), 1000, **planted) <= 0.07
+
+
+def test_random_signs_have_the_variance_of_what_gets_them():
+    x = np.random.default_rng(5).normal(0, 1, 301)
+    sums = permutation._random_signs(np.random.default_rng(1), 20_000, x)
+    assert sums.mean() == pytest.approx(0, abs=0.6)
+    assert sums.var() == pytest.approx((x**2).sum(), rel=0.04)

@@ -111,6 +111,22 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.readout: 'options' reads probabilities right after the prompt, before any trace; set it to text, or "
         "the effort of reasoning to none",
     ),
+    "options of an unknown dataset": (
+        {"datasets": {"copa": {"null_principle": True}}},
+        "datasets: 'copa' is not a dataset; allowed: {datasets}; did you mean 'coppa'?",
+    ),
+    "no reasoning with a budget": (
+        arm(reasoning={"effort": "none", "budget": 5}),
+        "arms.main.reasoning: effort 'none' writes no trace; remove budget (5)",
+    ),
+    "reasoning where nothing is asked": (
+        arm(reasoning={"effort": "none"}, source="raw_csv", raw_files="x.csv"),
+        "arms.main.reasoning: does not fit source 'raw_csv', which asks no model; remove it",
+    ),
+    "an unknown scale": (
+        arm(scale="acceptability_6"),
+        "arms.main.scale: 'acceptability_6' is not a scale; allowed: {scales}; did you mean 'acceptability_7'?",
+    ),
     "no models": (
         {"models": []},
         "models: arm 'main' has no models; name some from config/models.yaml",

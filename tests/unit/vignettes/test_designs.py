@@ -1,12 +1,9 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes import designs
 from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
 
 from ...snakemake_runs import write_yaml
@@ -53,23 +50,6 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
-
-
-@settings(max_examples=20)
-@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.permutations(["a", "b", "c", "d"]))
-def test_linked_factors_vary_together_and_the_group_stands_where_its_first_factor_stands(n, n_c, n_d, order):
-    sizes = {"a": n, "b": n, "c": n_c, "d": n_d}
-    factors = {name: [f"{name}{i}" for i in range(sizes[name])] for name in order}
-    linked = tuple(name for name in order if name in "ab")
-    made = design(factors, "{{ a }} {{ b }} {{ c }} {{ d }}", linked=(linked,))
-    frame = expand(made)
-    assert len(frame) == made.n_flows() == n * n_c * n_d
-    assert (frame["a"].cat.codes == frame["b"].cat.codes).all()
-    slowest_first = [name for name in order if name != linked[1]]
-    codes = list(
-        frame[slowest_first].apply(lambda column: column.cat.codes).itertuples(index=False, name=None)
-    )
-    assert codes == sorted(codes)
 
 
 def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others():
@@ -245,7 +225,3 @@ def test_ones_own_file_needs_neither_digest_nor_rows_and_is_an_input(tmp_path):
     dataset = load_dataset(write(tmp_path, **CSV | {"files": file(url="x.csv", sha256=None), "rows": None}))
     assert dataset.n_flows() is None
     assert dataset.inputs() == {"dataset": [str(tmp_path / "doors.yaml")], "own": [str(tmp_path / "x.csv")]}
-
-
-def test_reserved_names_cover_every_table_keyed_by_flow():
-    assert {"flow", "vignette", "expected", "variant", "value", "model"} <= designs.RESERVED

@@ -1,7 +1,5 @@
 """Replies that give a verdict for each of several cases: which cases they name."""
 
-from __future__ import annotations
-
 import re
 
 from optionreader.patterns import lazy

@@ -6,8 +6,6 @@ second sum, with weights of its own, says whether the option is the verdict on o
 ``tools/train.py`` learns the weights from the labelled texts of ``tests/data``.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections.abc import Sequence

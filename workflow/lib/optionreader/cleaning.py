@@ -1,7 +1,5 @@
 """From what a model wrote to the text that counts: a cleaned copy, the raw text is never altered."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

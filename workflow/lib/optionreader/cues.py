@@ -1,7 +1,5 @@
 """What the words around an option say of it: how firmly they call it the answer, or that it is only a topic."""
 
-from __future__ import annotations
-
 from optionreader.patterns import WORD, any_of, lazy
 from optionreader.ruled_out import NEGATION_NEAR
 

@@ -3,8 +3,6 @@
 Texts are in lower case, and a space parts the Latin letters of an option from the letters of other scripts.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

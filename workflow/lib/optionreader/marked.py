@@ -1,7 +1,5 @@
 """Options that a list or form marks as chosen: with a tick, an arrow, or in words ("(selected)", ": yes")."""
 
-from __future__ import annotations
-
 from optionreader.patterns import WORD, lazy, word_set
 from optionreader.reply import Reply
 

@@ -1,7 +1,5 @@
 """Where a text names options of a scale, and how: in a list, cut short, ruled out, said to be the answer."""
 
-from __future__ import annotations
-
 import bisect
 import re
 from dataclasses import dataclass

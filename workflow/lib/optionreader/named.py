@@ -1,7 +1,5 @@
 """Where a text names options of a scale: in words, in numbers, or cut short by the length limit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

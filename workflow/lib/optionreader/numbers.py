@@ -4,8 +4,6 @@ A number is found with what belongs to it ("73/100", "75%", "60 points"). Whethe
 options in words.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 

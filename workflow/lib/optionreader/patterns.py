@@ -1,7 +1,5 @@
 """What the patterns of this package are made of."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, cast
 

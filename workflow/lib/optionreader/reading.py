@@ -1,7 +1,5 @@
 """Read one text: the first rule that decides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

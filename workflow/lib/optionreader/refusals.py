@@ -1,7 +1,5 @@
 """How a model says that it will not answer, or that it cannot without knowing more."""
 
-from __future__ import annotations
-
 from optionreader.cleaning import normalise
 from optionreader.patterns import any_of, lazy
 

@@ -1,7 +1,5 @@
 """A reply with the scale that it answers on, and the views of it that the rules share."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Whether an option is ruled out: negated, compared, struck through, one of the options on offer."""
 
-from __future__ import annotations
-
 from optionreader.patterns import any_of, lazy
 from optionreader.scale import Scale
 from optionreader.scale_words import DENYING, vocabulary

@@ -5,8 +5,6 @@ next rule. The name of the function is the name of the rule. First come whole an
 answers inside a text, then texts that decline or ask, then what is unclear, and last what holds no answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Answer scales: ordered options, each with its words and the whole number that it counts as, its level."""
 
-from __future__ import annotations
-
 import bisect
 import difflib
 import itertools

@@ -1,7 +1,5 @@
 """What the rules take from a scale's own words: how its options are named, their strengths and their directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar

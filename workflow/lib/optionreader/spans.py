@@ -1,7 +1,5 @@
 """Where in a reply, as it was received, is what a rule went by: for people who check a reading."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

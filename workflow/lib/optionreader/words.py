@@ -1,7 +1,5 @@
 """The words of a text, and which of them are words of the scale: spelt, split, glued or misspelt; and its options."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

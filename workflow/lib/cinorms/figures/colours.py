@@ -138,13 +138,13 @@ def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
     return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
 
 
-def share_looks(shares: "pd.Series[float]", entry: Entry[Any], digits: int = 2) -> pd.DataFrame:
+def share_looks(shares: "pd.Series[float]", entry: Entry[Any]) -> pd.DataFrame:
     """Return the colour of each of ``shares`` and the ink on it, from the number that is printed.
 
     Two cells that print the same number look the same.
     """
     colours = palette_of(entry).shares
-    printed = shares.astype("float64").round(digits).clip(0, 1)
+    printed = shares.astype("float64").round(2).clip(0, 1)
     fills = [mixed(colours, value) if value == value else "#e0e0e0" for value in printed]
     inks = [ink_on(fill) for fill in fills]
     return pd.DataFrame({"fill": pd.array(fills, "str"), "ink": pd.array(inks, "str")}, index=shares.index)

@@ -94,11 +94,6 @@ class Acts:
         return pd.DataFrame({"text": pd.Categorical(texts), "finish_reason": "stop"})
 
 
-def controlled(actions: pd.DataFrame, control: str | None) -> pd.DataFrame:
-    """Return the actions of a negative control that refuses, and those of any other as they are."""
-    return actions.assign(text=pd.Categorical([REFUSES] * len(actions))) if control == "refusing" else actions
-
-
 def judge(mistakes: float, actions: pd.DataFrame, who: int, seed: int) -> pd.DataFrame:
     """Return what a planted judge writes about actions of planted agents, which use the words of the items.
 
@@ -299,10 +294,11 @@ def answer(
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
     if asks_for_action(variants["template"].iloc[0]):
-        actions = Acts(**respondent.acts).act(
+        replies = Acts(**respondent.acts).act(
             latent, float(np.mean(respondent.thresholds)), vignettes.iloc[place], at, seed
         )
-        replies = controlled(actions, respondent.control)
+        if respondent.control == "refusing":
+            replies = replies.assign(text=pd.Categorical([REFUSES] * len(replies)))
         return replies if traces is None else traces.added_to(replies)
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
     shown = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()]

@@ -150,9 +150,9 @@ def heading(*texts: str) -> tuple[Cell, ...]:
     return tuple(Cell(text) for text in texts)
 
 
-def decimals(value: Any, places: int = 2) -> Cell:
-    """Return a number with so many decimals, rounded as the papers' software does; a dash without one."""
-    return Cell(NONE if pd.isna(value) else rounded(float(value), places))
+def decimals(value: Any) -> Cell:
+    """Return a number with two decimals, rounded as the papers' software does; a dash without one."""
+    return Cell(NONE if pd.isna(value) else rounded(float(value), 2))
 
 
 def share(count: Any, total: Any) -> Cell:

@@ -158,28 +158,24 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
 # --- The page on people and models
 
 
-def tables_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the study's first analysis of distances, and its first of flows; fewer where it has none."""
-    first: dict[str, str] = {}
+def people_tables(analyses: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the names of the analyses that the page is made from, by what it makes of them.
+
+    ``tables`` are the study's first of distances and its first of flows; fewer where it has none.
+    """
+    by_kind: dict[str, list[str]] = {}
     for name, entry in analyses.items():
-        first.setdefault(entry["kind"], name)
-    return [first[kind] for kind in ("people_distances", "people_flows") if kind in first]
-
-
-def standing_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the study's analyses of where models stand among people."""
-    return [name for name, entry in analyses.items() if entry["kind"] == "model_among_people"]
-
-
-def groups_of(analyses: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the study's analyses of groups of people."""
-    return [name for name, entry in analyses.items() if entry["kind"] == "people_groups"]
+        by_kind.setdefault(entry["kind"], []).append(name)
+    first = [name for kind in ("people_distances", "people_flows") for name in by_kind.get(kind, [])[:1]]
+    standing, groups = (by_kind.get(kind, []) for kind in ("model_among_people", "people_groups"))
+    return {"tables": first, "standing": standing, "groups": groups}
 
 
 def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
     stated = study.settings.analyses
-    arms = [arm for name in tables_of(stated)[:1] for arm in stated[name]["arms"]]
+    shown = people_tables(stated)
+    arms = [arm for name in shown["tables"][:1] for arm in stated[name]["arms"]]
     rated = [arm for arm in arms if study.arms[arm].rated]
     compared = [arm for arm in arms if arm not in rated]
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
@@ -195,10 +191,10 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         "simulated": study.simulated(rated),
         "standing": [
             {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
-            for name in standing_of(stated)
+            for name in shown["standing"]
         ],
         "groups": [
-            {arm: study.survey(arm).title for arm in stated[name]["people"]} for name in groups_of(stated)
+            {arm: study.survey(arm).title for arm in stated[name]["people"]} for name in shown["groups"]
         ],
         "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
         "people": {

@@ -161,7 +161,6 @@ def _baseline(
         "expected": name == EXPECTED,
         **({"title": "the expected values", "people": ""} if name == EXPECTED else people[name]),
         "n_flows": int(rows["n_flows"].max()) if len(rows) else 0,
-        "n_raters": int(rows["n_raters"].max()) if len(rows) else 0,
         "models": drawn,
         "left_out": rows.loc[rows["status"] != "ok", "model"].tolist(),
         "height": 34 + 26 * len(drawn) + 30,
@@ -256,7 +255,7 @@ def _model(label: str, rows: pd.DataFrame, scale: Mapping[str, Any]) -> dict[str
         f"answers {'higher' if high else 'lower'} ({scale['more' if high else 'less']}) than {_of_people(mean)}",
         _unusual(weight),
     ]
-    shares = {str(level): _shown(row) for level, row in weights.iterrows()}
+    shares = {str(level): _percent(row, "share") for level, row in weights.iterrows()}
     return {"model": label, "sentences": sentences, "weights": shares}
 
 
@@ -265,11 +264,7 @@ def _of_people(row: pd.Series) -> str:
     if row["share"] < 0.5:
         share, low, high = (1 - row[name] for name in ("share", "conf_high", "conf_low"))
         row = pd.Series({"share": share, "conf_low": low, "conf_high": high})
-    return f"{_shown(row)} of people"
-
-
-def _shown(row: pd.Series) -> str:
-    return _percent(row, "share")
+    return f"{_percent(row, 'share')} of people"
 
 
 def _unusual(row: pd.Series) -> str:

@@ -25,10 +25,8 @@ from cinorms.published.releases import SEPARATOR
 from cinorms.report.description import (
     facts_for_card,
     facts_of,
-    groups_of,
     people_page_facts,
-    standing_of,
-    tables_of,
+    people_tables,
 )
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
@@ -457,12 +455,10 @@ class StudyValues:
 
     def people_inputs(self) -> Inputs:
         """Return what the page on people is made from, by name."""
-        stated = self.study.settings.analyses
-        ways = {"tables": tables_of, "standing": standing_of, "groups": groups_of}
         return {
             **{
-                part: [f"{self.results}/tables/{name}.parquet" for name in names(stated)]
-                for part, names in ways.items()
+                part: [f"{self.results}/tables/{name}.parquet" for name in names]
+                for part, names in people_tables(self.study.settings.analyses).items()
             },
             "vignettes": [
                 f"{self.results}/vignettes/{name}.parquet" for name in self.people_facts()["datasets"]

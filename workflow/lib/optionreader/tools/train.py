@@ -9,8 +9,6 @@ A mention of the option that a text gives is a verdict, every other mention is n
 than once, only the mention that counts most so far has to be one.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

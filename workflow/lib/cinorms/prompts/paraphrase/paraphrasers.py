@@ -67,10 +67,13 @@ class Paraphraser:
         """Return candidates, in the paraphraser's own order."""
         raise NotImplementedError
 
-    def _not_installed(self) -> ConfigError:
+    def _not_installed(self, error: ImportError) -> ConfigError:
+        own, other = self.virtual_environment, "install it"
+        if own:
+            other = f"run `make {own}/done` once: that environment is then used"
         return ConfigError(
-            f"{self._name}: the package {self.packages[0]!r} is not installed in this Python; run with "
-            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or install it"
+            f"{self._name}: the package {error.name!r} is not installed in this Python; run with "
+            f"`--sdm conda`, which installs envs/{self.environment}.yaml, or {other}"
         )
 
 
@@ -192,8 +195,8 @@ class OpenAIParaphraser(Paraphraser):
         super().__init__(entry)
         try:
             import openai
-        except ImportError:
-            raise self._not_installed() from None
+        except ImportError as error:
+            raise self._not_installed(error) from None
         self._secrets = [key] if key else []
         self._openai = openai
         # A server of one's own may need no key, but the package insists on one.
@@ -256,8 +259,8 @@ class VllmParaphraser(Paraphraser):
         super().__init__(entry)
         try:
             from vllm import LLM, SamplingParams
-        except ImportError:
-            raise self._not_installed() from None
+        except ImportError as error:
+            raise self._not_installed(error) from None
         refuse_cpu_build(self._name, entry.get("gpus", 1))
         self._sampling = SamplingParams
         # What the entry leaves out is left to vLLM: its defaults are the registry's, but for the length, which
@@ -322,11 +325,7 @@ class PegasusParaphraser(Paraphraser):
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
-            raise ConfigError(
-                f"paraphraser 'pegasus': the package {error.name!r} is not installed in this Python; run "
-                "with `--sdm conda`, which makes envs/paraphrase.yaml, or run `make .venv-paraphrase/done` "
-                "once: that environment is then used"
-            ) from None
+            raise self._not_installed(error) from None
         source, revision = entry["source"], entry.get("revision")
         self._torch = torch
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -335,7 +334,7 @@ class PegasusParaphraser(Paraphraser):
             model = AutoModelForSeq2SeqLM.from_pretrained(source, revision=revision)
         except (OSError, ValueError) as error:
             raise ParaphraseError(
-                f"paraphraser 'pegasus': the checkpoint {source!r} cannot be loaded: {error}"
+                f"{self._name}: the checkpoint {source!r} cannot be loaded: {error}"
             ) from error
         self._model = model.to(self._device).eval()
         self._commit = getattr(model.config, "_commit_hash", None)
