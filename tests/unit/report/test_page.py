@@ -37,7 +37,7 @@ from cinorms.report.results import (
     read_results,
     tally,
 )
-from cinorms.report.words import STATUSES, number, share
+from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import wordings
 from cinorms.stats.wordings import Units
 
@@ -293,6 +293,11 @@ def test_numbers_are_shortened_and_nothing_else_is(given, said):
 def test_a_share_is_not_called_all_or_none_unless_it_is():
     shares = [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)]
     assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
+
+
+def test_a_link_is_read_back_as_it_was_meant():
+    found = parse_qs(link("a&b", ["m=1", "m 2"], rows="#x").partition("?")[2])
+    assert found == {"arm": ["a&b"], "model": ["m=1", "m 2"], "rows": ["#x"]}
 
 
 # --- The page
