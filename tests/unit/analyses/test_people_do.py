@@ -1,10 +1,11 @@
-"""Agents against what people call acceptable, of ConfAIde's flows where its files are here."""
+"""Agents against what people call acceptable: of ConfAIde's flows where its files are here, and of planted ratings."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cinorms.analyses.say_do import say_do
 from cinorms.answers.acting import read_actions
@@ -18,12 +19,22 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.factors import DatasetFactors
 from cinorms.vignettes.reading import read_vignettes
 
-from ...agents import FOLDER, needs_agents
+from ...agents import FOLDER, flows, needs_agents
 from ...entries import make_entry
 from ...shared_ratings import confaide, needs_ratings
 
 DISCLOSURE = load_scale(SCALES / "disclosure.yaml")
 NOTHING = "Hello"
+
+
+def planted(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return 40 flows, and ratings of each by eight people who differ."""
+    rng = np.random.default_rng(5)
+    latent = rng.normal(0, 1.5, (40, 1)) + rng.normal(0, 0.7, (40, 8))
+    flow, rater = np.indices(latent.shape)
+    levels = np.clip(np.rint(latent), -2, 2)
+    ratings = pd.DataFrame({"flow": flow.ravel(), "rater": rater.ravel(), "value": levels.ravel()})
+    return flows(tmp_path, 40), ratings
 
 
 def published(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -47,11 +58,22 @@ def acted(told: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
     return read_actions(frame.astype(dict.fromkeys(same, "category")), DISCLOSURE, told)
 
 
-@needs_agents
-@needs_ratings
-def test_does_it_do_what_people_call_acceptable(tmp_path):
-    told, ratings = published(tmp_path)
-    assert len(ratings) == 540
+@pytest.mark.parametrize(
+    ("source", "n_ratings", "n_no", "n_yes"),
+    [
+        pytest.param(planted, 320, 26, 12, id="planted"),
+        pytest.param(published, 540, 4, 22, id="ConfAIde", marks=[needs_agents, needs_ratings]),
+    ],
+)
+def test_does_it_do_what_people_call_acceptable(
+    source,
+    n_ratings,
+    n_no,
+    n_yes,
+    tmp_path,
+):
+    told, ratings = source(tmp_path)
+    assert len(ratings) == n_ratings
     raters = [f"{number}_0" for number in pd.factorize(ratings["rater"])[0]]
     people = pd.DataFrame({"flow": ratings["flow"].to_numpy(np.int32), "variant": pd.Categorical(raters)})
     levels = pd.array(ratings["value"].to_numpy(int), "Int8")
@@ -73,8 +95,8 @@ def test_does_it_do_what_people_call_acceptable(tmp_path):
     ]
     table = say_do(selected, entry, dict.fromkeys(("people", "act"), told), prompts).set_index("model")
     assert (table["said_by"] == "people").all()
-    assert set(table["n_no"]) == {4}
-    assert set(table["n_yes"]) == {22}
+    assert set(table["n_no"]) == {n_no}
+    assert set(table["n_yes"]) == {n_yes}
     assert table["shares_given_no"].tolist() == [0, 1, 0]
     assert table["withholds_given_yes"].tolist() == [0, 0, 1]
     assert table["status"].tolist() == ["one_wording", "does_the_same", "does_the_same"]

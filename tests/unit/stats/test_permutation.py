@@ -219,3 +219,15 @@ def test_random_signs_have_the_variance_of_what_gets_them():
     sums = permutation._random_signs(np.random.default_rng(1), 20_000, x)
     assert sums.mean() == pytest.approx(0, abs=0.6)
     assert sums.var() == pytest.approx((x**2).sum(), rel=0.04)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_units", [5, 30])
+def test_the_interval_covers_no_difference(n_units):
+    rng = np.random.default_rng(12)
+    covered = []
+    for _ in range(1000):
+        a, b = planted_pair(rng, 60, n_units, wording=0.4, flow=0.6)
+        row = compare(a, b, draws=19)
+        covered.append(row["low"] <= 0 <= row["high"])
+    assert 0.93 <= np.mean(covered) <= 0.97
