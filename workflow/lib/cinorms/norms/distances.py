@@ -107,7 +107,7 @@ def bias_table(
         value=_nullable(value),
         status=held["status"].to_numpy(),
         expected=_nullable(goal),
-        expected_source=pd.array(stated["expected_source"].astype(object), dtype="str"),
+        expected_source=pd.array(list(stated["expected_source"]), dtype="str"),
         delta=_nullable(value - goal),
         delta_absolute=_nullable(distance),
         # An expected value between two levels, such as the mean of a survey, differs from every level.

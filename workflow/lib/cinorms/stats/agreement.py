@@ -49,7 +49,8 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
         row["agreement"] = (both[:, 0] == both[:, 1]).mean() if n else np.nan
         row |= {"kappa_linear": np.nan, "kappa_quadratic": np.nan}
         if len(levels) > 1:
-            table = pd.crosstab(*(pd.Categorical(side, categories=levels) for side in both.T), dropna=False)
+            first, second = (pd.Categorical(side, categories=levels) for side in both.T)
+            table = pd.crosstab(first, second, dropna=False)
             for wt in ("linear", "quadratic"):
                 row[f"kappa_{wt}"] = cohens_kappa(table, levels, wt=wt, return_results=False)
         row["mean_difference"] = (both[:, 0] - both[:, 1]).mean() if n else np.nan

@@ -62,4 +62,5 @@ def _in_orders(spread: Floats, levels: pd.DataFrame, templates: pd.Series, order
     size = template_sums(levels, templates)[1]
     # The answer orders are in the pilot's spread with one over the (harmonic) mean number of valid ones.
     change = of_orders * (1 / orders - float(np.mean(1 / size[size > 0])))
-    return np.sqrt(np.maximum(spread**2 + change, 0.0))
+    changed: Floats = np.sqrt(np.maximum(spread**2 + change, 0.0))
+    return changed

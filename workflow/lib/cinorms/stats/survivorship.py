@@ -132,7 +132,7 @@ def missing(answers: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     parts = [pd.DataFrame({"by": "status", "level": n.index, "n": n.to_numpy(), "of": len(answers)})]
     asked = asked.merge(prompts[["variant", "template_no", "order_no"]], on="variant")
     for by in ("template_no", "order_no", "variant"):
-        part = asked.groupby(by)["gone"].agg(n="sum", of="size").reset_index(names="level")
+        part = asked.groupby(by)["gone"].agg(n="sum", of="size").rename_axis("level").reset_index()
         parts.append(part.assign(by=by).astype({"level": str}))
     table = pd.concat(parts, ignore_index=True)
     return table.assign(share=table["n"] / table["of"])
