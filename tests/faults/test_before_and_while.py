@@ -12,7 +12,7 @@ import pytest
 
 from ..snakemake_runs import COMMAND
 from .server import Endpoint, Fault
-from .test_paraphrases import call, snakemake
+from .test_paraphrases import call
 from .test_study import KEY, Study
 
 pytestmark = pytest.mark.slow
@@ -83,18 +83,18 @@ def test_what_cannot_be_asked_is_refused_before_the_first_request(study, endpoin
     checked = call(study, "check", code=1, **environment)
     assert message in checked
     assert checked.count("error  ") == 1
-    printed = snakemake(study, "all", code=1, **environment)
+    printed = study.run_as_it_is(targets=["all"], code=1, **environment)
     assert message in printed
     assert "Nothing was asked." in printed
     assert "Traceback" not in printed
     assert KEY not in printed + checked
     assert not (study.folder / "results/api").exists()
     if way == "norms":
-        planned = snakemake(study, "plan")
+        planned = study.run_as_it_is(targets=["plan"])
         assert "warning: No norm can be held." in planned
         assert "(in norms); raise templates or orders.count, or lower t_val" in planned
     if way == "down":  # what asks nobody is not checked
-        snakemake(study, "results/api/prompts/main.parquet")
+        study.run_as_it_is(targets=["results/api/prompts/main.parquet"])
     assert endpoint.bodies == []
 
 
@@ -134,8 +134,8 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
 
     endpoint.delay = 0.0
     endpoint.released.set()
-    snakemake(study, options=["--unlock"])
-    snakemake(study, "results/api/provenance.json")
+    study.run_as_it_is("--unlock", targets=[])
+    study.run_as_it_is(targets=["results/api/provenance.json"])
     done = call(study, "status")
     assert "Study api: 1 done" in done
     usd = json.loads((study.folder / "results/api/provenance.json").read_text())["usd"]
@@ -159,13 +159,13 @@ def test_when_the_main_process_alone_is_ended_nothing_more_is_spent(study, endpo
     assert run.wait(60) != 0
     time.sleep(1)
     assert endpoint.number == asked
-    snakemake(study, options=["--unlock"])
-    snakemake(study, "results/api/provenance.json")
+    study.run_as_it_is("--unlock", targets=[])
+    study.run_as_it_is(targets=["results/api/provenance.json"])
     assert endpoint.number == N, "a reply was lost"
 
 
 def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
-    snakemake(study, "results/api/provenance.json")
+    study.run_as_it_is(targets=["results/api/provenance.json"])
     assert "Study api: nothing is left to ask" in call(study, "check")
     for file, old, new in (
         ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet"),
@@ -180,12 +180,12 @@ def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
         row[:6] for row in rows
     ]
     assert f"Study api: {words}" in call(study, "check")
-    assert f"the journal: {words}." in snakemake(study, "plan")
+    assert f"the journal: {words}." in study.run_as_it_is(targets=["plan"])
     assert len(endpoint.bodies) == N
-    snakemake(study, "results/api/provenance.json")
+    study.run_as_it_is(targets=["results/api/provenance.json"])
     assert len(endpoint.bodies) == N + left
     assert "Study api: 1 done" in call(study, "status")
-    assert "the journal: nothing is left to ask." in snakemake(study, "plan")
+    assert "the journal: nothing is left to ask." in study.run_as_it_is(targets=["plan"])
 
 
 def test_no_connection_shows_when_the_next_attempt_is_made(study, endpoint):
@@ -207,7 +207,7 @@ def test_no_connection_shows_when_the_next_attempt_is_made(study, endpoint):
 
 def test_why_a_job_failed_is_in_the_status_without_the_key(study, endpoint):
     endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}")
-    printed = snakemake(study, "results/api/provenance.json", code=1)
+    printed = study.run_as_it_is(targets=["results/api/provenance.json"], code=1)
     assert "Incorrect API key" in printed
     assert "Traceback" not in printed
     shown = call(study, "status")
