@@ -23,19 +23,22 @@ REFUSED = [[None, None, None, 1]] * 24
 
 
 @pytest.mark.parametrize(
-    ("levels", "over", "expected"),
+    ("levels", "over", "ddof", "expected"),
     [
-        (BY_TEMPLATE, "variants", [4.0] * 24),
-        (BY_TEMPLATE, "templates", [4.0] * 48),
-        (BY_TEMPLATE, "orders", [0.0] * 48),
-        (BY_ORDER, "templates", [0.0] * 48),
-        (BY_ORDER, "orders", [4.0] * 48),
-        ([[1, None, 2, None]], "variants", [0.25]),
+        (BY_TEMPLATE, "variants", 0, [4.0] * 24),
+        (BY_TEMPLATE, "templates", 0, [4.0] * 48),
+        (BY_TEMPLATE, "templates", 1, [8.0] * 48),
+        (BY_TEMPLATE, "orders", 1, [0.0] * 48),
+        (BY_ORDER, "templates", 1, [0.0] * 48),
+        (BY_ORDER, "orders", 1, [8.0] * 48),
+        ([[1, None, 2, None]], "variants", 0, [0.25]),
+        ([[1, None, 2, None]], "variants", 1, [0.5]),
+        ([[1, None, None, None]], "variants", 1, [np.nan]),
     ],
 )
-def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, expected):
-    found = variances(answers_of("a", levels).frame, small_prompts, over)
-    assert found.tolist() == pytest.approx(expected)
+def test_variance_is_over_what_is_named(answers_of, small_prompts, levels, over, ddof, expected):
+    found = variances(answers_of("a", levels).frame, small_prompts, over, ddof)
+    assert found.tolist() == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, small_prompts, built):
@@ -48,7 +51,7 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
     entry = figure_entry("variance", ["b", "a"], arms, over="orders", by="temperature")
     prompts = dict.fromkeys(arms, small_prompts)
     table = spreads(selected, entry, prompts)
-    assert table["mean"].tolist() == [0, 0, 4, 4]
+    assert table["mean"].tolist() == [0, 0, 8, 8]
     drawn = draw_variance(selected, entry, prompts)
     rectangles = next(
         layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer and "fill" in layer

@@ -74,7 +74,7 @@ def test_variance_shares_survive_missing_answers():
     found = reliability.variance_shares(*matrix(x)).set_index("source")["variance"]
     assert found["flow"] == pytest.approx(1, abs=0.1)
     assert found["flow x template"] == pytest.approx(0.3, abs=0.05)
-    assert found["order"] == pytest.approx(0.7, abs=0.03)
+    assert found["order and single answer"] == pytest.approx(0.7, abs=0.03)
     assert 0.05 < found["template"] < 0.6  # eleven templates say little about their variance
 
 
@@ -144,7 +144,7 @@ def test_panel_is_one_table():
     prompts = list_variants("gpt", ["", "", ""], 3, 1)
     found = reliability.panel(answers, norms_of(flows), prompts, ACCEPTABILITY).set_index("measure")
     assert found.loc["valid", "estimate"] == pytest.approx(11 / 12)
-    assert found.loc["variance: order", "status"] == "one_order"
+    assert found.loc["variance: order and single answer", "status"] == "one_order"
     assert found.loc["orders: differ", "status"] == "one_order"
     assert found.loc["alpha", "status"] == "ok"
 

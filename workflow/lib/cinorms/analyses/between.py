@@ -86,7 +86,7 @@ def model_tests(
     for group in groups_of(selected, entry, vignettes):
         paired = side_by_side(group, entry)
         test, why = _chosen_test(paired, entry, 0)
-        table = _with_effect(getattr(hypotheses, test)(paired), test)
+        table = _with_effect(getattr(hypotheses, test)(paired), test).assign(flows=len(paired))
         arms = ", ".join(dict.fromkeys(one.arm for one in group))
         who = {"arm": arms, "compared": ", ".join(labels_of(group)), "test": test}
         parts.append(named(table.assign(chosen_because=why), who))
@@ -199,7 +199,8 @@ KINDS = (
             "arm": "Name of the arm, or names of the compared arms.",
             "compared": "The compared models, with their arms where these differ.",
             "test": "friedman or repeated_measures_anova.",
-            "n": "Flows for which all of the models hold a norm.",
+            "n": "Flows for which all of the models hold a norm: the test is about these only.",
+            "flows": "Flows that were asked.",
             "models": "Number of compared models.",
             **usual("statistic"),
             "df": "Degrees of freedom.",
@@ -211,7 +212,7 @@ KINDS = (
             **usual("status", "reason"),
             "chosen_because": _CHOSEN_BECAUSE,
         },
-        shown=("arm", "compared", "test", "n", "statistic", "df", "p", "effect", "effect_size", "status"),
+        shown=("arm", "compared", "test", "n", "flows", "statistic", "df", "p", "effect", "effect_size", "status"),
     ),
     Kind(
         name="model_pairs",

@@ -64,6 +64,10 @@ NAMES = {
     "templates": "variance of a flow's valid answers over the templates, within one answer order",
     "orders": "variance of a flow's valid answers over the answer orders, within one template",
 }
+DIVIDED = {
+    0: "divided by their number: fewer answers give a smaller variance",
+    1: "divided by their number less 1",
+}
 UNITS = "variance of the answers (levels squared; a level is one step of the scale)"
 
 
@@ -81,6 +85,9 @@ class VarianceOptions(FigureOptions, OfFlows):
     """variants: over all variants; templates: within one order; orders: within one template."""
     by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = "arm"
     """How the boxes are labelled: arm (its name), or a condition of the arm."""
+    ddof: Literal[0, 1] = 1
+    """The variance divides by the number of answers less this. 1: boxes of few and of many answers can be compared; 0:
+    as in the papers."""
 
 
 # --- Boxes
@@ -261,7 +268,7 @@ def draw_variance(
         frame.rename(columns={"row": "model"}),
         (width, 1.7 + height(len(rows), len(groups))),
         f"{under} {asked_text(selected, prompts, entry.people)}",
-        f"{NAMES[over].capitalize()}, divided by their number. Invalid answers are left out.",
+        f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. Invalid answers are left out.",
         f"Means: {', '.join(means)}.",
     )
 
@@ -304,30 +311,30 @@ def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts
     groups = group_names(entry)
     rows = []
     for arm, model, answers in selected:
-        numbers = summary(variances(answers, prompts[arm], entry.options.over))
+        numbers = summary(variances(answers, prompts[arm], entry.options.over, entry.options.ddof))
         rows.append({"arm": arm, "row": model, "group": groups[arm], **numbers})
     return pd.DataFrame(rows)
 
 
-def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> Floats:
-    """Return the population variance of the valid answers of each flow (and of each order, or each template).
+def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str, ddof: int = 1) -> Floats:
+    """Return the variance of the valid answers of each flow (and of each order, or each template).
 
     NaN where there are fewer than two valid answers. Raises `DataError` for a variant not in the prompts.
     """
     levels = assessment.level_matrix(answers)
     fixed = FIXED[over]
     if fixed is None:
-        return _row_variances(levels.to_numpy())
+        return _row_variances(levels.to_numpy(), ddof)
     numbers = look_up(levels.columns, prompts.set_index("variant")[fixed])
-    parts = [_row_variances(levels.loc[:, numbers == number].to_numpy()) for number in np.unique(numbers)]
+    parts = [_row_variances(levels.loc[:, numbers == number].to_numpy(), ddof) for number in np.unique(numbers)]
     return np.concatenate(parts) if parts else np.array([])
 
 
-def _row_variances(x: Floats) -> Floats:
+def _row_variances(x: Floats, ddof: int) -> Floats:
     valid = ~np.isnan(x)
     n, total = valid.sum(axis=1), np.where(valid, x, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (total**2).sum(axis=1) / n - (total.sum(axis=1) / n) ** 2
+        variance = ((total**2).sum(axis=1) - total.sum(axis=1) ** 2 / n) / (n - ddof)
     return np.where(n >= 2, np.maximum(variance, 0), np.nan)
 
 

@@ -28,7 +28,7 @@ from cinorms.stats.wordings import (
 )
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
-SOURCES = ("flow", "template", "flow x template", "order")
+SOURCES = ("flow", "template", "flow x template", "order and single answer")
 
 
 class FlowEstimate(NamedTuple):
@@ -107,7 +107,9 @@ def intraclass_over(levels: pd.DataFrame, of_rater: Ints) -> FlowEstimate:
 
 
 def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
-    """Return variance components and shares of flow, template, flow x template, and order within these.
+    """Return variance components and shares of flow, template, flow x template, and single answers within these.
+
+    Single answers differ by their order, and by what differs when the same is asked again.
 
     By Henderson's method 3 on the means of the (flow, template) cells, which allows for missing answers. Columns:
     source, variance (levels squared), share (of the sum, a negative component counting 0), status: ``ok``; ``negative``
@@ -151,13 +153,13 @@ def variances(of: Cells) -> tuple[dict[str, float], dict[str, str]]:
     n_cells, (n_flows, n_templates) = int((size > 0).sum()), size.shape
     spare = int(size.sum()) - n_cells
     order = max(within, 0.0) / spare if spare > 0 else np.nan
-    value = dict.fromkeys(SOURCES, np.nan) | {"order": order}
-    reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {"order": "one_order"})
+    value = dict.fromkeys(SOURCES, np.nan) | {SOURCES[-1]: order}
+    reason = dict.fromkeys(SOURCES, "ok") | ({} if spare > 0 else {SOURCES[-1]: "one_order"})
     spare_cells = n_cells - n_flows - n_templates + 1
     noise = 0.0 if np.isnan(order) else order * float(np.mean(1 / size[size > 0]))
     if n_flows < 2:
         reason = dict.fromkeys(SOURCES, "no_flows")
-        value["order"] = np.nan
+        value[SOURCES[-1]] = np.nan
     elif n_templates < 2 or spare_cells < 1:
         value["flow"] = float(np.nanvar(np.nanmean(cells, axis=1), ddof=1)) - noise
         reason |= {"template": "one_template", "flow x template": "one_template"}
