@@ -326,7 +326,9 @@ def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str, ddof: int
     if fixed is None:
         return _row_variances(levels.to_numpy(), ddof)
     numbers = look_up(levels.columns, prompts.set_index("variant")[fixed])
-    parts = [_row_variances(levels.loc[:, numbers == number].to_numpy(), ddof) for number in np.unique(numbers)]
+    parts = [
+        _row_variances(levels.loc[:, numbers == number].to_numpy(), ddof) for number in np.unique(numbers)
+    ]
     return np.concatenate(parts) if parts else np.array([])
 
 
