@@ -104,7 +104,7 @@ def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates
         selected.append(Selected("main", model, pd.concat(parts)))
 
     def conclusions(margin: float) -> list[str]:
-        entry = entry_for("model_contrasts", list(ANSWERS), margin=margin, flows="fixed")
+        entry = entry_for("model_contrasts", list(ANSWERS), margin=margin)
         further = {"vignettes": {"main": VIGNETTES}, "prompts": {"main": prompts}, "repeats": {}}
         return call(entry, selected, further)["conclusion"].tolist()
 

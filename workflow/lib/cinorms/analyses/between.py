@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.columns import CORRECTED, PAIR, PAIR_NAMES, usual
+from cinorms.analyses.columns import CORRECTED, INTERVAL, PAIR, PAIR_NAMES, usual
 from cinorms.analyses.comparing import (
     FLOOR,
     FLOOR_SHOWN,
@@ -292,7 +292,8 @@ KINDS = (
             "n_flows": "Flows that both sides answered.",
             "n_templates": "Templates in which both sides answered; the test swaps the sides in them.",
             "estimate": "Mean level of the first side minus that of the second.",
-            **usual("std_err", "conf_low", "conf_high", "p", "log10_p", "p_text"),
+            **INTERVAL,
+            **usual("p", "log10_p", "p_text"),
             **CORRECTED,
             "p_smallest": "The smallest p-value that this number of templates can give.",
             **_EQUIVALENCE,

@@ -29,7 +29,12 @@ def usual(*names: str) -> dict[str, str]:
 #: The last column of every table of an analysis.
 ANY_PLANTED = {"any_planted": "Whether any respondent of the table is planted (simulated, with known norms)."}
 WHO = usual("arm", "model")
-INTERVAL = usual("std_err", "conf_low", "conf_high")
+#: Over what, `options.Generalises` tells.
+INTERVAL = {
+    "std_err": "Standard error of the estimate over other wordings (and over other flows under flows: sample).",
+    "conf_low": "Lower end of the 95% interval over other wordings (and over other flows under flows: sample).",
+    "conf_high": "Upper end of that interval.",
+}
 #: The two sides of a comparison, and the level in which they differ where the analysis names a ``factor``.
 PAIR = {
     "factor": "Attribute in which the two sides differ (only where the analysis names one).",

@@ -102,9 +102,10 @@ class ComparesNorms(Compares, OfNorms):
 class Generalises(Options):
     """What an interval or a test generalises to, besides other wordings."""
 
-    flows: Literal["sample", "fixed"] = "sample"
-    """sample: results generalise to more flows like these; fixed: they are about these flows only. Either way they
-    generalise to other wordings."""
+    flows: Literal["fixed", "sample"] = "fixed"
+    """fixed: results are about these flows, as where every combination of the factors' levels is asked; sample: the
+    flows were drawn at random from more flows, and results generalise to these. Either way they generalise to other
+    wordings."""
 
     @property
     def fixed_flows(self) -> bool:
