@@ -93,3 +93,36 @@ def test_the_design_of_a_model_is_the_one_in_which_it_was_asked():
     part = own[(template + pd.factorize(own["flow"])[0]) % 4 < 2]
     table = run("generalizability", {"small": part})
     assert set(table.loc[table["asked"], ["templates", "orders"]].itertuples(index=False)) == {(2, 2)}
+
+
+def many_templates(monkeypatch, templates):
+    """Return answers of a model to so many templates: its own answers, and copies of them in another order."""
+    own, rng = ANSWERS["small"], np.random.default_rng(1)
+    answers, prompts = [], []
+    for template in range(templates):
+        new = {f"{template % 4}_{order}": f"{template}_{order}" for order in range(2)}
+        copy = own[own["variant"].astype(str).isin(new)]
+        level = copy["level"].where(rng.random(len(copy)) < 0.8, -2)
+        answers.append(copy.assign(variant=copy["variant"].astype(str).map(new), level=level))
+        copy = PROMPTS[PROMPTS["variant"].isin(new)]
+        prompts.append(copy.assign(variant=copy["variant"].map(new), template_no=template))
+    monkeypatch.setattr(made, "PROMPTS", pd.concat(prompts))
+    return {"small": pd.concat(answers)}
+
+
+def test_norms_recur_as_the_table_of_flows_expects_them_to(monkeypatch):
+    answers = many_templates(monkeypatch, 8)
+    row, flows = run("norms_again", answers).iloc[0], run("flow_norms", answers)
+    assert (row["flows"], row["norms"]) == (len(VIGNETTES), (flows["status"] == "kept").sum())
+    assert row["again"] == pytest.approx(flows["p_again"].sum())
+    assert (flows["p_again"].notna() == (flows["status"] == "kept")).all()
+    assert 0 < row["low"] < row["again"] < row["high"] < row["norms"]
+    assert row["templates"] == 8
+    assert row["status"] in ("ok", "wide")
+
+
+def test_few_wordings_do_not_show_how_many_norms_recur():
+    row = run("norms_again", SMALL).iloc[0]
+    assert row["status"] == "few_templates"
+    assert np.isnan(row["again"])
+    assert run("flow_norms", SMALL)["p_again"].isna().all()

@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import usual
-from cinorms.analyses.shared import for_each_model, named
+from cinorms.analyses.shared import for_each_model, named, norms_in_fresh_wordings
 from cinorms.core.labels import NORM_LABELS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
+from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES
 from cinorms.stats.wordings import flow_intervals, template_numbers
 
 
@@ -45,8 +46,13 @@ def flow_norms(
     intervals = flow_intervals(level_matrix(answers), template_numbers(prompts), scale)
     intervals = intervals[["flow", "low", "high", "status"]]
     intervals.columns = pd.Index(["flow", "conf_low", "conf_high", "interval_status"])
+    flows = flows.merge(intervals, on="flow", validate="one_to_one")
+    flows["p_again"] = np.nan
+    if one.pair not in entry.people:  # no wordings
+        index, again = norms_in_fresh_wordings(answers, norms, prompts, entry, one.pair, with_interval=False)
+        flows["p_again"] = flows["flow"].map(pd.Series(again.probability, index))
     facts = {"dataset": entry.factors_of[one.arm].dataset, "planted": one.pair in entry.respondents}
-    return named(flows.merge(intervals, on="flow", validate="one_to_one"), facts)
+    return named(flows, facts)
 
 
 KINDS = (
@@ -76,6 +82,8 @@ KINDS = (
             "conf_low": "Lower end of the 95% interval of the mean over other wordings, in levels.",
             "conf_high": "Upper end of the 95% interval of the mean over other wordings, in levels.",
             "interval_status": "ok, or why there is no interval: no_answers, one_template.",
+            "p_again": "Probability that as many fresh wordings give the same norm; missing without a norm, with fewer "
+            f"than {FEWEST_TEMPLATES} wordings or {FEWEST_FLOWS} flows, and for people.",
         },
     ),
 )

@@ -10,13 +10,15 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.shared import Frames, for_each_model, held
+from cinorms.analyses.shared import Frames, for_each_model, held, norms_in_fresh_wordings
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import reliability, survivorship
+from cinorms.stats.again import FEWEST_FLOWS, WIDEST
+from cinorms.stats.again import FEWEST_TEMPLATES as FEWEST_TEMPLATES_AGAIN
 from cinorms.stats.flow_dependence import ENOUGH_VALID, FEW_MISSING, ONE_ANSWER, SIGNIFICANT, dependence
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
@@ -113,6 +115,27 @@ def stability(
     }
     for status, holds in (("few_templates", few), ("one_template", judged.empty), ("no_norms", kept.empty)):
         row["status"] = status if holds else row["status"]
+    return pd.DataFrame([row])
+
+
+@for_each_model
+def norms_again(
+    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
+) -> pd.DataFrame:
+    """Return, per model, how many of its norms as many fresh wordings would give again."""
+    flows, found = norms_in_fresh_wordings(one.frame, norms, prompts, entry, one.pair)
+    row = {
+        "flows": len(flows),
+        "norms": found.norms,
+        "again": found.again,
+        "low": found.low,
+        "high": found.high,
+        "templates": template_numbers(prompts).reindex(level_matrix(one.frame).columns).nunique(),
+        "effective_templates": found.effective_templates,
+        "half_predicted": found.half_predicted,
+        "half_seen": found.half_seen,
+        "status": found.status,
+    }
     return pd.DataFrame([row])
 
 
@@ -317,6 +340,30 @@ KINDS = (
             f"fewer than {FEWEST_STABLE} templates, which can show it of no norm.",
             "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
             "status": "ok, or why numbers are missing: few_templates (no share_stable), one_template, no_norms.",
+        },
+    ),
+    Kind(
+        name="norms_again",
+        about="How many of a model's norms as many fresh wordings would give again.",
+        function=norms_again,
+        reads="answers",
+        report_section="sensitivity",
+        key=("arm", "model"),
+        columns={
+            **WHO,
+            "flows": "Flows that were asked.",
+            "norms": "Flows that hold a norm.",
+            "again": "Norms that are expected to be the same in as many fresh wordings and orders.",
+            "low": "Lower end of the 95% interval of that number, over wordings.",
+            "high": "Upper end of that interval.",
+            "templates": "Templates that were asked.",
+            "effective_templates": "What they are worth, in templates that do not answer alike.",
+            "half_predicted": "Of the norms of one half of the templates, the share that was predicted to be the same "
+            "in the other half.",
+            "half_seen": "The share of them that was the same there.",
+            "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_TEMPLATES_AGAIN}), few_flows "
+            f"(fewer than {FEWEST_FLOWS}), no_norms; or wide: the interval is wider than {WIDEST:.0%} of the norms, so "
+            "these wordings cannot show the number.",
         },
     ),
     Kind(

@@ -12,8 +12,10 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.norms import assessment
+from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
-from cinorms.stats.wordings import look_up, template_numbers
+from cinorms.stats.again import Again, recurrence
+from cinorms.stats.wordings import level_counts, look_up, template_numbers
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
 if TYPE_CHECKING:
@@ -78,6 +80,23 @@ def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
+
+
+def norms_in_fresh_wordings(
+    answers: pd.DataFrame,
+    norms: pd.DataFrame,
+    prompts: pd.DataFrame,
+    entry: Entry[Any],
+    pair: Pair,
+    **options: Any,
+) -> tuple[pd.Index, Again]:
+    """Return the flows, and how many norms of a model as many fresh wordings would give again (`recurrence`)."""
+    (arm, model), levels = pair, level_matrix(answers)
+    scale = entry.scales[arm]
+    counts = level_counts(levels, template_numbers(prompts), scale)
+    value = held(norms, entry, model).set_index("flow")["value"].reindex(levels.index)
+    place = scale.binned.places(value.to_numpy(dtype=np.float64, na_value=np.nan))
+    return levels.index, recurrence(counts, place, entry.thresholds[model], **options)
 
 
 def fit_clm(

@@ -1,0 +1,118 @@
+"""Would other wordings give the same norm? The probabilities are right where the truth is known."""
+
+import numpy as np
+import pytest
+
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.again import levels_held, recurrence
+
+USUAL = Thresholds(10, 0.5, "strict")
+
+
+def answered(rng, flow, templates=11, orders=3, noise=0.9, shared=0.2):
+    """Return what wordings give of these flows: levels x flows x templates; wordings move all flows."""
+    effect = rng.normal(0, shared, (1, templates, 1)) + rng.normal(0, 0.3, (len(flow), templates, 1))
+    x = flow[:, None, None] + effect + rng.normal(0, noise, (len(flow), templates, orders))
+    level = np.clip(np.round(x), -2, 2)
+    return np.stack([(level == one).sum(axis=2) for one in range(-2, 3)]).astype(float)
+
+
+def found_of(counts, thresholds=USUAL, **options):
+    return recurrence(counts, levels_held(counts, thresholds), thresholds, **options)
+
+
+@pytest.mark.parametrize(
+    "thresholds", [USUAL, Thresholds(10, "plurality", "strict"), Thresholds(30, 0.25, "papers")]
+)
+def test_norms_recur_as_often_as_they_are_expected_to(thresholds):
+    predicted, true = [], []
+    for study in range(3):
+        rng = np.random.default_rng(study)
+        flow = rng.normal(0, 1.2, 300)
+        counts = answered(rng, flow)
+        level, found = levels_held(counts, thresholds), found_of(counts, thresholds)
+        fresh = [levels_held(answered(rng, flow), thresholds) for _ in range(20)]
+        true.append(np.mean([other == level for other in fresh], axis=0)[level >= 0])
+        predicted.append(found.probability[level >= 0])
+        assert found.again == pytest.approx(predicted[-1].sum())
+        assert found.low <= true[-1].sum() <= found.high
+        assert np.isnan(found.probability[level < 0]).all()
+    p, t = np.concatenate(predicted), np.concatenate(true)
+    assert p.mean() == pytest.approx(t.mean(), abs=0.04)
+    for low, high in ((0, 0.4), (0.4, 0.7), (0.7, 1.01)):
+        those = (low <= p) & (p < high)
+        if those.sum() > 30:
+            assert p[those].mean() == pytest.approx(t[those].mean(), abs=0.08)
+
+
+def test_a_flow_without_a_doubt_recurs_and_one_at_the_threshold_does_as_often_as_not():
+    rng = np.random.default_rng(1)
+    counts = answered(rng, rng.choice([-2.5, 0.5], 200), noise=0.4)
+    found, level = found_of(counts, Thresholds(10, "plurality", "strict")), levels_held(counts, USUAL)
+    assert found.probability[level == 0].min() > 0.95
+    doubted = found.probability[(level == 2) | (level == 3)]
+    assert 0.35 < doubted.mean() < 0.65
+
+
+def test_wordings_that_are_copies_of_one_another_count_once():
+    rng = np.random.default_rng(2)
+    flow = rng.normal(0, 1.2, 300)
+    own = answered(rng, flow, templates=6, noise=0.3)
+    copied = found_of(np.concatenate([own, own], axis=2))
+    assert copied.effective_templates == pytest.approx(6, abs=1)
+    alone = found_of(own, USUAL._replace(t_val=5))
+    assert copied.again / copied.norms == pytest.approx(alone.again / alone.norms, abs=0.08)
+    other = found_of(answered(rng, flow, templates=12, noise=0.3))
+    assert other.effective_templates > 10
+    assert copied.high - copied.low > other.high - other.low
+
+
+def test_what_is_predicted_between_halves_is_seen():
+    rng = np.random.default_rng(3)
+    found = found_of(answered(rng, rng.normal(0, 1.2, 400)))
+    assert found.half_predicted == pytest.approx(found.half_seen, abs=0.1)
+    assert found.half_predicted < found.again / found.norms
+
+
+def test_two_camps_of_wordings_leave_it_open():
+    rng = np.random.default_rng(4)
+    camp = np.repeat([-1.0, 1.0], [6, 5])
+    flow = rng.normal(0, 0.3, 100)
+    x = flow[:, None, None] + camp[None, :, None] + rng.normal(0, 0.3, (100, 11, 3))
+    level = np.clip(np.round(x), -2, 2)
+    counts = np.stack([(level == one).sum(axis=2) for one in range(-2, 3)]).astype(float)
+    found = found_of(counts)
+    assert found.status == "wide"
+
+
+@pytest.mark.parametrize(
+    ("flows", "templates", "t_val", "status"),
+    [(40, 5, 3, "few_templates"), (39, 6, 3, "few_flows"), (40, 6, 99, "no_norms"), (40, 6, 3, "ok")],
+)
+def test_few_wordings_or_flows_give_no_number(flows, templates, t_val, status):
+    rng = np.random.default_rng(5)
+    counts = answered(rng, rng.choice([-1.0, 2.0], flows), templates, noise=0.2, shared=0.0)
+    found = found_of(counts, Thresholds(t_val, 0.5, "strict"))
+    assert found.status == status
+    assert np.isnan(found.again) == (status != "ok")
+    assert np.isnan(found.probability).all() == (status != "ok")
+
+
+def test_answers_may_be_missing_and_all_the_same():
+    rng = np.random.default_rng(6)
+    counts = answered(rng, rng.normal(0, 1.2, 60))
+    counts[:, 0] = 0
+    counts[:, 1:30] *= rng.random((1, 29, 11)) < 0.7
+    assert 0 < found_of(counts).low < found_of(counts).high
+    same = np.zeros((5, 60, 11))
+    same[4] = 3
+    assert found_of(same).low / 60 > 0.99
+
+
+def test_the_draws_are_the_same_and_a_number_without_its_interval_is_the_same_number():
+    counts = answered(np.random.default_rng(7), np.random.default_rng(8).normal(0, 1.2, 80))
+    one, other, alone = found_of(counts), found_of(counts), found_of(counts, with_interval=False)
+    np.testing.assert_equal(one.probability, other.probability)
+    assert one[1:] == other[1:]
+    np.testing.assert_equal(one.probability, alone.probability)
+    assert np.isnan(alone.low)
