@@ -1,10 +1,13 @@
 """How many wordings are enough: norms under other wordings, and the templates needed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.analyses.quality import FEWEST_STABLE, STABLE
+from cinorms.analyses.shared import norms_in_fresh_wordings
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.generalizability import DesignSize, coefficients
@@ -126,3 +129,11 @@ def test_few_wordings_do_not_show_how_many_norms_recur():
     assert row["status"] == "few_templates"
     assert np.isnan(row["again"])
     assert run("flow_norms", SMALL)["p_again"].isna().all()
+
+
+def test_people_are_asked_in_one_wording():
+    entry, answers = made.entry_for("norms_again", ["small"]), ANSWERS["small"]
+    rated = replace(entry, people=(("main", "small"),))
+    flows, found = norms_in_fresh_wordings(answers, norms_of(answers), PROMPTS, rated, ("main", "small"))
+    assert found.status == "people"
+    assert len(found.probability) == len(flows) == len(VIGNETTES)

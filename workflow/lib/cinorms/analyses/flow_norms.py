@@ -47,10 +47,8 @@ def flow_norms(
     intervals = intervals[["flow", "low", "high", "status"]]
     intervals.columns = pd.Index(["flow", "conf_low", "conf_high", "interval_status"])
     flows = flows.merge(intervals, on="flow", validate="one_to_one")
-    flows["p_again"] = np.nan
-    if one.pair not in entry.people:  # no wordings
-        index, again = norms_in_fresh_wordings(answers, norms, prompts, entry, one.pair, with_interval=False)
-        flows["p_again"] = flows["flow"].map(pd.Series(again.probability, index))
+    index, again = norms_in_fresh_wordings(answers, norms, prompts, entry, one.pair, with_interval=False)
+    flows["p_again"] = flows["flow"].map(pd.Series(again.probability, index))
     facts = {"dataset": entry.factors_of[one.arm].dataset, "planted": one.pair in entry.respondents}
     return named(flows, facts)
 

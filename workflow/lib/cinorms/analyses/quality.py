@@ -362,8 +362,8 @@ KINDS = (
             "in the other half.",
             "half_seen": "The share of them that was the same there.",
             "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_TEMPLATES_AGAIN}), few_flows "
-            f"(fewer than {FEWEST_FLOWS}), no_norms; or wide: the interval is wider than {WIDEST:.0%} of the norms, so "
-            "these wordings cannot show the number.",
+            f"(fewer than {FEWEST_FLOWS}), no_norms, people (asked in one wording); or wide: the interval is wider "
+            f"than {WIDEST:.0%} of the norms, so these wordings cannot show the number.",
         },
     ),
     Kind(

@@ -90,11 +90,16 @@ def norms_in_fresh_wordings(
     pair: Pair,
     **options: Any,
 ) -> tuple[pd.Index, Again]:
-    """Return the flows, and how many norms of a model as many fresh wordings would give again (`recurrence`)."""
+    """Return the flows, and how many norms of a model as many fresh wordings would give again (`recurrence`).
+
+    People are asked in one wording: status ``people``.
+    """
     (arm, model), levels = pair, level_matrix(answers)
     scale = entry.scales[arm]
-    counts = level_counts(levels, template_numbers(prompts), scale)
     value = held(norms, entry, model).set_index("flow")["value"].reindex(levels.index)
+    if pair in entry.people:
+        return levels.index, Again(np.full(len(levels), np.nan), int(value.notna().sum()), "people")
+    counts = level_counts(levels, template_numbers(prompts), scale)
     place = scale.binned.places(value.to_numpy(dtype=np.float64, na_value=np.nan))
     return levels.index, recurrence(counts, place, entry.thresholds[model], **options)
 
