@@ -14,7 +14,7 @@ CHAT = [{"role": "system", "content": "Rate."}, {"role": "user", "content": "a t
 def test_the_hash_is_that_of_the_text_in_utf8():
     assert prompt_text(CHAT) == "Rate.\n\na tells b"
     assert prompt_text(CHAT[1:]) == "a tells b"
-    assert prompt_text(CHAT[1:], "tulu") == "<|user|>\na tells b\n\n<|assistant|>"
+    assert prompt_text(CHAT[1:], "tulu") == "<|user|>\n a tells b \n\n<|assistant|>"
     assert prompt_hash("grün") == hashlib.sha256("grün".encode()).hexdigest()
 
 
@@ -61,4 +61,4 @@ def test_models_that_receive_the_same_prompts_share_them():
         ("prompts-3", ["single"], None, 24),
         ("prompts-4", ["fewer"], None, 12),
     ]
-    assert next(ways[1].prompts()).text.startswith("<|user|>\nPlease")
+    assert next(ways[1].prompts()).text.startswith("<|user|>\n Please")

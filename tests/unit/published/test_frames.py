@@ -16,8 +16,9 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
+from cinorms.prompts.variants import list_variants
 from cinorms.published import frames
-from cinorms.published.releases import import_answers, load_release
+from cinorms.published.releases import import_answers, load_release, read_orders
 
 TEXTS = ["a sends b", "a sends c", "a sends d"]
 VIGNETTES = pd.DataFrame({"flow": np.arange(3, dtype=np.int32), "vignette": TEXTS})
@@ -373,3 +374,35 @@ def test_the_run_at_several_temperatures_is_imported_by_its_yaml_alone(mirror):
     whole = frames.read_frame(mirror / "responses" / "pivot_prompt_df_without_NA_temp_run.pkl.lzma")
     with pytest.raises(DataError, match=r"'where' of the frame in .* \(temperature: t0, t05, t1\)"):
         frames.to_answers(whole, "tulu-2-7b", flows)
+
+
+def test_each_template_of_a_flow_was_asked_in_three_different_orders(folder):
+    path = folder / "resources/published/pets2026_gpt_4o_mini_orders.csv.gz"
+    asked = pd.MultiIndex.from_product(
+        [range(6912), [f"{template}_{order}" for template in range(4) for order in range(3)]],
+        names=["flow", "variant"],
+    ).to_frame(index=False)
+    shown = asked.assign(order=read_orders(path, asked))
+    unknown = shown["variant"].str.startswith("3_")
+    assert shown.loc[unknown, "order"].isna().all()
+    assert shown.loc[~unknown, "order"].str.len().eq(5).all()
+    cells = shown[~unknown].assign(template=shown["variant"].str[0]).groupby(["flow", "template"])["order"]
+    assert (cells.nunique() == 3).all()
+
+
+@pytest.mark.slow
+def test_the_order_of_each_published_answer_of_gpt_4o_mini_is_that_of_its_request(mirror, folder):
+    """Under any other pairing of answers and requests the chosen option is first, and last, in 16% or more."""
+    release = load_release(folder / "resources/published/pets2026.yaml")
+    flows, variants = vignettes_of(mirror, "iot"), list_variants("chatgpt", [""] * 11, 11, 3)
+    models = ["gpt-4o-mini", "tulu-2-7b"]
+    found = dict(import_answers(release, "regular", models, flows, variants, "unused", mirror))
+    assert found["tulu-2-7b"]["order"].isna().all()
+    answers = found["gpt-4o-mini"].astype({"variant": "str"})
+    cells = answers.groupby([answers["flow"], answers["variant"].str[0]])["level"]
+    differ = answers[cells.transform("nunique") > 1]
+    place = [o.index(str(level + 2)) for o, level in zip(differ["order"], differ["level"], strict=True)]
+    shares = np.bincount(place) / len(place)
+    assert shares[[0, 4]] == pytest.approx([0.119, 0.131], abs=0.001)
+    one = dict(import_answers(release, "gemini", ["tulu-2-7b"], flows, variants, "unused", mirror))
+    assert set(one["tulu-2-7b"]["order"]) == {"01234"}

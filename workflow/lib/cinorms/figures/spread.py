@@ -57,11 +57,9 @@ PANELS = {
 }
 #: Share of flows in common from which two models count as asked the same flows.
 ALIKE = 0.95
-#: Over what the answers vary, and the column of the prompts table that is held fixed.
-FIXED = {"variants": None, "templates": "order_no", "orders": "template_no"}
 NAMES = {
     "variants": "variance of a flow's valid answers over all variants",
-    "templates": "variance of a flow's valid answers over the templates, within one answer order",
+    "templates": "variance of a flow's valid answers over the templates that showed one answer order",
     "orders": "variance of a flow's valid answers over the answer orders, within one template",
 }
 DIVIDED = {
@@ -82,7 +80,7 @@ class VarianceOptions(FigureOptions, OfFlows):
 
     arms: Names = Field(description="Arms to compare; each has one box.")
     over: Literal["variants", "templates", "orders"] = "variants"
-    """variants: over all variants; templates: within one order; orders: within one template."""
+    """variants: over all variants; templates: those that showed one order; orders: within one template."""
     by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = "arm"
     """How the boxes are labelled: arm (its name), or a condition of the arm."""
     ddof: Literal[0, 1] = 1
@@ -253,7 +251,8 @@ def draw_variance(
     over = entry.options.over
     frame = spreads(selected, entry, prompts)
     if not len(frame) or not frame["n"].any():
-        return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}.")
+        unknown = "; or the order shown is not known" if over == "templates" else ""
+        return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}{unknown}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     width = theme.room(entry, 8.5, theme.ONE_COLUMN)
     x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TITLE_SIZE)
@@ -317,15 +316,20 @@ def spreads(selected: Sequence[Selected], entry: Entry[VarianceOptions], prompts
 
 
 def variances(answers: pd.DataFrame, prompts: pd.DataFrame, over: str, ddof: int = 1) -> Floats:
-    """Return the variance of the valid answers of each flow (and of each order, or each template).
+    """Return the variance of the valid answers of each flow (and of each order shown, or each template).
 
-    NaN where there are fewer than two valid answers. Raises `DataError` for a variant not in the prompts.
+    NaN where there are fewer than two valid answers. Where the order shown is not known, answers of several templates
+    cannot be compared and are left out. Raises `DataError` for a variant not in the prompts.
     """
+    if over == "templates":
+        # The number of an order says nothing here: random and balanced orders differ between the templates.
+        shown = answers[["flow", "order"]].assign(level=assessment.valid_levels(answers)).dropna()
+        groups = shown.groupby(["flow", "order"], observed=True)["level"]
+        return np.asarray(groups.var(ddof=ddof).where(groups.size() >= 2))
     levels = assessment.level_matrix(answers)
-    fixed = FIXED[over]
-    if fixed is None:
+    if over == "variants":
         return _row_variances(levels.to_numpy(), ddof)
-    numbers = look_up(levels.columns, prompts.set_index("variant")[fixed])
+    numbers = look_up(levels.columns, prompts.set_index("variant")["template_no"])
     parts = [
         _row_variances(levels.loc[:, numbers == number].to_numpy(), ddof) for number in np.unique(numbers)
     ]

@@ -80,8 +80,8 @@ def order_codes(
     ``fixed``
         Always the papers' order, lowest option first.
     ``random``
-        One of the permutations, drawn for each (flow, template, order number), as in the papers
-        but seeded: two orders of a template can be the same.
+        Permutations drawn for each (flow, template), as in the papers but seeded: without replacement, so two orders
+        of a template are only the same where it has more orders than there are permutations.
     ``balanced``
         With k options, row ``template + step * order + h`` (mod k) of the cyclic Latin square, with ``h`` drawn per
         flow; blocks of k templates and of k orders alternate between the square and its reverse, starting
@@ -97,13 +97,34 @@ def order_codes(
         return np.zeros(np.broadcast(flow, template_no, order_no).shape, dtype=np.int64)
     orders, k = orders_of(n_options), n_options
     if method == "random":
-        bits = draw_bits("order", seed, flow, template_no, order_no)
-        return np.asarray(orders.random[(bits % np.uint64(len(orders.random))).astype(np.int64)])
+        return orders.random[_without_replacement(seed, flow, template_no, order_no, len(orders.random))]
     bits = draw_bits("order", seed, flow)
     first = (bits % np.uint64(k)).astype(np.int64)
     start = (template_no + _STEPS[k] * order_no + first) % k
     reverse = (template_no // k + order_no // k + (bits >> np.uint64(32)).astype(np.int64)) % 2
     return np.asarray(orders.square[reverse, start])
+
+
+def _without_replacement(
+    seed: int,
+    flow: npt.NDArray[np.int64],
+    template_no: npt.NDArray[np.int64],
+    order_no: npt.NDArray[np.int64],
+    n: int,
+) -> npt.NDArray[np.int64]:
+    """Return which of ``n`` things each order number draws; the draws of ``n`` numbers in a row are all different."""
+    flow, template_no, order_no = np.broadcast_arrays(flow, template_no, order_no)
+    drawn, first = np.zeros(order_no.shape, dtype=np.int64), order_no // n * n
+    before: list[npt.NDArray[np.int64]] = []
+    for number in range(int((order_no - first).max(initial=-1)) + 1):
+        bits = draw_bits("order", seed, flow, template_no, first + number)
+        # The place among those that are left, which the smaller ones drawn before move up.
+        place = (bits % np.uint64(n - number)).astype(np.int64)
+        for earlier in np.sort(before, axis=0) if before else ():
+            place += place >= earlier
+        before.append(place)
+        drawn = np.where(order_no - first == number, place, drawn)
+    return drawn
 
 
 def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categorical:

@@ -18,11 +18,11 @@ from cinorms.vignettes.factors import has_levels
 
 #: The papers' literal wrappers, flaws included (docs/method/prompts/variants.md, "Wrappers"): ``llama3`` writes the
 #: begin-of-text token that an engine adds again and leaves the assistant's turn unopened; ``tulu`` lacks
-#: the line break after the assistant tag that its model card asks for.
+#: the line break after the assistant tag that its model card asks for. A space parts both from the prompt.
 WRAPPERS = {
-    "llama2": ("[INST]", "[/INST]"),
-    "tulu": ("<|user|>\n", "\n\n<|assistant|>"),
-    "llama3": ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n", "<|eot_id|>"),
+    "llama2": ("[INST] ", " [/INST]"),
+    "tulu": ("<|user|>\n ", " \n\n<|assistant|>"),
+    "llama3": ("<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n ", " <|eot_id|>"),
     "none": ("", ""),
 }
 

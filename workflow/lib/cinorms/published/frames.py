@@ -235,8 +235,8 @@ def to_answers(
     Rows are joined to ``vignettes`` by their text. ``prompt_set`` is the frame's ``paraphrasing``, needed where it
     holds more than one (gpt, gemini, pegasus).
 
-    The variant is ``t_o`` from a column ``p#t_o`` and ``t_0`` from ``p#t``; neither the order shown nor
-    the reason of an invalid answer was published, so ``order`` is missing and the status is ``invalid``.
+    The variant is ``t_o`` from a column ``p#t_o`` and ``t_0`` from ``p#t``. A frame has neither the order shown nor
+    the reason of an invalid answer, so ``order`` is missing and the status is ``invalid``.
     Levels come from scores -2..2, or -100..100 in steps of 50 in the ConfAIde frame. Variants that a
     model was not asked (`FEW_TEMPLATES`) have no rows; in a frame that marks invalid answers by -100,
     a missing score was not asked either.

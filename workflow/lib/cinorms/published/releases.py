@@ -54,6 +54,11 @@ class Frame(Value):
         {}, min_length=1
     )
     """Column of the frame -> the value that its rows must have, where it holds several runs."""
+    order: LeftOut[Annotated[str, Field(pattern=r"^[0-9a]{2,11}(?!\n)$")]] = None
+    """The order of the options that every prompt showed, e.g. 01234; left out where it was not published."""
+    orders: Mapping[str, Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv\.gz(?!\n)$")]] = {}
+    """Model -> a file in this folder with the order that each of its prompts showed (columns flow, template,
+    occurrence, order)."""
 
 
 class Reach(Value):
@@ -145,7 +150,8 @@ class Release(ReleaseFile):
 
     def inputs(self, frame: str) -> dict[str, list[str]]:
         """Return what a rule that reads ``frame`` must name: the release's file, and the frame's if it is one's own."""
-        return {"release": [str(self.path)], "own": own_files(self.files_of(frame))}
+        orders = [str(self.path.parent / name) for name in self.frames[frame].orders.values()]
+        return {"release": [str(self.path)], "own": [*own_files(self.files_of(frame)), *orders]}
 
     def files_of(self, frame: str) -> list[SourceFile]:
         """Return the files of ``frame``: one, or one for each model."""
@@ -168,6 +174,12 @@ def load_release(path: str | Path) -> Release:
             raise ConfigError(
                 f"{path}: frames.{name}: format 'letters' needs the keys 'column' and 'options'"
             )
+    for name, frame in stated.frames.items():
+        for model, file in frame.orders.items():
+            if not os.path.isfile(path.parent / file):
+                raise ConfigError(
+                    f"{path}: frames.{name}.orders.{model}: there is no file {path.parent / file}; correct the name"
+                )
     for name in stated.numbers:
         if not os.path.isfile(path.parent / name):
             raise ConfigError(f"{path}: numbers: there is no file {path.parent / name}; correct the name")
@@ -218,8 +230,23 @@ def import_answers(
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:
         answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
+        if source.order is not None:
+            answers["order"] = category(np.zeros(len(answers), dtype=np.int8), [source.order])
+        elif model in source.orders:
+            answers["order"] = read_orders(release.path.parent / source.orders[model], answers)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
         yield model, answers
+
+
+def read_orders(path: Path, answers: pd.DataFrame) -> "pd.Series[Any]":
+    """Return the order that the prompt of each answer showed, missing where the file at ``path`` has none."""
+    with damage_named(path, "give a CSV file with the columns flow, template, occurrence, order"):
+        shown = pd.read_csv(path, dtype={"order": "str"})
+        names = shown["template"].astype(str) + "_" + shown["occurrence"].astype(str)
+        orders = shown.assign(variant=names)[["flow", "variant", "order"]]
+        asked = answers[["flow", "variant"]].astype({"variant": "str"})
+        found = asked.merge(orders, "left", on=["flow", "variant"], validate="1:1")
+    return found["order"].astype("category").set_axis(answers.index)
 
 
 def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:

@@ -44,8 +44,8 @@ class OrderSettings(Settings):
     """The orders in which the answer options are shown."""
 
     method: Literal["balanced", "random", "fixed"]
-    """balanced: every option in every position equally often, to within one; random: seeded random orders, as in the
-    papers; fixed: the papers' order."""
+    """balanced: every option in every position equally often, to within one; random: seeded random orders, all
+    different for a template, as in the papers; fixed: the papers' order."""
     count: int = Field(ge=1, le=120, description="Orders per template.")
 
 
