@@ -8,9 +8,10 @@ import pytest
 from cinorms.analyses.regression import ordinal_regression
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cumulink import clm
+from cinorms.vignettes.factors import JOINT
+from cumulink import clm, clmm
 
-from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
+from .made import ANSWERS, EFFECT, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held():
@@ -83,3 +84,49 @@ def test_a_scale_part_is_in_columns_of_its_own_factors_only():
     assert not [name for name in without if name.startswith("scale_")]
     assert table["log_likelihood"].iloc[0] > without["log_likelihood"].iloc[0]
     assert rows.loc["model", "scale_std_err"].notna().all()
+
+
+def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templates():
+    table = run("answer_regression", SMALL, factors=["sender", "recipient"], baselines={"sender": "watch"})
+    answers = ANSWERS["small"]
+    frame = answers[["flow", "level"]].merge(VIGNETTES, on="flow")
+    frame["template"] = answers["variant"].astype(str).str[0]
+    formula = "level ~ sender + recipient + (1 | flow) + (1 | template)"
+    fit = clmm(formula, frame, baselines={"sender": "watch"})
+    np.testing.assert_allclose(
+        table["estimate"], [*fit.coefficients["estimate"], *fit.thresholds["estimate"]]
+    )
+    assert table["n"].eq(answers["level"].notna().sum()).all()
+    assert table["sd_flow"].eq(fit.sd["flow"]).all()
+    assert table["n_flows"].eq(len(VIGNETTES)).all()
+
+
+def test_planted_terms_have_the_planted_change_up_to_one_factor():
+    table = run("answer_regression", SMALL)
+    terms = table[table["planted"].notna()]
+    apart = terms["level"].map(joint_effect) - terms["baseline"].map(joint_effect)
+    assert np.corrcoef(apart, terms["planted"])[0, 1] == pytest.approx(1)
+    inside = terms["planted"].between(terms["conf_low"], terms["conf_high"]).sum()
+    assert set(table["planted_terms"]) == {len(terms)} == {4}
+    assert set(table["planted_inside"]) == {inside}
+    weight = terms["std_err"] ** -2
+    assert (weight * terms["planted"] * (terms["estimate"] - terms["planted"])).sum() == pytest.approx(
+        0, abs=1e-6
+    )
+
+
+def joint_effect(level):
+    return sum(EFFECT.get(part, 0.0) for part in level.split(JOINT))
+
+
+def test_fewer_flows_are_drawn_at_random_and_counted():
+    table = run("answer_regression", SMALL, most_flows=24, factors=["recipient"])
+    assert table["n_flows"].eq(24).all()
+    assert table["n"].add(table["n_missing"]).eq(24 * 8).all()
+    assert table.equals(run("answer_regression", SMALL, most_flows=24, factors=["recipient"]))
+
+
+def test_one_template_shows_nothing_about_others():
+    one = ANSWERS["small"][ANSWERS["small"]["variant"].astype(str).str.startswith("0")]
+    table = run("answer_regression", {"small": one})
+    assert set(table["fit_status"]) == {"one_template"}

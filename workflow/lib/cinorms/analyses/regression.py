@@ -1,12 +1,15 @@
-"""Regressions: cumulative link models of the norms on the factors.
+"""Regressions on the factors: cumulative link mixed models of the answers, and the papers' models of the norms.
 
-One of each model in each arm, or one of several. A factor is one of the dataset, ``model``, ``arm``, or an attribute of
+The answers have an intercept for each flow and each template, so that a term's interval holds for other wordings and
+for what the factors do not say of a flow. The norms are a selection: flows whose answers disagree hold none. Of norms,
+one of each model in each arm, or one of several. A factor is one of the dataset, ``model``, ``arm``, or an attribute of
 these. Naming the model, the arm or one of their attributes makes one regression of several models or arms.
 """
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -20,16 +23,19 @@ from cinorms.analyses.shared import (
     check_same_scale,
     factors_of,
     fit_clm,
+    for_each_model,
     held,
     named,
     stack,
+    templates_of,
 )
 from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfNorms
-from cinorms.vignettes.factors import other_flows, text
+from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
+from cinorms.norms.assessment import valid_levels
+from cinorms.vignettes.factors import JOINT, other_flows, text
 
 _NUMBERS = ("estimate", "std_err", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
 #: Columns of a fit's scale part, and what they are called in the table.
@@ -200,11 +206,17 @@ def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
 def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.DataFrame:
     """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
     of_scale = [*_OF_SCALE.values()][2:] if entry.options.scale else []
-    columns = ["term", "level", "baseline", *_NUMBERS, "status", *of_scale]
     facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimator}
-    facts |= dict.fromkeys((*_COUNTS, *_MEASURES))
+    facts["n_flows"] = None if isinstance(fit, tuple) else fit.n_clusters.get("flow")
+    return named(_rows(task.frame, fit, facts, of_scale), {"arm": task.arm, "model": task.model})
+
+
+def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any], of_scale: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a row per term and threshold of a fit to ``frame``; it has the ``facts`` and those of every fit."""
+    columns = ["term", "level", "baseline", *_NUMBERS, "status", *of_scale]
+    facts = facts | dict.fromkeys(_MEASURES)
     if isinstance(fit, tuple):
-        n, table = int(task.frame["value"].notna().sum()), pd.DataFrame()
+        n, table = int(frame["value"].notna().sum()), pd.DataFrame()
         facts |= {"fit_status": fit[0], "fit_reason": fit[1]}
     else:
         terms = fit.coefficients
@@ -214,12 +226,8 @@ def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.D
         terms = terms.rename(columns={"factor": "term"})
         cuts = fit.thresholds.rename(columns={"threshold": "level"}).assign(term="threshold")
         n, table = fit.n, stack([terms, cuts])
-        facts |= {
-            "n_flows": fit.n_clusters.get("flow"),
-            **{name: getattr(fit, name) for name in _MEASURES},
-            "fit_status": fit.status,
-            "fit_reason": fit.reason,
-        }
+        facts |= {name: getattr(fit, name) for name in _MEASURES}
+        facts |= {"fit_status": fit.status, "fit_reason": fit.reason}
     table = table.reindex(columns=columns)
     if table.empty:
         table = pd.DataFrame([dict.fromkeys(columns)]).assign(status="not_estimated")
@@ -227,8 +235,94 @@ def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.D
     types = dict.fromkeys([*_NUMBERS, *of_scale, *_MEASURES], "float64")
     types |= dict.fromkeys(_COUNTS, "Int64")
     types |= dict.fromkeys(["term", "level", "baseline", "status", "fit_status", "fit_reason"], "str")
-    table = table.assign(**facts | {"n": n, "n_missing": len(task.frame) - n}).astype(types)
-    return named(table, {"arm": task.arm, "model": task.model})
+    return table.assign(**facts | {"n": n, "n_missing": len(frame) - n}).astype(types)
+
+
+# --- The answers
+
+
+class AnswerRegressionOptions(Baselines, Factors, OfFlows):
+    """Options of kind ``answer_regression``."""
+
+    link: Literal["logit", "probit", "cloglog"] = Field("logit", description="Link function of the model.")
+    most_flows: LeftOut[int] = Field(None, ge=2, le=1_000_000)
+    """Fit at most so many flows, drawn at random; their intervals are wider. Default: all flows, which takes about a
+    second for 15,000 answers."""
+
+
+@for_each_model
+def answer_regression(
+    one: Selected,
+    entry: Entry[AnswerRegressionOptions],
+    vignettes: pd.DataFrame,
+    prompts: pd.DataFrame,
+    coefficients: dict[str, Any] | None,
+) -> pd.DataFrame:
+    """Return, per model, the mixed regression of its answers: a row per term, then a row per threshold."""
+    answers, options, factors = one.frame, entry.options, factors_of(entry, one.arm, vignettes)
+    flows = np.unique(answers["flow"])
+    if options.most_flows and len(flows) > options.most_flows:
+        flows = np.random.default_rng(entry.seed).choice(flows, options.most_flows, replace=False)
+        answers = answers[answers["flow"].isin(flows)]
+    frame = pd.DataFrame(
+        {"flow": answers["flow"], "template": templates_of(answers, prompts), "value": valid_levels(answers)}
+    )
+    frame = add_factors(frame, vignettes, factors)
+    fit = _fit_answers(frame, factors, options)
+    facts: dict[str, Any] = {"link": options.link, "n_flows": len(flows)}
+    fitted = not isinstance(fit, tuple)
+    facts |= {f"sd_{name}": float(fit.sd.get(name, np.nan)) if fitted else np.nan for name in _INTERCEPTS}
+    return _with_planted(_rows(frame, fit, facts), (coefficients or {}).get("coefficients", []))
+
+
+#: What the answers share: that they are about one flow, or in one wording.
+_INTERCEPTS = ("flow", "template")
+
+
+def _fit_answers(frame: pd.DataFrame, factors: Sequence[str], options: AnswerRegressionOptions) -> Any:
+    """Return the fit, or a pair (status, reason) where the answers do not allow one."""
+    used = frame[frame["value"].notna()]
+    baselines = {f: level for f, level in options.stated_baselines().items() if f in factors}
+    for factor, level in baselines.items():
+        if len(used) and level not in set(used[factor].astype(str)):
+            return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
+    groups = [used[name].nunique() for name in _INTERCEPTS]
+    if len(used) and min(groups) < 2:
+        return ("one_flow", "one_template")[groups[0] > 1], "nothing shows how others would differ"
+    return fit_clm(frame, "value", factors, _INTERCEPTS, baselines=baselines, link=options.link)
+
+
+def _with_planted(table: pd.DataFrame, facts: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Return the table with what was planted in a respondent; missing for a model.
+
+    The planted coefficients have the unit of what the factors leave of a flow, the estimates that of a single answer:
+    all are multiplied with the one factor that fits best.
+    """
+    known = {(fact["factor"], fact["level"]): float(fact["coefficient"]) for fact in facts}
+
+    def apart(term: str, level: str, baseline: str) -> float:
+        # What a joint level of linked factors does is the sum of what its parts do.
+        names = term.split(JOINT)
+        parts = (
+            [known.get(at, np.nan) for at in zip(names, x.split(JOINT), strict=True)]
+            for x in (level, baseline)
+        )
+        return float(np.subtract(*map(sum, parts)))
+
+    terms = table["estimate"].notna() & (table["term"] != "threshold")
+    planted = np.full(len(table), np.nan)
+    for place in np.flatnonzero(terms) if known else ():
+        planted[place] = apart(*table.loc[place, ["term", "level", "baseline"]])
+    weight = 1 / table["std_err"].to_numpy() ** 2
+    squares = np.nansum(weight * planted**2)
+    planted = planted * (
+        np.nansum(weight * planted * table["estimate"].to_numpy()) / squares if squares > 0 else 1.0
+    )
+    inside = (table["conf_low"] <= planted) & (planted <= table["conf_high"])
+    counts = {"planted_terms": int((~np.isnan(planted)).sum()), "planted_inside": int(inside.sum())}
+    return table.assign(planted=planted, **(counts if known else dict.fromkeys(counts, pd.NA))).astype(
+        dict.fromkeys(counts, "Int64")
+    )
 
 
 _COLUMNS = {
@@ -250,7 +344,7 @@ _COLUMNS = {
     "scale_conf_high": "Upper end of the 95% interval of scale_estimate.",
     "link": "Link of the cumulative model.",
     "estimator": "How the model was estimated.",
-    "n": "Norms in the fit.",
+    "n": "Norms in the fit: flows without one are left out, so the terms describe the flows that hold one.",
     "n_missing": "Flows without a norm.",
     "n_flows": "Flows used as clusters; missing without them.",
     "log_likelihood": "Log-likelihood of the fit.",
@@ -259,12 +353,44 @@ _COLUMNS = {
     "fit_status": "ok, separated (some terms have no finite estimate), or why there is no fit.",
     "fit_reason": "The status of the fit in words; empty where it is ok.",
 }
+#: Columns of the regression of norms that are not those of the answers, or say something else there.
+_OF_NORMS = ("estimator", "n", "n_missing", "n_flows", "mcfadden_r2", "fit_status")
+_OF_ANSWERS = {
+    **{
+        name: about
+        for name, about in _COLUMNS.items()
+        if name not in _OF_NORMS and not name.startswith("scale_")
+    },
+    "n": "Valid answers in the fit.",
+    "n_missing": "Answers without a level.",
+    "n_flows": "Flows in the fit.",
+    "sd_flow": "Standard deviation of the flows' intercepts: what the factors leave, on the scale of the link.",
+    "sd_template": "Standard deviation of the templates' intercepts.",
+    "mcfadden_r2": "Missing: a mixed model has none.",
+    "fit_status": "ok, or why there is no fit.",
+    "planted": "Planted change from the baseline to the level, times one factor for all terms (its unit is another); "
+    "only of planted respondents.",
+    "planted_terms": "Terms with an interval and a planted change; missing for a model.",
+    "planted_inside": "Of these, terms whose interval contains the planted change.",
+}
 _SHOWN = (*WHO, "term", "level", "baseline", "estimate", "std_err", "statistic", "p", "status")
 
 KINDS = (
     Kind(
+        name="answer_regression",
+        about="Ordinal regression of the answers on factors, with an intercept for each flow and each template "
+        "(cumulative link mixed model): coefficients, then thresholds.",
+        function=answer_regression,
+        reads="answers",
+        report_section="factors",
+        key=("arm", "model", "term", "level"),
+        columns=_OF_ANSWERS,
+        shown=_SHOWN,
+    ),
+    Kind(
         name="ordinal_regression",
-        about="Ordinal regression (cumulative link model) of the norms on factors: coefficients, then thresholds.",
+        about="The papers' regression (cumulative link model) of the norms held on factors: coefficients, then "
+        "thresholds. `answer_regression` uses all answers.",
         function=ordinal_regression,
         reads="norms",
         report_section="factors",

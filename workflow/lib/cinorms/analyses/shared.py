@@ -105,12 +105,20 @@ def norms_in_fresh_wordings(
 
 
 def fit_clm(
-    frame: pd.DataFrame, outcome: str, factors: Iterable[str], **settings: Any
+    frame: pd.DataFrame,
+    outcome: str,
+    factors: Iterable[str],
+    intercepts: Iterable[str] = (),
+    **settings: Any,
 ) -> "cumulink.ClmResult":
-    """Fit an ordinal regression (`cumulink.clm`); rows that it cannot use are an error of the data."""
-    terms = " + ".join(f"C(`{factor}`)" for factor in factors)
+    """Fit an ordinal regression (`cumulink.clm`, with random ``intercepts`` `cumulink.clmm`).
+
+    Rows that it cannot use are an error of the data.
+    """
+    random = [f"(1 | {name})" for name in intercepts]
+    terms = " + ".join([f"C(`{factor}`)" for factor in factors] + random)
     try:
-        return cumulink.clm(f"`{outcome}` ~ {terms}", frame, **settings)
+        return (cumulink.clmm if random else cumulink.clm)(f"`{outcome}` ~ {terms}", frame, **settings)
     except cumulink.CumulinkError as error:
         raise DataError(f"ordinal regression: {error}") from None
 

@@ -20,6 +20,8 @@ from cinorms.figures.colours import INK, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
+#: The kinds of tables with terms.
+REGRESSIONS = ("answer_regression", "ordinal_regression")
 #: How a term without numbers is marked.
 MARKS = {
     "separated": "separated: no finite value",
@@ -43,7 +45,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
     """Models whose terms are shown; default: all models of the table."""
     first: LeftOut[int] = Field(None, ge=1, le=1000)
     """Show at most this many models, the first ones."""
-    table: str = Field(description="Name of an analysis of kind ordinal_regression.")
+    table: str = Field(description="Name of an analysis of kind answer_regression or ordinal_regression.")
     factors: LeftOut[Names] = Field(None, description="Factors of the regression to show; default: all.")
 
     def check(self, place: EntryPlace) -> None:
@@ -51,7 +53,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
         super().check(place)
         study = place.study
         analyses = study.settings.analyses
-        fitting = [name for name, stated in analyses.items() if stated["kind"] == "ordinal_regression"]
+        fitting = [name for name, stated in analyses.items() if stated["kind"] in REGRESSIONS]
         if self.table not in fitting:
             raise place.unknown("table", self.table, fitting, "analysis with terms")
         stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
