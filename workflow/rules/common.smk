@@ -132,7 +132,7 @@ def get_command(wildcards, output):
 
 
 def get_closing_words():
-    """Return where the results are that this run made or found up to date."""
+    """Return what the report says first, and where the results are that this run made or found up to date."""
     places = {
         "Comparison": [f"{RESULTS}/index.html"],
         "People": [f"{RESULTS}/people/index.html"],
@@ -145,4 +145,13 @@ def get_closing_words():
     }
     left_out = f"{len(STUDY.left_out)} default tables and figures do not fit this study: left out (`make check` says why)"
     mark = STUDY.mark(STUDY.all_models())
-    return closing_words(places, INSIDE.files, mark, left_out if STUDY.left_out else "")
+    cards = [
+        json.loads(Path(f"{RESULTS}/cards/{model}.json").read_text(encoding="utf-8"))
+        for model in STUDY.all_models()
+        if REPORT in INSIDE.files
+    ]
+    if cards:
+        from cinorms.report.screen import closing_lines  # not above: a study is loaded without SciPy
+    return "\n".join(["", *closing_lines(cards)] if cards else []) + closing_words(
+        places, INSIDE.files, mark, left_out if STUDY.left_out else ""
+    )

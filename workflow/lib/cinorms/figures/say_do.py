@@ -19,6 +19,8 @@ from cinorms.stats.proportions import wilson
 GROUPS = 5
 #: Width and height of a panel in inches, and its least width.
 PANEL, LEAST_PANEL = 2.6, 2.0
+#: Sizes of the points with fewest and with most flows: each can be seen.
+SIZES = (1.5, 5.0)
 
 
 class SayDoFigureOptions(FigureOptions, SayDoOptions):
@@ -48,7 +50,7 @@ def draw(
         + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color=INK, size=0.6)
         + p9.geom_point(p9.aes(size="flows"), color=palette_of(entry).shares[-1])
         + p9.geom_text(p9.aes(label="count"), size=TEXT_SIZE - 2, nudge_x=0.05, ha="left", color="#555555")
-        + p9.scale_size_area(max_size=5, guide=None)
+        + p9.scale_size_continuous(range=SIZES, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
         + p9.facet_wrap("panel", ncol=across)

@@ -13,9 +13,9 @@ from cinorms.core.version import version
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
-from cinorms.report.reliance import reliance
+from cinorms.report.findings import said_and_done
 from cinorms.report.results import StudyResults
-from cinorms.stats.wordings import ShareBetween
+from cinorms.report.screen import headline, standings
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -46,6 +46,8 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
     """Return the card of ``model`` as plain data: the JSON file, and the source of the Markdown file."""
     study = results.study
     people = all(results.is_people(arm) for arm, other in results.norms if other == model)
+    # A card has one model, in each of its arms.
+    stands = standings(results)
     return {
         "card": "cinorms norm card",
         "version": 1,
@@ -55,9 +57,10 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "planted": study.models[model].planted,
         "people": people,
         "identity": dict(study.models[model].identity),
-        "rely": next(
-            ({"answer": r.answer, "text": r.text} for r in reliance(results) if r.model == model), None
-        ),
+        "headline": headline(stands),
+        "standing": asdict(stands[0]),
+        "says": stands[0].sentence,
+        "does": said_and_done(results, model),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],
         "limits": list(LIMITS_OF_PEOPLE if people else LIMITS),
@@ -68,7 +71,6 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = norms[(status == "kept").to_numpy()]
-    share, agree = results.held_share(arm, model)
     deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
     n_kept = {}
     asked = int(norms["n_asked"].max())
@@ -93,17 +95,12 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "flows": len(norms),
         "dependence": _dependence(results, arm, model),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
-        # Over wordings (raters), for exactly these flows; none where there are too few of them.
-        "held_share": _rounded(share.value, 4),
-        "held_share_between": _between(share),
         "levels": {str(level): int((held == level).sum()) for level in results.scale(arm).levels},
         "by_factor": _by_factor(results, arm, held),
         "most_accepted": _extremes(results, arm, kept, best=True),
         "least_accepted": _extremes(results, arm, kept, best=False),
-        # How consistent the norms are, and how many each pair of thresholds keeps.
+        # How many norms all valid answers agree with, and how many each pair of thresholds keeps.
         "sensitivity": {
-            "mean_share": _rounded(agree.value, 4),
-            "mean_share_between": _between(agree),
             "unanimous": int((kept["share"] == 1).sum()),
             "norms_under_thresholds": n_kept,
         },
@@ -111,10 +108,6 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "delta": None if deltas is None else _delta(deltas.iloc[0]),
         "distances": _distances(results, arm, model),
     }
-
-
-def _between(part: ShareBetween) -> list[float | None]:
-    return [_rounded(part.low, 4), _rounded(part.high, 4)]
 
 
 def _rounded(number: Any, digits: int) -> float | None:
@@ -125,7 +118,7 @@ def _dependence(results: StudyResults, arm: str, model: str) -> dict[str, Any] |
     """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
     table = next(results.tables_of("flow_dependence", arm, model), None)
     rows = [] if table is None else table.to_dict("records")
-    names = ("verdict", "verdict_text", "share", "p", "norms", "norms_exchanged")
+    names = ("verdict", "verdict_text", "share", "p")
     return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 

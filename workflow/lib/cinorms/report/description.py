@@ -9,7 +9,7 @@ from cinorms.study.spec import all_shards_of, make_spec
 from cinorms.study.study import READ_HERE, Study
 
 #: Kinds of analyses whose tables a card reads.
-ON_CARDS = ("mean_delta", "flow_dependence", "stability", "repeatability", "people_distances", "people_flows")
+ON_CARDS = ("norms_again", "flow_dependence", "say_do", "mean_delta", "people_distances", "people_flows")
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.

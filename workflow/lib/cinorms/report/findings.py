@@ -7,28 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.labels import NORM_LABELS, listed, variant_words
+from cinorms.core.labels import NORM_LABELS, listed
 from cinorms.report.results import StudyResults, tally
-from cinorms.report.words import STATUSES, count, counted, link, mean_count, plain, share, share_between
+from cinorms.report.screen import FEWEST_SAID
+from cinorms.report.words import STATUSES, count, counted, link, plain, share
+from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import (
     CONFIDENCE,
     FEWEST,
     FEWEST_HALVED,
-    ShareBetween,
     Units,
     interval,
     own_disagreement,
     spread,
 )
-
-Floats = npt.NDArray[np.float64]
 
 #: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
@@ -52,59 +50,91 @@ class Finding:
 
 def findings(results: StudyResults) -> list[Finding]:
     """Return the findings of a study; they are about its main arm unless they name another."""
-    arm = results.main_arm()
-    table = next(results.tables_of("flow_dependence", arm), None)
-    left_out = set() if table is None else set(table.loc[~table["verdict"].isin(DEPENDS), "model"])
-    models = [model for _, model in results.pairs(arm) if model not in left_out]
-    found = [_dependence(table, arm)]
-    if models:
-        # An arm of people has one group: there is no other to disagree with.
-        made = [_acceptance, *([] if results.is_people(arm) else [_disagreement]), _certainty]
-        found += [make(results, arm, models) for make in made]
+    found = [_dependence(results, results.main_arm())]
     if engine := repeatability(results):
         unit = "of a model's answers changed, at most" if engine[0] != "not known" else ""
         found.append(Finding("repeatability", "What the engine alone changes", *engine, unit=unit))
     return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
 
 
-# --- Whose answers depend on the flow
+# --- What decides, and who differs most
 
 
-def _dependence(table: pd.DataFrame | None, arm: str) -> Finding | None:
-    if table is None:
+def first_sentences(results: StudyResults, arm: str, models: Sequence[str]) -> list[Finding]:
+    """Return what decides and who differs most, for the first screen; ``models`` are those that read the flow."""
+    made = (_decides(results, arm, models), _differs(results, arm, models)) if models else ()
+    return [sentence for sentence in made if sentence is not None]
+
+
+def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, float]:
+    """Return which share of the variance of a model's valid answers lies between the levels of each factor."""
+    codes, flows = results.codes[arm, model], results.flows(arm)
+    steps = np.array(codes.scale.levels, dtype=np.float64)
+    counts = np.stack([(codes.answers == level).sum(axis=1) for level in range(codes.n_levels)], axis=1)
+    n, sums = counts.sum(axis=1), counts @ steps
+    middle = sums.sum() ** 2 / n.sum()
+    total = (counts @ steps**2).sum() - middle
+    asked_of = flows.set_index("flow").loc[codes.flows]
+    shares = {}
+    for factor in results.factors(arm):
+        by_level = pd.DataFrame({"n": n, "sum": sums}).groupby(asked_of[factor].astype(str).to_numpy()).sum()
+        by_level = by_level[by_level["n"] > 0]
+        between = (by_level["sum"] ** 2 / by_level["n"]).sum() - middle
+        shares[factor] = float(between / total) if total > 0 else 0.0
+    return shares
+
+
+def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
+    every = levels_of(results, arm, models)
+    shares = pd.DataFrame([variance_shares(results, arm, model) for model in models]).mean()
+    levels = [level for level in every if level.factor == shares.idxmax()] if len(shares) else []
+    if len(levels) < 2:
         return None
-    total, depends = len(table), table["verdict"].isin(DEPENDS)
-    whose = (
-        f"{count(depends.sum())} of {counted(total, 'model')}"
-        if total > 1 or not depends.all()
-        else table["model"].iloc[0]
+    most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
+    first, *others = shares.sort_values(ascending=False).items()
+    whose = models[0] if len(models) == 1 else f"mean of {len(models)} models"
+    whose = "people's ratings" if results.is_people(arm) else whose
+    text = f"{plain(first[0])}. {share(first[1], 1)} of the variance of the answers goes with it ({whose}"
+    text += f"; with {plain(others[0][0])}, next, {share(others[0][1], 1)})." if others else ")."
+    says = results.scale(arm).spoken
+    text += (
+        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers {says.accept} the flow, with "
+        f"‘{least.level}’ {_accepted(least, len(every))}."
     )
-    text = f"The answers of {whose} depend on the flow."
-    for verdict, rows in table[~depends].groupby("verdict", sort=False):
-        text += f" {listed(list(map(str, rows['model'])))}: {VERDICTS[str(verdict)]}."
-        for row in rows[rows["norms"] > 0].to_dict("records"):
-            text += (
-                f" {row['model']} holds a norm on {count(row['norms'])} of {count(row['flows'])} flows. With its "
-                "answers shuffled between flows at random, it would hold one on "
-                f"{mean_count(row['norms_exchanged'])}."
-            )
-    few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
-    if few:
-        text += f" Fewer than half of the answers of {listed(few)} could be read."
-    gaps = [str(model) for model in table.loc[depends & (table["valid"] < FEW_MISSING), "model"]]
-    if gaps:
+    shown = link(arm, list(models)[:4], rows=most.factor)
+    return Finding("decides", "What decides", share(first[1], 1), text, shown, f"the norms by {plain(most.factor)}")
+
+
+def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+    """Return the two models with different norms on most of their flows; None where no two share enough flows."""
+    values = pd.DataFrame({model: results.held(arm, model) for model in models})
+    pairs = []
+    for a, b in itertools.combinations(models, 2):
+        gap = (values[a] - values[b]).dropna()
+        if len(gap) >= FEWEST_SAID:
+            pairs.append((float((gap != 0).mean()), len(gap), a, b))
+    if results.is_people(arm) or not pairs:
+        return None
+    differ, n, a, b = max(pairs)
+    middle = results.scale(arm).middle
+    both = values[[a, b]].dropna() - middle
+    opposed = float((both[a] * both[b] < 0).mean())
+    text = (
+        f"{a} and {b}: of the {counted(n, 'flow')} on which both hold a norm, their norms differ on "
+        f"{share(differ, 1)}, and are on opposite sides on {share(opposed, 1)}."
+    )
+    sides, own = results.scale(arm).sides, []
+    for model in (a, b):
+        counts = results.counts(arm, model)
+        if counts is not None and counts.shape[2] >= FEWEST_HALVED:
+            own.append(own_disagreement(counts, results.study.thresholds(model), 2, sides))
+    if own and not np.isnan(own).any():
         text += (
-            f" More than a tenth of the answers of {listed(gaps)} could not be read. If this happens more often for "
-            "some flows and some answers than for others, that alone can look like dependence."
+            f" The same model reworded (one half of its wordings and the other) differs on {share(np.mean(own, axis=0)[0], 1)}."
         )
-    if 0 < depends.sum() < total:
-        text += " The next findings, up to ‘How consistent the norms are’, leave out the other models."
-    title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
-    shown = link(arm, list(map(str, table["model"][:4])))
-    return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
-
-
-# --- What is accepted
+    shown = link(arm, [a, b], compare="1")
+    return Finding("differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ")
 
 
 @dataclass(frozen=True)
@@ -115,42 +145,6 @@ class LevelShare:
     level: str
     share: float
     templates: Units
-
-    def __str__(self) -> str:
-        return f"{plain(self.factor)} ‘{self.level}’"
-
-
-def _acceptance(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return which levels are accepted most and least; None where no two have enough answers."""
-    scale, people = results.scale(arm), results.is_people(arm)
-    says = scale.spoken
-    title = f"What is {says.accepted}"
-    levels = levels_of(results, arm, models)
-    if len(levels) < 2:
-        return None
-    most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
-    whose = f" of {models[0]}" if len(models) == 1 else f" (mean of {len(models)} models)"
-    upper = [f"‘{option}’" for option, side in zip(scale.options, scale.sides, strict=True) if side > 0]
-    if share_interval(most, 1) is None:
-        why = "One person rated them, so the study cannot show how much people differ."
-        if not people:
-            why = (
-                "They were asked in one wording only, so the study cannot show how much the wording matters."
-            )
-    else:
-        why = (
-            f"Brackets: 95% intervals over {variant_words(people).many}, widened because these two levels were picked "
-            f"from {len(levels)} (all factors)."
-        )
-    text = (
-        f"{'People' if people else 'Models'} {says.accept} flows with {most} most often: "
-        f"{_accepted(most, len(levels))} of the valid answers{whose} are {' or '.join(upper)}. "
-        f"They {says.accept} flows with {least} least often: {_accepted(least, len(levels))}. {why}"
-    )
-    shown = link(arm, list(models)[:4], rows=most.factor)
-    see = f"the norms by {plain(most.factor)}"
-    unit = f"of the valid answers{whose} {says.accept} flows with {most}"
-    return Finding("acceptance", title, share(most.share, 1), text, shown, see, unit)
 
 
 def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
@@ -199,116 +193,36 @@ def share_interval(level: LevelShare, n_levels: int) -> tuple[float, float] | No
     return max(low, 0.0), min(high, 1.0)
 
 
-# --- Where models disagree
+# --- Whose answers depend on the flow
 
 
-def _disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return on how many flows models differ; None where no flow has norms of two models."""
-    title = "Where the models disagree"
-    held = {model: results.held(arm, model) for model in models}
-    if len(held) < 2:
+def _dependence(results: StudyResults, arm: str) -> Finding | None:
+    table = next(results.tables_of("flow_dependence", arm), None)
+    if table is None:
         return None
-    values = pd.DataFrame(held)
-    both = values[values.notna().sum(axis=1) > 1]
-    if both.empty:
-        return None
-    highest, lowest, scale = both.max(axis=1), both.min(axis=1), results.scale(arm)
-    differ = int((highest > lowest).sum())
-    opposed = int(((highest > scale.middle) & (lowest < scale.middle)).sum())
-    who = "Both models" if len(held) == 2 else f"At least two of the {len(held)} models"
-    text = (
-        f"{who} hold a norm on {count(len(both))} of {count(len(results.norms[arm, models[0]]))} flows. The norms "
-        f"differ on {count(differ)} of these ({share(differ, len(both))}). On {count(opposed)} "
-        f"({share(opposed, len(both))}), the flow is {scale.spoken.accepted} by one model and {scale.spoken.rejected} "
-        "by another."
+    total, depends = len(table), table["verdict"].isin(DEPENDS)
+    whose = (
+        f"{count(depends.sum())} of {counted(total, 'model')}"
+        if total > 1 or not depends.all()
+        else table["model"].iloc[0]
     )
-    text += _own_disagreement(results, arm, models)
-    pairs = []
-    for a, b in itertools.combinations(values.columns, 2):
-        gap = (values[a] - values[b]).abs().dropna()
-        if len(gap):
-            pairs.append((float(gap.mean()), len(gap), int((gap > 0).sum()), str(a), str(b)))
-    mean, n, n_differ, a, b = max(pairs)
-    if len(held) > 2:
+    text = f"The answers of {whose} depend on the flow."
+    for verdict, rows in table[~depends].groupby("verdict", sort=False):
+        text += f" {listed(list(map(str, rows['model'])))}: {VERDICTS[str(verdict)]}."
+    few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
+    if few:
+        text += f" Fewer than half of the answers of {listed(few)} could be read."
+    gaps = [str(model) for model in table.loc[depends & (table["valid"] < FEW_MISSING), "model"]]
+    if gaps:
         text += (
-            f" {a} and {b} are furthest apart: they differ on {count(n_differ)} of the {count(n)} flows on which both "
-            f"hold a norm ({share(n_differ, n)}). Their mean distance over these {count(n)} flows is {mean:.2f} levels."
+            f" More than a tenth of the answers of {listed(gaps)} could not be read. If this happens more often for "
+            "some flows and some answers than for others, that alone can look like dependence."
         )
-    see, unit = (
-        f"the flows on which {a} and {b} differ",
-        f"of {counted(len(both), 'flow')} have different norms",
-    )
-    return Finding("disagreement", title, count(differ), text, link(arm, [a, b], compare="1"), see, unit)
-
-
-def _own_disagreement(results: StudyResults, arm: str, models: Sequence[str]) -> str:
-    """Return a sentence on how much one model differs from itself, where it was asked in enough templates."""
-    every = [results.counts(arm, model) for model in models]
-    parts = [
-        own_disagreement(counts, results.study.thresholds(model), len(models), results.scale(arm).sides)
-        for model, counts in zip(models, every, strict=True)
-        if counts is not None and counts.shape[2] >= FEWEST_HALVED
-    ]
-    found = [part for part in parts if not np.isnan(part).any()]
-    if not found:
-        return ""
-    differ, opposed = np.mean(found, axis=0)
-    n = "two" if len(models) == 2 else len(models)
-    return (
-        f" Compared in the same way with itself ({n} random halves of its wordings instead of {n} models), a model has "
-        f"different norms on {share(differ, 1)} of the flows, and norms on opposite sides of the scale on "
-        f"{share(opposed, 1)} (mean of {counted(len(found), 'model')})."
-    )
-
-
-# --- How consistent the norms are
-
-
-def _certainty(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return how many answers agree with the norms; None without a norm, which `discarded` tells."""
-    title = "How consistent the norms are"
-    held = {model: results.held_share(arm, model) for model in models}
-    sure = {model: agree.value for model, (_, agree) in held.items() if agree.value > 0}
-    if not sure:
-        return None
-    first, last = max(sure, key=lambda model: sure[model]), min(sure, key=lambda model: sure[model])
-    number = share(sure[last], 1)
-    # Over all flows: those without a norm are those of whose answers most differ.
-    others = share(1 - results.norms[arm, last]["share"].mean(), 1)
-    n = int(max(results.norms[arm, model]["n_asked"].max() for model in sure))
-    people = results.is_people(arm)
-    if len(sure) == 1:
-        holds, its = ("people hold", "their") if people else (f"{last} holds", "its")
-        text = f"Where {holds} a norm, {number} of {its} valid answers agree with it on average."
-    else:
-        text = (
-            f"A norm is the most frequent level, so other answers can differ from it. {first} is the most "
-            f"consistent: on average {share(sure[first], 1)} of its valid answers agree with its norm. {last} is the "
-            f"least: {number}."
-        )
-    text += (
-        f" Each flow was rated by up to {n} people. Had only one person rated each flow, {others} of the ratings "
-        "would differ from the flow's most frequent one"
-        if people
-        else f" Each flow was asked in up to {n} variants. Had you asked {last} only once per flow, in one of them, "
-        f"{others} of its answers would differ from the flow's most frequent one"
-    )
-    text += " (all flows, with or without a norm)."
-    text += _held({model: part for model, (part, _) in held.items()}, people)
-    shown, see = link(arm, [last], sort=f"share:{last}"), f"the norms of {last}, least consistent first"
-    unit = "of people's ratings agree with their norm"
-    if not people:
-        unit = f"of the valid answers of {last} agree with its norm"
-    return Finding("certainty", title, number, text, shown, see, unit)
-
-
-def _held(held: Mapping[str, ShareBetween], people: bool) -> str:
-    """Return a sentence on the smallest and the largest share of flows with a norm."""
-    of = {model: share_between(part.value, part.low, part.high, people) for model, part in held.items()}
-    few, many = min(held, key=lambda model: held[model].value), max(held, key=lambda model: held[model].value)
-    if few == many:
-        return f" {'People hold' if people else f'{few} holds'} a norm on {of[few]} of the flows."
-    return f" {few} holds a norm on the fewest flows, {of[few]}, and {many} on the most, {of[many]}."
+    if 0 < depends.sum() < total:
+        text += " What decides and who differs most, above, leave out the other models."
+    title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
+    shown = link(arm, list(map(str, table["model"][:4])))
+    return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
 
 
 # --- Distance from expected values
@@ -362,27 +276,41 @@ def _acts(results: StudyResults) -> Finding | None:
         "what follows is about the others."
         for model, row in unread.items()
     ]
-    for whole in results.tables_of("say_do"):
-        table = whole[(whole["factor"] == ALL_FLOWS) & whole["shares_given_no"].notna()]
-        table = table.drop_duplicates("model")  # of several arms that say, the first
-        if table.empty:
-            continue
-        sentences = said + [
-            f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
-            f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
-            f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
-            f"{share(row['shares_given_no_high'], 1)})."
-            for row in table.to_dict("records")
-        ]
-        most = share(table["shares_given_no"].max(), 1)
-        unit = "of a model's actions in flows called unacceptable, at most"
-        return Finding("acts", "Says no, and shares", most, " ".join(sentences), unit=unit)
+    for table in results.tables_of("say_do"):
+        rows_of = _said_no(table)
+        if len(rows_of):
+            most = share(rows_of["shares_given_no"].max(), 1)
+            unit = "of a model's actions in flows called unacceptable, at most"
+            return Finding(
+                "acts", "Says no, and shares", most, " ".join([*said, *map(_act, rows_of.to_dict("records"))]), unit=unit
+            )
     if said:
         worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
         unit = f"of the actions of {worst['model']} could not be read"
         number = share(worst["not_read"], worst["actions"])
         return Finding("acts", "Says no, and shares", number, " ".join(said), unit=unit)
     return None
+
+
+def said_and_done(results: StudyResults, model: str) -> list[str]:
+    """Return what a model does next to what it says, a sentence for each table that compares both."""
+    tables_of = results.tables_of("say_do", None, model)
+    return [_act(row) for table in tables_of for row in _said_no(table).to_dict("records")]
+
+
+def _said_no(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the row of each model over all flows (of several arms that say, the first), with flows enough to tell."""
+    enough = table["shares_given_no"].notna() & (table["n_no"] >= FEWEST_SAID)
+    return table[(table["factor"] == ALL_FLOWS) & enough].drop_duplicates("model")
+
+
+def _act(row: Mapping[Any, Any]) -> str:
+    return (
+        f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
+        f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
+        f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
+        f"{share(row['shares_given_no_high'], 1)})."
+    )
 
 
 # --- What the engine alone changes

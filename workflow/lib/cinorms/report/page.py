@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,16 @@ from urllib.parse import quote
 
 from cinorms.core.csv_files import read_csv
 from cinorms.core.filling import render_page
+from cinorms.core.labels import NO_NORM
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report import method
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import discarded, findings
-from cinorms.report.reliance import IN_PART, MOSTLY, is_asked_again, reliance
+from cinorms.report.findings import discarded, findings, first_sentences
 from cinorms.report.results import StudyResults
-from cinorms.report.words import STATUSES, link, number, plain
+from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
+from cinorms.report.words import STATUSES, link, number, plain, share
 from cinorms.study.facts import EntryFacts
 
 # --- Sections: every figure and table of the study, under the question that its kind answers
@@ -195,7 +196,7 @@ def render(results: StudyResults, command: str) -> str:
     templates = files("cinorms.report") / "templates"
     parts = "\n".join((templates / f"report_{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-    data = explorer_data(results)
+    data, rows = explorer_data(results), standings(results)
     return render_page(
         "report",
         "report",
@@ -207,9 +208,14 @@ def render(results: StudyResults, command: str) -> str:
         beside=_loads(data),
         data=embedded(data),
         summary=method.summary(results),
-        reliance=reliance(results),
-        asked_again=is_asked_again(results),
-        limits=[f"{limit:.0%}" for limit in (MOSTLY, IN_PART)],
+        title=headline(rows) or f"Privacy norms of {who_of(rows)}",
+        legend=_legend(results, rows[0].arm),
+        rows=rows,
+        nouns=nouns_of(rows),
+        computed=any(row.status != "not_computed" for row in rows),
+        asked=asked(results, rows),
+        bars={row.model: _bars(results, row) for row in rows},
+        sentences=first_sentences(results, rows[0].arm, [row.model for row in rows if row.reads_flow]),
         main_arm=results.main_arm(),
         findings=findings(results),
         discarded=discarded(results),
@@ -229,6 +235,45 @@ def render(results: StudyResults, command: str) -> str:
         cards=_cards(results),
         version=version(),
     )
+
+
+def _legend(results: StudyResults, arm: str) -> list[dict[str, str]]:
+    """Return what the colours of the levels and of no norm mean."""
+    scale = results.scale(arm)
+    levels = [{"look": class_of(scale, at), "name": option} for at, option in enumerate(scale.options)]
+    return [*levels, {"look": "b-none", "name": NO_NORM}]
+
+
+def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:
+    """Return the bars of a model on the first screen: parts with a look, what they are, and where they begin and end."""
+    scale = results.scale(row.arm)
+    again, may_change, none = row.parts
+    looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
+    bars = {
+        "norms": [
+            ("b-again", "norm expected again", again),
+            ("b-held", "norm that may change" if row.again is not None else "norm", may_change),
+            ("b-none", NO_NORM, none),
+        ],
+        "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],
+        "read": [
+            ("b-read", "could be read", row.valid),
+            ("b-refused", "refused", row.refused),
+            ("b-none", "other", row.answers - row.valid - row.refused),
+        ],
+    }
+    return {name: _placed(parts) for name, parts in bars.items()}
+
+
+def _placed(parts: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
+    """Return where each part of a bar from 0 to 100 begins and how wide it is; none that are empty."""
+    whole, placed, at = sum(n for *_, n in parts), [], 0.0
+    for look, name, n in parts:
+        if n:
+            width = 100 * n / whole
+            placed.append({"look": look, "name": name, "share": share(n, whole), "x": at, "width": width})
+            at += width
+    return placed
 
 
 def _loads(data: Mapping[str, Any]) -> bool:
@@ -254,7 +299,7 @@ def _colours(results: StudyResults) -> str:
         for at, colour in enumerate(level_colours(scale).values())
     }
     return "".join(
-        f".{name} {{ background: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
+        f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
         for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
     )
 

@@ -19,7 +19,6 @@ from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
 from cinorms.stats.arrays import Floats
-from cinorms.stats.wordings import ShareBetween, held_share
 from cinorms.study.facts import StudyFacts
 
 Bytes = npt.NDArray[np.uint8]
@@ -163,14 +162,6 @@ class StudyResults:
     def counts(self, arm: str, model: str) -> Floats | None:
         """Return how often each level was answered, by flow and template; None for an incomplete design."""
         return counts_by_template(self.codes[arm, model], self.prompts[arm])
-
-    def held_share(self, arm: str, model: str) -> tuple[ShareBetween, ShareBetween]:
-        """Return `wordings.held_share`: how many flows hold a norm, and how many answers agree with them."""
-        counts = self.counts(arm, model)
-        if counts is not None:
-            return held_share(counts, self.study.thresholds(model))
-        norms, kept = self.norms[arm, model], (self.status(arm, model) == "kept").to_numpy()
-        return ShareBetween(float(kept.mean())), ShareBetween(float(norms.loc[kept, "share"].mean()))
 
     def scale(self, arm: str) -> Scale:
         """Return the scale on which an arm's norms are held."""

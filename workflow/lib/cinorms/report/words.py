@@ -1,6 +1,5 @@
 """The report's wording: names, numbers, shares and statuses in plain words; and the closing words of a run."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -24,6 +23,7 @@ NORM_STATUSES = {
     "kept": "norm held",
     **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},
 }
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 #: Files of a heading that the closing words name one by one; more are named by their folder.
 NAMED = 3
 
@@ -43,9 +43,9 @@ def counted(n: int, noun: str) -> str:
     return f"{count(n)} {noun}{'' if n == 1 else 's'}"
 
 
-def mean_count(mean: float) -> str:
-    """Return a mean of counts, named as one: no single count has a decimal."""
-    return f"{mean:,.{0 if mean >= 100 else 1}f} on average"
+def in_words(n: int) -> str:
+    """Return a small number as a word, others as `count` does."""
+    return WORDS[n] if n < len(WORDS) else count(n)
 
 
 def share(part: float, whole: float) -> str:
@@ -56,14 +56,6 @@ def share(part: float, whole: float) -> str:
     if 0 < value < 1 or 99 < value < 100:
         return "under 1%" if value < 1 else "over 99%"
     return f"{value:.0f}%"
-
-
-def share_between(value: float, low: float | None, high: float | None, people: bool = False) -> str:
-    """Return a share with its interval, where it has one."""
-    if low is None or high is None or math.isnan(low):
-        return share(value, 1)
-    over = "raters" if people else "wordings"
-    return f"{share(value, 1)} (95% interval over {over}: {share(low, 1)} to {share(high, 1)})"
 
 
 def signed(level: int) -> str:

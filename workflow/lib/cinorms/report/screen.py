@@ -1,0 +1,262 @@
+"""The first screen: on how many flows each model holds a norm that other wordings would give again, and what decides."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cinorms.report.results import NOTHING, StudyResults
+from cinorms.report.words import counted, in_words, share, thresholds
+from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES, WIDEST
+from cinorms.stats.flow_dependence import DEPENDS, VERDICTS
+
+#: A model holds norms that would survive other wordings if it does so on more than this share of all flows.
+MOST = 0.5
+#: With fewer flows there is no headline.
+FEWEST_SAID = 10
+
+# --- How a model stands
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a model stands in the main arm, as numbers of flows; ``again``, ``low`` and ``high`` are of `norms_again`.
+
+    ``status`` is that of `norms_again`, or ``not_computed``. ``ignores`` is the verdict in words where nothing shows
+    that the answers depend on the flow.
+    """
+
+    arm: str
+    model: str
+    planted: bool
+    flows: int
+    templates: int
+    norms: int
+    status: str
+    again: float | None
+    low: float | None
+    high: float | None
+    levels: dict[str, int]
+    answers: int
+    valid: int
+    refused: int
+    ignores: str = ""
+
+    @property
+    def survives(self) -> bool | None:
+        """Tell whether it holds, on most flows, a norm that would survive other wordings; None: nobody can tell."""
+        if not self.norms or self.ignores:
+            return False
+        if self.status != "ok" or self.low is None or self.high is None:
+            return None
+        most = MOST * self.flows
+        return True if self.low > most else False if self.high < most else None
+
+    @property
+    def reads_flow(self) -> bool:
+        """Tell whether its answers can say anything about flows."""
+        return not self.ignores and self.valid > 0
+
+    @property
+    def parts(self) -> tuple[float, float, float]:
+        """Flows with a norm that is expected again, with one that may change, and without a norm."""
+        again = self.again or 0.0
+        return again, self.norms - again, self.flows - self.norms
+
+    @property
+    def number(self) -> str:
+        """The share of flows that leads: with a norm expected again or, where that has no number, with a norm."""
+        if not self.norms:
+            return "none"
+        return share(self.norms if self.again is None else self.again, self.flows)
+
+    @property
+    def between(self) -> str:
+        """The interval of that share; empty where there is none."""
+        if self.low is None or self.high is None or not self.norms:
+            return ""
+        return f"{share(self.low, self.flows)} to {share(self.high, self.flows)}"
+
+    @property
+    def note(self) -> str:
+        """Why there is no number to trust, and what it takes; empty where there is one."""
+        if self.ignores:
+            return self.ignores
+        if not self.norms:
+            return ""
+        if self.status == "few_templates":
+            return f"in how many other wordings is not known: that takes {FEWEST_TEMPLATES} wordings, it has {self.templates}"
+        if self.status == "few_flows":
+            return f"in how many other wordings is not known: that takes {FEWEST_FLOWS} flows"
+        if self.status == "wide" and self.low is not None and self.high is not None:
+            # The width falls with the root of the number of wordings.
+            needed = math.ceil(self.templates * ((self.high - self.low) / self.norms / WIDEST) ** 2)
+            return f"too few wordings to tell: it takes about {max(needed, self.templates + 1)}"
+        return ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words, as a card states it."""
+        if not self.norms:
+            text = f"It holds no norm on any of {counted(self.flows, 'flow')}."
+        elif self.again is None:
+            text = f"It holds a norm on {share(self.norms, self.flows)} of {counted(self.flows, 'flow')}."
+        else:
+            _, may_change, none = (share(part, self.flows) for part in self.parts)
+            text = (
+                f"On {self.number} of {counted(self.flows, 'flow')} (95% interval: {self.between}) it holds a norm that "
+                f"as many other wordings are expected to give again, on {may_change} a norm that may change, and on "
+                f"{none} none."
+            )
+        text += f" {self.note[:1].upper()}{self.note[1:]}." if self.note else ""
+        return f"{text} {self.read} of its replies could be read as an answer; it refused {self.declined}."
+
+    @property
+    def read(self) -> str:
+        """The share of its replies that could be read."""
+        return share(self.valid, self.answers)
+
+    @property
+    def declined(self) -> str:
+        """The share of its replies that refuse."""
+        return share(self.refused, self.answers)
+
+
+def standings(results: StudyResults) -> list[Standing]:
+    """Return how each model (or, where people alone answered, how people) of the main arm stands, the best first."""
+    arm = results.main_arm()
+    rows = [_standing(results, arm, model) for _, model in results.pairs(arm)]
+    return ranked(rows)
+
+
+def ranked(rows: Iterable[Standing]) -> list[Standing]:
+    """Return the rows, those with most norms that are expected again first."""
+    return sorted(rows, key=lambda row: (-(row.again or 0.0), -row.norms))
+
+
+def _standing(results: StudyResults, arm: str, model: str) -> Standing:
+    codes, held = results.codes[arm, model], results.held(arm, model)
+    again = {} if results.is_people(arm) else _row(results, "norms_again", arm, model)
+    verdict = _row(results, "flow_dependence", arm, model).get("verdict")
+    templates = results.prompts[arm]["template_no"].to_numpy()[(codes.answers != NOTHING).any(axis=0)]
+    numbers = (again.get(name) for name in ("again", "low", "high"))
+    scale = results.scale(arm)
+    return Standing(
+        arm,
+        model,
+        results.study.models[model].planted,
+        len(results.norms[arm, model]),
+        len(np.unique(templates)),
+        len(held),
+        again.get("status", "not_computed"),
+        *(None if pd.isna(number) else float(number) for number in numbers),
+        levels={
+            option: int((held == level).sum())
+            for level, option in zip(scale.levels, scale.options, strict=True)
+        },
+        answers=codes.n_asked,
+        valid=codes.n_valid,
+        refused=codes.invalid().get("refusal", 0),
+        ignores="" if verdict is None or verdict in DEPENDS else VERDICTS[verdict],
+    )
+
+
+def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, Any]:
+    """Return a model's row of the first table of a kind; empty where the study has none."""
+    table = next(results.tables_of(kind, arm, model), None)
+    return {} if table is None else {str(name): value for name, value in table.iloc[0].items()}
+
+
+# --- The headline
+
+#: How the headline begins with models that hold such norms, hold none, ignore the flow, or nobody can tell; how it goes
+#: on with them. In braces: which models, how many of them, and the endings of verbs.
+_SAID = {
+    "yes": ("On most flows, {who} hold{s} a norm that would survive other wordings", ""),
+    "no": ("On most flows, {who} hold{s} no norm that would survive other wordings", "{n} do{es} not"),
+    "ignores": (
+        "Nothing shows that the answers of {who} depend on the flow",
+        "nothing shows that the answers of {n} depend on the flow",
+    ),
+    "open": (
+        "This study cannot tell whether norms of {who} would survive other wordings",
+        "for {n}, this study cannot tell",
+    ),
+}
+
+
+def headline(rows: Sequence[Standing]) -> str:
+    """Return which of the models hold norms that would survive other wordings; empty where that is not to be said.
+
+    It is about the models, not about the design: those of which the wordings cannot tell count neither way.
+    """
+    if min(row.flows for row in rows) < FEWEST_SAID or all(row.status == "not_computed" for row in rows):
+        return ""
+    groups: dict[str, list[Standing]] = {group: [] for group in _SAID}
+    for row in rows:
+        judged = {True: "yes", False: "no", None: "open"}[row.survives]
+        groups["ignores" if row.ignores and row.norms else judged].append(row)
+    parts: list[str] = []
+    for group, part in groups.items():
+        if part:
+            n, one = in_words(len(part)), len(part) == 1
+            who = who_of(rows) if len(rows) == 1 else f"{n} of {who_of(rows)}"
+            who = f"all {who_of(rows)}" if len(part) == len(rows) > 1 else who
+            text = _SAID[group][bool(parts)]
+            parts.append(text.format(who=who, n=n, s="s" if one else "", es="es" if one else ""))
+    return "; ".join(parts)
+
+
+def nouns_of(rows: Sequence[Standing]) -> str:
+    """Return what the rows are, in the plural."""
+    return "respondents" if all(row.planted for row in rows) else "models"
+
+
+def who_of(rows: Sequence[Standing]) -> str:
+    """Return who answered: the only one by name, of more their number."""
+    return rows[0].model if len(rows) == 1 else f"{in_words(len(rows))} {nouns_of(rows)}"
+
+
+def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the headline and a line for each model, for the end of a run; ``cards`` are the study's (`cards`)."""
+    every = [Standing(**card["standing"]) for card in cards if card["standing"]]
+    if not every:
+        return []
+    # A card knows its model's arms only; the page is about one arm, that with most norms.
+    flows = Counter[str]()
+    for row in every:
+        flows[row.arm] += row.flows
+    rows = ranked(row for row in every if row.arm == flows.most_common(1)[0][0])
+    width = max(len(row.model) for row in rows)
+    said = headline(rows)
+    lines = [
+        f"{row.model:<{width}}  {row.number:>8}  {row.between:<14}  {row.read:>8} could be read  {row.note}".rstrip()
+        for row in rows
+    ]
+    about = "Share of flows with a norm" + (" expected again in other wordings" if rows[0].again else "")
+    return [*([said] if said else []), f"{about}:", *lines]
+
+
+# --- What was asked
+
+
+def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
+    """Return in a line who was asked what, and what a norm needs."""
+    study, arm = results.study, rows[0].arm
+    prompts, title = results.prompts[arm], results.study.dataset_of(arm).title
+    flows = counted(max(row.flows for row in rows), "flow")
+    if results.is_people(arm):
+        text = f"People rated {flows} of {title}."
+    else:
+        who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
+        text = (
+            f"{who} was asked about {flows} of {title}, each in {counted(len(prompts), 'variant')}: "
+            f"{counted(prompts['template_no'].nunique(), 'wording')}, {counted(prompts['order_no'].nunique(), 'order')} "
+            "of the options."
+        )
+    needed = Counter(study.t_val[row.model] for row in rows).most_common(1)[0][0]
+    return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."
