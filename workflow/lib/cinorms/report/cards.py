@@ -46,8 +46,8 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
     """Return the card of ``model`` as plain data: the JSON file, and the source of the Markdown file."""
     study = results.study
     people = all(results.is_people(arm) for arm, other in results.norms if other == model)
-    # A card has one model, in each of its arms.
-    stands = standings(results)
+    # None where another arm of the study has more norms, and the model is not in it.
+    stands = [row for row in standings(results) if row.model == model]
     return {
         "card": "cinorms norm card",
         "version": 1,
@@ -57,9 +57,9 @@ def make_card(results: StudyResults, model: str) -> dict[str, Any]:
         "planted": study.models[model].planted,
         "people": people,
         "identity": dict(study.models[model].identity),
-        "headline": headline(stands),
-        "standing": asdict(stands[0]),
-        "says": stands[0].sentence,
+        "headline": headline(stands) if stands else "",
+        "standing": asdict(stands[0]) if stands else None,
+        "says": stands[0].sentence if stands else "",
         "does": said_and_done(results, model),
         "norm_needs": {"t_val": study.t_val[model], "t_maj": study.t_maj, "consensus": study.consensus},
         "arms": [_arm(results, arm, other) for arm, other in results.norms if other == model],

@@ -103,7 +103,9 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         f"‘{least.level}’ {_accepted(least, len(every))}."
     )
     shown = link(arm, list(models)[:4], rows=most.factor)
-    return Finding("decides", "What decides", share(first[1], 1), text, shown, f"the norms by {plain(most.factor)}")
+    return Finding(
+        "decides", "What decides", share(first[1], 1), text, shown, f"the norms by {plain(most.factor)}"
+    )
 
 
 def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
@@ -130,11 +132,11 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         if counts is not None and counts.shape[2] >= FEWEST_HALVED:
             own.append(own_disagreement(counts, results.study.thresholds(model), 2, sides))
     if own and not np.isnan(own).any():
-        text += (
-            f" The same model reworded (one half of its wordings and the other) differs on {share(np.mean(own, axis=0)[0], 1)}."
-        )
+        text += f" The same model reworded (one half of its wordings and the other) differs on {share(np.mean(own, axis=0)[0], 1)}."
     shown = link(arm, [a, b], compare="1")
-    return Finding("differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ")
+    return Finding(
+        "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"
+    )
 
 
 @dataclass(frozen=True)
@@ -282,7 +284,11 @@ def _acts(results: StudyResults) -> Finding | None:
             most = share(rows_of["shares_given_no"].max(), 1)
             unit = "of a model's actions in flows called unacceptable, at most"
             return Finding(
-                "acts", "Says no, and shares", most, " ".join([*said, *map(_act, rows_of.to_dict("records"))]), unit=unit
+                "acts",
+                "Says no, and shares",
+                most,
+                " ".join([*said, *map(_act, rows_of.to_dict("records"))]),
+                unit=unit,
             )
     if said:
         worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))

@@ -237,11 +237,10 @@ def render(results: StudyResults, command: str) -> str:
     )
 
 
-def _legend(results: StudyResults, arm: str) -> list[dict[str, str]]:
+def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
     """Return what the colours of the levels and of no norm mean."""
     scale = results.scale(arm)
-    levels = [{"look": class_of(scale, at), "name": option} for at, option in enumerate(scale.options)]
-    return [*levels, {"look": "b-none", "name": NO_NORM}]
+    return [*((class_of(scale, at), option) for at, option in enumerate(scale.options)), ("b-none", NO_NORM)]
 
 
 def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:

@@ -96,7 +96,7 @@ class Standing:
             # The width falls with the root of the number of wordings.
             needed = math.ceil(self.templates * ((self.high - self.low) / self.norms / WIDEST) ** 2)
             return f"too few wordings to tell: it takes about {max(needed, self.templates + 1)}"
-        return ""
+        return "perhaps on most flows, perhaps not" if self.status == "ok" and self.survives is None else ""
 
     @property
     def sentence(self) -> str:
@@ -113,7 +113,7 @@ class Standing:
                 f"{none} none."
             )
         text += f" {self.note[:1].upper()}{self.note[1:]}." if self.note else ""
-        return f"{text} {self.read} of its replies could be read as an answer; it refused {self.declined}."
+        return f"{text} Of its replies, {self.read} could be read as an answer, and {self.declined} refuse to give one."
 
     @property
     def read(self) -> str:
@@ -176,7 +176,7 @@ def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, An
 #: How the headline begins with models that hold such norms, hold none, ignore the flow, or nobody can tell; how it goes
 #: on with them. In braces: which models, how many of them, and the endings of verbs.
 _SAID = {
-    "yes": ("On most flows, {who} hold{s} a norm that would survive other wordings", ""),
+    "yes": ("{Who} hold{s} norms that would survive other wordings on most flows", ""),
     "no": ("On most flows, {who} hold{s} no norm that would survive other wordings", "{n} do{es} not"),
     "ignores": (
         "Nothing shows that the answers of {who} depend on the flow",
@@ -207,7 +207,15 @@ def headline(rows: Sequence[Standing]) -> str:
             who = who_of(rows) if len(rows) == 1 else f"{n} of {who_of(rows)}"
             who = f"all {who_of(rows)}" if len(part) == len(rows) > 1 else who
             text = _SAID[group][bool(parts)]
-            parts.append(text.format(who=who, n=n, s="s" if one else "", es="es" if one else ""))
+            parts.append(
+                text.format(
+                    who=who,
+                    Who=who[0].upper() + who[1:] if len(rows) > 1 else who,
+                    n=n,
+                    s="s" if one else "",
+                    es="es" if one else "",
+                )
+            )
     return "; ".join(parts)
 
 
