@@ -73,23 +73,20 @@ def _with_dependence(
     results: StudyResults, verdicts: Sequence[str] = ("depends", "one_answer")
 ) -> StudyResults:
     """Return the study with a table of whose answers depend on the flow."""
-    held = [len(results.held("main", model)) for model in ("model-a", "model-b")]
     rows = pd.DataFrame(
         {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
         | {
-            "norms": held,
             "valid": [0.89, 0.91],
-            "norms_exchanged": [31.0, 90.96],
             "arm": "main",
             "model": ["model-a", "model-b"],
         }
     )
-    return _with_table(
+    return with_table(
         results, "dependence", "flow_dependence", rows.assign(verdict_text=rows["verdict"].map(VERDICTS))
     )
 
 
-def _with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame) -> StudyResults:
+def with_table(results: StudyResults, name: str, kind: str, table: pd.DataFrame) -> StudyResults:
     path = folder_of(results) / f"tables/{name}.csv"
     table.to_csv(path, index=False)
     analyses = results.study.plain()["analyses"]
@@ -106,7 +103,7 @@ def _people(results: StudyResults) -> StudyResults:
     results = _with_readers(_models(results))
     numbers = {"estimate": 1.334, "conf_low": 1.2, "conf_high": 1.466, "ceiling_all": 0.25, "n_flows": 1234}
     distances = {"arm": "main", "model": ["model-a", "model-b"], "baseline": "people", "metric": "rms"}
-    results = _with_table(
+    results = with_table(
         results,
         "distances",
         "people_distances",
@@ -117,9 +114,7 @@ def _people(results: StudyResults) -> StudyResults:
         {"flow": range(6), "verdict": verdicts, "n_raters": 4, "arm": "main", "model": "model-b"}
     )
     means = dict.fromkeys(("people_mean", "model_mean", "difference", "conf_low", "conf_high"), 0.5)
-    return _with_table(
-        results, "flows", "people_flows", flows.assign(baseline="people", status="ok", **means)
-    )
+    return with_table(results, "flows", "people_flows", flows.assign(baseline="people", status="ok", **means))
 
 
 def _with_readers(results: StudyResults) -> StudyResults:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
-from cinorms.core.labels import NORM_LABELS, listed
+from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import STATUSES, count, counted, link, plain, share
@@ -102,6 +102,8 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers {says.accept} the flow, with "
         f"‘{least.level}’ {_accepted(least, len(every))}."
     )
+    if share_interval(most, 1) is not None:
+        text += f" Brackets: 95% intervals over {variant_words(results.is_people(arm)).many}."
     shown = link(arm, list(models)[:4], rows=most.factor)
     return Finding(
         "decides", "What decides", share(first[1], 1), text, shown, f"the norms by {plain(most.factor)}"
@@ -132,7 +134,8 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         if counts is not None and counts.shape[2] >= FEWEST_HALVED:
             own.append(own_disagreement(counts, results.study.thresholds(model), 2, sides))
     if own and not np.isnan(own).any():
-        text += f" The same model reworded (one half of its wordings and the other) differs on {share(np.mean(own, axis=0)[0], 1)}."
+        same = share(np.mean(own, axis=0)[0], 1)
+        text += f" The same model reworded (one half of its wordings and the other) differs on {same}."
     shown = link(arm, [a, b], compare="1")
     return Finding(
         "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"

@@ -244,14 +244,14 @@ def _legend(results: StudyResults, arm: str) -> list[tuple[str, str]]:
 
 
 def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]]]:
-    """Return the bars of a model on the first screen: parts with a look, what they are, and where they begin and end."""
+    """Return the bars of a model on the first screen: parts with a look, a name and a place."""
     scale = results.scale(row.arm)
     again, may_change, none = row.parts
     looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
     bars = {
         "norms": [
             ("b-again", "norm expected again", again),
-            ("b-held", "norm that may change" if row.again is not None else "norm", may_change),
+            ("b-held", "norm that may change" if row.told else "norm", may_change),
             ("b-none", NO_NORM, none),
         ],
         "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],

@@ -1,4 +1,4 @@
-"""The first screen: on how many flows each model holds a norm that other wordings would give again, and what decides."""
+"""The first screen: on how many flows each model holds a norm that other wordings would give again."""
 
 import math
 from collections import Counter
@@ -32,6 +32,7 @@ class Standing:
 
     arm: str
     model: str
+    people: bool
     planted: bool
     flows: int
     templates: int
@@ -51,7 +52,7 @@ class Standing:
         """Tell whether it holds, on most flows, a norm that would survive other wordings; None: nobody can tell."""
         if not self.norms or self.ignores:
             return False
-        if self.status != "ok" or self.low is None or self.high is None:
+        if not self.told or self.low is None or self.high is None:
             return None
         most = MOST * self.flows
         return True if self.low > most else False if self.high < most else None
@@ -62,58 +63,66 @@ class Standing:
         return not self.ignores and self.valid > 0
 
     @property
+    def told(self) -> bool:
+        """Tell whether the wordings show how many of its norms others would give again."""
+        return self.status == "ok"
+
+    @property
     def parts(self) -> tuple[float, float, float]:
         """Flows with a norm that is expected again, with one that may change, and without a norm."""
-        again = self.again or 0.0
+        again = self.again or 0.0 if self.told else 0.0
         return again, self.norms - again, self.flows - self.norms
 
     @property
     def number(self) -> str:
-        """The share of flows that leads: with a norm expected again or, where that has no number, with a norm."""
+        """The share of flows that leads: with a norm expected again or, where that is not known, with a norm."""
         if not self.norms:
             return "none"
-        return share(self.norms if self.again is None else self.again, self.flows)
+        return share(self.parts[0] if self.told else self.norms, self.flows)
 
     @property
     def between(self) -> str:
-        """The interval of that share; empty where there is none."""
-        if self.low is None or self.high is None or not self.norms:
+        """The interval of the norms expected again, as a share of the flows; empty where there is none."""
+        if self.low is None or self.high is None:
             return ""
         return f"{share(self.low, self.flows)} to {share(self.high, self.flows)}"
 
     @property
     def note(self) -> str:
-        """Why there is no number to trust, and what it takes; empty where there is one."""
-        if self.ignores:
+        """Why the number is not what it seems, and what it takes; empty where it is."""
+        if self.ignores or not self.norms:
             return self.ignores
-        if not self.norms:
-            return ""
         if self.status == "few_templates":
-            return f"in how many other wordings is not known: that takes {FEWEST_TEMPLATES} wordings, it has {self.templates}"
-        if self.status == "few_flows":
-            return f"in how many other wordings is not known: that takes {FEWEST_FLOWS} flows"
-        if self.status == "wide" and self.low is not None and self.high is not None:
+            needed = f"{FEWEST_TEMPLATES} wordings, not {self.templates}"
+        elif self.status == "few_flows":
+            needed = f"{FEWEST_FLOWS} flows"
+        elif self.status == "wide" and self.low is not None and self.high is not None:
             # The width falls with the root of the number of wordings.
-            needed = math.ceil(self.templates * ((self.high - self.low) / self.norms / WIDEST) ** 2)
-            return f"too few wordings to tell: it takes about {max(needed, self.templates + 1)}"
-        return "perhaps on most flows, perhaps not" if self.status == "ok" and self.survives is None else ""
+            times = ((self.high - self.low) / self.norms / WIDEST) ** 2
+            more = max(math.ceil(self.templates * times), self.templates + 1)
+            needed = f"about {more} wordings, not {self.templates} (now: {self.between} of the flows)"
+        else:
+            return "perhaps on most flows, perhaps not" if self.told and self.survives is None else ""
+        return f"how many of these norms other wordings would give again takes {needed}"
 
     @property
     def sentence(self) -> str:
         """All of it in words, as a card states it."""
+        flows = counted(self.flows, "flow")
+        it_holds, its = ("They hold", "their ratings") if self.people else ("It holds", "its replies")
         if not self.norms:
-            text = f"It holds no norm on any of {counted(self.flows, 'flow')}."
-        elif self.again is None:
-            text = f"It holds a norm on {share(self.norms, self.flows)} of {counted(self.flows, 'flow')}."
+            text = f"{it_holds} no norm on any of {flows}."
+        elif not self.told:
+            text = f"{it_holds} a norm on {self.number} of {flows}."
         else:
             _, may_change, none = (share(part, self.flows) for part in self.parts)
             text = (
-                f"On {self.number} of {counted(self.flows, 'flow')} (95% interval: {self.between}) it holds a norm that "
-                f"as many other wordings are expected to give again, on {may_change} a norm that may change, and on "
-                f"{none} none."
+                f"On {self.number} of {flows} (95% interval: {self.between}) it holds a norm that as many other "
+                f"wordings are expected to give again, on {may_change} a norm that may change, and on {none} none."
             )
         text += f" {self.note[:1].upper()}{self.note[1:]}." if self.note else ""
-        return f"{text} Of its replies, {self.read} could be read as an answer, and {self.declined} refuse to give one."
+        text += f" Of {its}, {self.read} could be read as an answer"
+        return f"{text}." if self.people else f"{text}, and {self.declined} refuse to give one."
 
     @property
     def read(self) -> str:
@@ -135,12 +144,13 @@ def standings(results: StudyResults) -> list[Standing]:
 
 def ranked(rows: Iterable[Standing]) -> list[Standing]:
     """Return the rows, those with most norms that are expected again first."""
-    return sorted(rows, key=lambda row: (-(row.again or 0.0), -row.norms))
+    return sorted(rows, key=lambda row: (-row.parts[0], -row.norms))
 
 
 def _standing(results: StudyResults, arm: str, model: str) -> Standing:
     codes, held = results.codes[arm, model], results.held(arm, model)
-    again = {} if results.is_people(arm) else _row(results, "norms_again", arm, model)
+    people = results.is_people(arm)
+    again = {} if people else _row(results, "norms_again", arm, model)
     verdict = _row(results, "flow_dependence", arm, model).get("verdict")
     templates = results.prompts[arm]["template_no"].to_numpy()[(codes.answers != NOTHING).any(axis=0)]
     numbers = (again.get(name) for name in ("again", "low", "high"))
@@ -148,6 +158,7 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
     return Standing(
         arm,
         model,
+        people,
         results.study.models[model].planted,
         len(results.norms[arm, model]),
         len(np.unique(templates)),
@@ -205,7 +216,8 @@ def headline(rows: Sequence[Standing]) -> str:
         if part:
             n, one = in_words(len(part)), len(part) == 1
             who = who_of(rows) if len(rows) == 1 else f"{n} of {who_of(rows)}"
-            who = f"all {who_of(rows)}" if len(part) == len(rows) > 1 else who
+            if len(part) == len(rows) > 1:
+                who = f"both {nouns_of(rows)}" if len(rows) == 2 else f"all {who_of(rows)}"
             text = _SAID[group][bool(parts)]
             parts.append(
                 text.format(
@@ -242,10 +254,11 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
     width = max(len(row.model) for row in rows)
     said = headline(rows)
     lines = [
-        f"{row.model:<{width}}  {row.number:>8}  {row.between:<14}  {row.read:>8} could be read  {row.note}".rstrip()
+        f"{row.model:<{width}}  {row.number:>8}  {row.between if row.told else '':<14}  "
+        f"{row.read:>8} could be read  {row.note}".rstrip()
         for row in rows
     ]
-    about = "Share of flows with a norm" + (" expected again in other wordings" if rows[0].again else "")
+    about = "Share of flows with a norm" + (" expected again in other wordings" if rows[0].told else "")
     return [*([said] if said else []), f"{about}:", *lines]
 
 
@@ -261,10 +274,11 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
         text = f"People rated {flows} of {title}."
     else:
         who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
+        wordings = counted(prompts["template_no"].nunique(), "wording")
+        orders = counted(prompts["order_no"].nunique(), "order")
         text = (
-            f"{who} was asked about {flows} of {title}, each in {counted(len(prompts), 'variant')}: "
-            f"{counted(prompts['template_no'].nunique(), 'wording')}, {counted(prompts['order_no'].nunique(), 'order')} "
-            "of the options."
+            f"{who} was asked about {flows} of {title}, each in {counted(len(prompts), 'variant')}: {wordings}, each "
+            f"with {orders} of the options."
         )
     needed = Counter(study.t_val[row.model] for row in rows).most_common(1)[0][0]
     return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."

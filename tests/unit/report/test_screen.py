@@ -1,0 +1,175 @@
+"""The first screen: its headline is true of the models, whatever the design; its numbers are those of tables."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cinorms.core import tables
+from cinorms.report.cards import make_card
+from cinorms.report.findings import first_sentences, variance_shares
+from cinorms.report.page import render
+from cinorms.report.screen import Standing, asked, closing_lines, headline, standings
+from cinorms.stats.again import FEWEST_TEMPLATES
+
+from ...html_page import Page
+from ...study_facts import changed
+from ...study_folder import COMMAND, FACTORS, MODELS, folder_of, make_results
+from .test_texts import with_table
+
+#: A model with a norm on 90 of 100 flows, of which 80 are expected again.
+STRONG = Standing(
+    "main", "a", False, False, 100, 11, 90, "ok", 80.0, 75.0, 85.0, {"no": 90, "yes": 0}, 3300, 3300, 0
+)
+WEAK = replace(STRONG, norms=30, again=20.0, low=15.0, high=25.0)
+NEAR_HALF = replace(STRONG, again=52.0, low=45.0, high=60.0)
+#: The numbers would praise it, but the interval is too wide to show them.
+WIDE = replace(STRONG, status="wide", low=55.0, high=89.0)
+FEW_WORDINGS = replace(STRONG, status="few_templates", templates=4, again=None, low=None, high=None)
+NOTHING = replace(STRONG, norms=0, status="no_norms", again=None, low=None, high=None)
+REFUSES = replace(NOTHING, valid=30, refused=3200)
+ONE_ANSWER = replace(STRONG, ignores="nearly every flow gets the same answer")
+NOT_COMPUTED = replace(FEW_WORDINGS, status="not_computed", templates=11)
+SURVIVE = "norms that would survive other wordings"
+CANNOT = "this study cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([STRONG] * 3, f"All three models hold {SURVIVE} on most flows"),
+        ([STRONG], f"a holds {SURVIVE} on most flows"),
+        ([STRONG, WEAK, REFUSES], f"One of three models holds {SURVIVE} on most flows; two do not"),
+        ([WEAK, NOTHING], "On most flows, both models hold no norm that would survive other wordings"),
+        ([REFUSES], "On most flows, a holds no norm that would survive other wordings"),
+        ([STRONG, NEAR_HALF, WIDE], f"One of three models holds {SURVIVE} on most flows; for two, {CANNOT}"),
+        (
+            [WEAK, FEW_WORDINGS],
+            "On most flows, one of two models holds no norm that would survive other wordings",
+        ),
+        (
+            [WIDE, FEW_WORDINGS],
+            "This study cannot tell whether norms of both models would survive other wordings",
+        ),
+        (
+            [STRONG, ONE_ANSWER],
+            f"{SURVIVE} on most flows; nothing shows that the answers of one depend on the flow",
+        ),
+        ([ONE_ANSWER], "Nothing shows that the answers of a depend on the flow"),
+        ([replace(STRONG, planted=True)] * 2, f"Both respondents hold {SURVIVE}"),
+    ],
+)
+def test_the_headline_counts_who_holds_norms_that_other_wordings_would_give_again(rows, said):
+    assert said in headline(rows)
+
+
+@pytest.mark.parametrize(
+    "rows", [[replace(STRONG, flows=9)], [STRONG, replace(WEAK, flows=9)], [NOT_COMPUTED]]
+)
+def test_there_is_no_headline_on_fewer_than_ten_flows_or_without_the_number(rows):
+    assert headline(rows) == ""
+
+
+def test_more_wordings_or_a_stricter_majority_do_not_change_what_is_said_of_a_model():
+    # Of a weak model, a stricter rule keeps few norms, and nearly all of these recur.
+    stricter = replace(WEAK, norms=3, again=2.9, low=2.8, high=3.0)
+    assert headline([stricter]) == headline([WEAK])
+    assert headline([replace(STRONG, templates=6)]) == headline([replace(STRONG, templates=33)])
+
+
+@pytest.mark.parametrize(
+    ("row", "number", "note"),
+    [
+        (STRONG, "80%", ""),
+        (NOTHING, "none", ""),
+        (FEW_WORDINGS, "90%", f"takes {FEWEST_TEMPLATES} wordings, not 4"),
+        (replace(FEW_WORDINGS, status="few_flows"), "90%", "takes 40 flows"),
+        (WIDE, "90%", "takes about 18 wordings, not 11 (now: 55% to 89% of the flows)"),
+        (NEAR_HALF, "52%", "perhaps on most flows, perhaps not"),
+        (ONE_ANSWER, "80%", "nearly every flow gets the same answer"),
+    ],
+)
+def test_where_a_number_needs_more_it_says_how_much(row, number, note):
+    assert row.number == number
+    assert note in row.note
+    assert bool(note) == bool(row.note)
+
+
+def test_a_card_says_it_in_shares_of_flows():
+    assert (
+        "On 80% of 100 flows (95% interval: 75% to 85%) it holds a norm that as many other wordings are expected to "
+        "give again, on 10% a norm that may change, and on 10% none."
+    ) in STRONG.sentence
+    assert "no norm on any of 100 flows" in REFUSES.sentence
+    assert "97% refuse" in REFUSES.sentence
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    made = make_results(tmp_path_factory.mktemp("study"))
+    again = pd.DataFrame({"arm": "main", "model": MODELS, "norms": 100, "status": ["ok", "ok", "wide"]})
+    again = again.assign(again=[30.0, 90.0, 50.0], low=[20.0, 80.0, 20.0], high=[40.0, 95.0, 80.0])
+    return with_table(made, "again", "norms_again", again)
+
+
+def test_the_numbers_are_those_of_the_tables_and_the_best_model_comes_first(results):
+    rows = standings(results)
+    assert [row.model for row in rows] == ["model-b", "model-a", "model-c"]
+    assert headline(rows) == (
+        f"One of three respondents holds {SURVIVE} on most flows; one does not; for one, {CANNOT}"
+    )
+    first = rows[0]
+    held = results.held("main", "model-b")
+    assert (first.norms, list(first.levels.values())) == (
+        len(held),
+        [(held == level).sum() for level in range(-2, 3)],
+    )
+    codes = results.codes["main", "model-b"]
+    assert (first.valid, first.refused) == (codes.n_valid, codes.invalid()["refusal"])
+    assert "120 flows" in asked(results, rows)
+    assert "6 variants: 3 wordings, each with 2 orders" in asked(results, rows)
+
+
+def test_the_page_the_card_and_the_terminal_say_the_same(results):
+    page = Page(render(results, COMMAND))
+    assert page.text.count(headline(standings(results))) == 1
+    cards = [make_card(results, model) for model in MODELS]
+    lines = closing_lines(cards)
+    assert lines[0] == headline(standings(results))
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["model-b", "75%"],
+        ["model-a", "25%"],
+        ["model-c", f"{len(results.held('main', 'model-c')) / 120:.0%}"],
+    ]
+    assert cards[0]["standing"] == asdict(standings(results)[1])
+    assert closing_lines([]) == []
+
+
+def test_a_study_of_people_alone_has_no_headline_and_shows_their_norms(results):
+    arms = {name: {**arm, "people": "raters"} for name, arm in results.study.plain()["arms"].items()}
+    people = replace(results, study=changed(results.study, arms=arms))
+    rows = standings(people)
+    assert headline(rows) == ""
+    assert [row.again for row in rows] == [None] * 3
+    assert asked(people, rows).startswith("People rated 120 flows")
+
+
+def test_what_decides_is_the_factor_with_most_of_the_variance(results):
+    answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
+    valid = answers.query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
+    level = valid["level"].astype(float)
+    shares = variance_shares(results, "main", "model-a")
+    for factor in FACTORS:
+        means = level.groupby(valid[factor], observed=True).transform("mean")
+        assert shares[factor] == pytest.approx(means.var() / level.var())
+    sentence, differs = first_sentences(results, "main", MODELS)
+    mean = np.mean([variance_shares(results, "main", model)["principle"] for model in MODELS])
+    assert (
+        f"principle. {mean:.0%} of the variance of the answers goes with it (mean of 3 models"
+        in sentence.text
+    )
+    values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
+    n = (values["model-a"] != values["model-c"]).mean()
+    assert f"model-a and model-c: of the {len(values)} flows on which both hold a norm" in differs.text
+    assert f"differ on {'over 99' if 0.99 < n < 1 else round(100 * n)}%" in differs.text
