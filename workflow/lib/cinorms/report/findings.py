@@ -72,6 +72,8 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
     steps = np.array(codes.scale.levels, dtype=np.float64)
     counts = np.stack([(codes.answers == level).sum(axis=1) for level in range(codes.n_levels)], axis=1)
     n, sums = counts.sum(axis=1), counts @ steps
+    if not n.any():
+        return {}
     middle = sums.sum() ** 2 / n.sum()
     total = (counts @ steps**2).sum() - middle
     asked_of = flows.set_index("flow").loc[codes.flows]
