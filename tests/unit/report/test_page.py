@@ -22,7 +22,7 @@ from cinorms.report import method
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import discarded, findings, first_sentences, levels_of, share_interval, share_of
+from cinorms.report.findings import discarded, first_sentences, levels_of, share_interval, share_of
 from cinorms.report.page import render, sections, svg_address
 from cinorms.report.results import (
     INVALID,
