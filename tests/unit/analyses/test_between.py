@@ -87,6 +87,23 @@ def test_model_contrasts_find_the_planted_shift():
     assert -0.65 < row["estimate"] < -0.3
 
 
+def test_where_wordings_are_alike_contrasts_and_marginal_means_do_not_hold():
+    alike = {}
+    for model, frame in ANSWERS.items():
+        # Templates 0 and 1 move each flow in one way, 2 and 3 in another.
+        pair = frame["variant"].astype(str).str[0].astype(int) // 2
+        moved = np.random.default_rng(1).integers(-1, 2, (len(VIGNETTES), 2))[frame["flow"], pair]
+        level = (frame["level"] + 2 * moved).clip(-2, 2)
+        alike[model] = frame.assign(level=level.astype("Int8"))
+    for kind in ("model_contrasts", "marginal_means"):
+        table = run(kind, alike)
+        assert set(table["status"]) == {"alike_templates"}
+        assert (
+            table["reason"].str.startswith("intervals and p-values do not hold: 4 wordings are worth").all()
+        )
+        assert set(run(kind)["status"]) <= {"ok", "incomplete"}
+
+
 def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates():
     few = run("model_contrasts", margin=0.9)
     assert few["conclusion"].tolist() == ["undecided"] * 3  # four templates cannot show it

@@ -48,11 +48,12 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     norm = chance.integers(-2, 3, (FLOWS, 1))
     found = asked(np.clip(norm + chance.integers(-1, 2, (FLOWS, TEMPLATES * ORDERS)) * 0.6, -2, 2).round())
     assert (found.verdict, found.p) == ("depends", 1 / 200)
-    assert found.words == VERDICTS["depends"]
-    assert (
-        replace(found, valid=0.89).words
-        == f"{VERDICTS['depends']}; answers that are missing can look like this"
-    )
+    says = f"the flow explains {found.share:.1%} of the variance: {VERDICTS['depends']}"
+    assert found.words == says
+    assert replace(found, valid=0.89).words == f"{says}; answers that are missing can look like this"
+    alike = replace(found, status="alike_templates").words
+    assert alike == f"{says}; wordings that are alike can look like this"
+    assert replace(found, share=0.006).verdict == "depends_little"
     assert replace(found, valid=0.89, p=0.5).words == VERDICTS["no_dependence"]
     assert found.share > 0.5
     assert found.norms > 2 * found.norms_exchanged
@@ -78,7 +79,9 @@ def test_verdicts_that_need_no_test():
     few = np.repeat(chance.integers(-2, 3, (FLOWS, 1)), TEMPLATES * ORDERS, axis=1).astype(float)
     few[:, 5:] = np.nan
     assert asked(few).verdict == "depends_few"
-    assert {"one_answer", "no_answers", "depends_few", "depends", "no_dependence"} == set(VERDICTS)
+    assert {"one_answer", "no_answers", "depends_few", "depends", "depends_little", "no_dependence"} == set(
+        VERDICTS
+    )
 
 
 def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns():

@@ -36,6 +36,31 @@ def test_templates_are_told_by_their_number_and_not_by_their_place():
     )
 
 
+def asked_in_groups(sizes, flows=300, noise=0.3, seed=1):
+    """Return the counts of templates in groups of copies, each with an effect of its own on every flow."""
+    rng, of = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
+    own = 0.5 * rng.normal(size=(flows, len(sizes)))[:, of]
+    x = rng.normal(0, 1.2, (flows, 1, 1)) + own[:, :, None] + rng.normal(0, noise, (flows, len(of), 3))
+    levels = np.clip(np.round(x), -2, 2)
+    return np.stack([(levels == level).sum(axis=2) for level in range(-2, 3)]).astype(float)
+
+
+def test_copies_of_a_template_are_worth_one():
+    found = wordings.worth_of(asked_in_groups([4, 4, 3]))
+    assert found.effective == pytest.approx(3, abs=0.4)
+    assert found.too_alike
+    assert found.each.sum() == pytest.approx(3, abs=0.4)
+    one = wordings.worth_of(asked_in_groups([1, 1, 1, 2, 1, 1]))
+    assert one.pair[:2] == (3, 4)
+    assert one.pair[2] > 0.8
+    assert not one.too_alike
+    different = wordings.worth_of(asked_in_groups([1] * 11))
+    assert different.effective > 10
+    # Few flows look alike by chance, and single answers that are all noise do not.
+    assert wordings.worth_of(asked_in_groups([1] * 11, flows=40, seed=2)).effective > 8
+    assert wordings.worth_of(np.zeros((5, 4, 3))).effective == 3
+
+
 # --- The interval
 
 

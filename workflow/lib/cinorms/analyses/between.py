@@ -23,7 +23,7 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
-from cinorms.analyses.shared import EntryPlace, Frames, corrected, named, stack
+from cinorms.analyses.shared import EntryPlace, Frames, corrected, marked_alike, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -149,6 +149,8 @@ def model_contrasts(
         margin = entry.options.margin
         table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
+        frames = [side.frame for side in (contrast.a, contrast.b)]
+        table = marked_alike(table, frames, prompts[contrast.a.arm], entry.scales[contrast.a.arm])
         table = table.assign(**floor(between_answers(levels[a], levels[b]), engine[a], engine[b]))
         parts.append(named(table, contrast.names))
     table = corrected(or_one_model(stack(parts), entry))
@@ -297,7 +299,9 @@ KINDS = (
             **CORRECTED,
             "p_smallest": "The smallest p-value that this number of templates can give.",
             **_EQUIVALENCE,
-            **usual("status", "reason"),
+            "status": "ok, alike_templates if the wordings are too alike for interval and tests to hold, or why "
+            "there are no numbers.",
+            **usual("reason"),
             **FLOOR,
         },
         shown=(

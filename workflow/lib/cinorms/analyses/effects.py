@@ -5,7 +5,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
 from cinorms.analyses.options import Factors, Generalises
-from cinorms.analyses.shared import add_factors, factors_of, for_each_model, templates_of
+from cinorms.analyses.shared import add_factors, factors_of, for_each_model, marked_alike, templates_of
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
@@ -29,7 +29,8 @@ def level_means(
         row = {name: None if name in texts else np.nan for name in entry.declared.columns if name not in WHO}
         return pd.DataFrame([row | {"status": "no_flows", "reason": "no flow has the selected levels"}])
     linked = entry.factors_of[one.arm].linked
-    return marginal_means.marginal_means(values, factors, linked, entry.options.fixed_flows)
+    table = marginal_means.marginal_means(values, factors, linked, entry.options.fixed_flows)
+    return marked_alike(table, [one.frame], prompts, entry.scales[one.arm])
 
 
 def _values(
@@ -62,8 +63,8 @@ KINDS = (
             "templates_missing": "Templates in which the level has no value.",
             "mean": "Mean level of the scale over these combinations, each counted once.",
             **INTERVAL,
-            "status": "ok; incomplete if a combination of the other factors or a template is missing; or why there is "
-            "no number.",
+            "status": "ok; incomplete if a combination of the other factors or a template is missing; alike_templates "
+            "if the wordings are too alike for the interval to hold; or why there is no number.",
             **usual("reason"),
         },
         shown=(*WHO, "factor", "level", "n", "mean", *INTERVAL, "status"),

@@ -19,7 +19,14 @@ from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import reliability, survivorship
 from cinorms.stats.again import FEWEST_FLOWS, WIDEST
 from cinorms.stats.again import FEWEST_TEMPLATES as FEWEST_TEMPLATES_AGAIN
-from cinorms.stats.flow_dependence import ENOUGH_VALID, FEW_MISSING, ONE_ANSWER, SIGNIFICANT, dependence
+from cinorms.stats.flow_dependence import (
+    ENOUGH_VALID,
+    FEW_MISSING,
+    LITTLE,
+    ONE_ANSWER,
+    SIGNIFICANT,
+    dependence,
+)
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
     Coefficient,
@@ -30,6 +37,7 @@ from cinorms.stats.generalizability import (
     repeated_variance,
 )
 from cinorms.stats.wordings import (
+    ENOUGH,
     FEWEST_HALVED,
     ShareBetween,
     flow_intervals,
@@ -249,14 +257,16 @@ KINDS = (
         key=("arm", "model", "measure"),
         columns={
             **WHO,
-            "measure": "alpha (Krippendorff's), icc_1 (of people: intraclass correlation of one rating), valid (share "
-            "of valid answers), the share of the variance from one source, or how often the orders of a template give "
-            "different levels or signs.",
+            "measure": "wordings: their number, what they are worth (alike ones count less), and how much the two most "
+            "alike correlate; alpha (Krippendorff's), icc_1 (of people: intraclass correlation of one rating), valid "
+            "(share of valid answers), the share of the variance from one source, or how often orders of a template "
+            "give different levels or signs.",
             **usual("estimate"),
             "conf_low": "Lower end of the 95% interval over templates or raters (alpha, icc_1).",
             "conf_high": "Upper end of that interval.",
             "n": "Flows in the estimate; for the orders, flows times templates.",
-            **usual("status"),
+            "status": "ok, or why the row has no numbers; alike_templates: the wordings are worth less than "
+            f"{ENOUGH} of their number, so intervals and tests over wordings do not hold.",
         },
     ),
     Kind(
@@ -313,11 +323,13 @@ KINDS = (
             "norms": "Flows that hold a norm.",
             "norms_exchanged": "Flows that would hold a norm on average if the valid answers of each "
             "template were shuffled between its flows, those of one flow together.",
-            **usual("status"),
+            "status": "ok, alike_templates (wordings are alike, so the test finds too much), or why there is "
+            "no number.",
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
-            f"below {SIGNIFICANT}), depends, depends_few (valid is below {ENOUGH_VALID}), or no_answers.",
-            "verdict_text": f"The verdict in words; where valid is below {FEW_MISSING} it adds that missing answers "
-            "can look like dependence.",
+            f"below {SIGNIFICANT}), depends_little (share is below {LITTLE}), depends, depends_few (valid is below "
+            f"{ENOUGH_VALID}), or no_answers.",
+            "verdict_text": f"The share and the verdict in words; where valid is below {FEW_MISSING} it adds that "
+            "missing answers can look like dependence.",
         },
     ),
     Kind(

@@ -10,12 +10,13 @@ import pandas as pd
 import cumulink
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
+from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
 from cinorms.stats.again import Again, recurrence
-from cinorms.stats.wordings import level_counts, look_up, template_numbers
+from cinorms.stats.wordings import level_counts, look_up, template_numbers, worth_of
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
 if TYPE_CHECKING:
@@ -189,6 +190,27 @@ def add_attributes(
     """Return ``frame`` with a column for each factor that is the model, the arm or their attribute."""
     known = {**entry.conditions[arm], **entry.attributes[model], "model": model, "arm": arm}
     return frame.assign(**{name: text(known[name]) for name in factors if name in known})
+
+
+def marked_alike(
+    table: pd.DataFrame, answers: Iterable[pd.DataFrame], prompts: pd.DataFrame, scale: Scale
+) -> pd.DataFrame:
+    """Return the table with a status and a reason where templates are too alike for its intervals and tests.
+
+    ``answers`` are those of each model that the table is about.
+    """
+    templates, said = template_numbers(prompts), []
+    for part in answers:
+        counts = level_counts(level_matrix(part), templates, scale)
+        if counts.shape[2] > 1 and (found := worth_of(counts)).too_alike:
+            said.append(f"{counts.shape[2]} wordings are worth {found.effective:.1f}")
+    if not said:
+        return table
+    ok = table["status"] == "ok"
+    reason = f"intervals and p-values do not hold: {'; '.join(said)}, as some are alike (kind reliability)"
+    return table.assign(
+        status=table["status"].mask(ok, "alike_templates"), reason=table["reason"].mask(ok, reason)
+    )
 
 
 def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Categorical[str]":

@@ -17,7 +17,7 @@ from numpy.random import Generator, default_rng
 from cinorms.norms.assessment import divide, reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import MOST_GROUPS, groups, interval
+from cinorms.stats.wordings import MOST_GROUPS, groups, interval, worth_of
 from cumulink import group_rows
 
 #: With fewer templates or flows there is no number; with a wider interval (a share of the norms) nobody can tell.
@@ -31,8 +31,6 @@ ADDED = 0.05
 STEPS, RARE = (4, 6, 10), 0.05
 #: The smallest logarithm of a likelihood: smaller ones count the same, and numbers near 0 are slow to multiply.
 LEAST = -40.0
-#: Templates that correlate by less, of what flow and template leave, are not alike: chance alone relates few flows.
-ALIKE = 0.25
 #: Cuts of the templates in two halves, each predicted from the other.
 CUTS = 4
 #: How much of what halves miss is corrected, on the logit scale, where so much of the templates is not alike; and the
@@ -209,25 +207,6 @@ class _Fresh(NamedTuple):
         return np.asarray((most * (held / tied)[:, None]).reshape(n, draws, levels).mean(axis=1))
 
 
-def _alike(counts: Floats) -> tuple[float, Floats]:
-    """Return what the templates are worth together, in templates that are not alike, and each of them.
-
-    Templates are alike where what flow and template leave of the shares of the levels correlates: copies count once.
-    """
-    left = divide(counts, counts.sum(axis=0))
-    for axis in (2, 1):
-        left -= divide(np.nansum(left, axis, keepdims=True), (~np.isnan(left)).sum(axis, keepdims=True))
-    left = np.nan_to_num(left)
-    templates, scale = left.shape[2], np.sqrt((left**2).sum(axis=(0, 1)))
-    left = np.nan_to_num(divide(left, scale))
-    related = np.einsum("lft,lfu->tu", left, left, optimize=True)
-    # Without the mean of the flow, templates that are not alike are related by -1 / (templates - 1).
-    excess = related * (1 - 1 / templates) + 1 / templates
-    sums = np.where(excess > ALIKE, excess, 0.0).sum(axis=1)
-    worth = 1 / np.maximum(sums, 1.0)
-    return float(templates**2 / np.maximum(sums, 1.0).sum()), worth
-
-
 def levels_held(counts: Floats, thresholds: Thresholds) -> Ints:
     """Return the place of each flow's norm among the levels, -1 where it holds none (``counts``: `level_counts`)."""
     found = counts.sum(axis=2)
@@ -357,7 +336,7 @@ def recurrence(
     ):
         if holds:
             return Again(np.full(flows, np.nan), norms, status)
-    rng, (effective, worth) = default_rng(asked), _alike(counts)
+    rng, (effective, worth, _) = default_rng(asked), worth_of(counts)
     # Fresh templates are as much alike as these: fewer that are not alike.
     fresh = max(round(effective * (templates or asked) / asked), 1)
     study = _Study(_Answers.of(counts, worth), level, fresh, _part(thresholds, fresh / asked))

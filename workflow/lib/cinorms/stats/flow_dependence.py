@@ -15,7 +15,7 @@ from cinorms.core.scales import Scale
 from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Ints
-from cinorms.stats.wordings import level_counts
+from cinorms.stats.wordings import level_counts, worth_of
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
@@ -23,6 +23,8 @@ ONE_ANSWER = 0.95
 ENOUGH_VALID = 0.5
 #: Below this share of valid answers the page says that what is missing can look like dependence.
 FEW_MISSING = 0.9
+#: A model whose answers depend on the flow, but by less than this share of their variance, hardly reads it.
+LITTLE = 0.05
 #: p-values below this one count.
 SIGNIFICANT = 0.05
 
@@ -33,7 +35,8 @@ class Dependence:
 
     ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
     none, 1 if the flow decides everything. ``norms`` is the number of norms; ``norms_exchanged`` is their average
-    number with shuffled answers. ``status`` is ``ok``, ``no_answers`` or ``no_variance``.
+    number with shuffled answers. ``status`` is ``ok``, ``no_answers``, ``no_variance``, or ``alike_templates``: answers
+    to wordings that are alike agree without a flow, so the test finds too much.
     """
 
     flows: int
@@ -54,19 +57,25 @@ class Dependence:
             return "one_answer"
         if not self.p < SIGNIFICANT:
             return "no_dependence"
+        if self.share < LITTLE:
+            return "depends_little"
         return "depends" if self.valid >= ENOUGH_VALID else "depends_few"
 
     @property
     def words(self) -> str:
-        """The verdict in words, with what missing answers can do to it."""
-        doubt = self.verdict in DEPENDS and self.valid < FEW_MISSING
-        return VERDICTS[self.verdict] + (IF_MISSING if doubt else "")
+        """The share of the variance, the verdict, and what missing answers and alike wordings can do to it."""
+        share = f"the flow explains {self.share:.1%} of the variance: " if self.verdict in DEPENDS else ""
+        found = self.verdict in (*DEPENDS, "depends_little")
+        missing = IF_MISSING if found and self.valid < FEW_MISSING else ""
+        alike = IF_ALIKE if found and self.status == "alike_templates" else ""
+        return share + VERDICTS[self.verdict] + missing + alike
 
 
 #: Every verdict with what it means.
 VERDICTS = {
     "depends": "the answers depend on the flow",
     "depends_few": "the answers depend on the flow, but fewer than half of them could be read",
+    "depends_little": f"the flow explains less than {LITTLE:.0%} of the variance; norms here are hardly about flows",
     "one_answer": "nearly every flow gets the same answer; norms here are not about single flows",
     "no_dependence": "there is no evidence that the answers depend on the flow; norms here are not about flows",
     "no_answers": "no answer could be read",
@@ -74,6 +83,8 @@ VERDICTS = {
 
 #: What is added where more than a tenth is missing: the test does not hold if that depends on flow and answer together.
 IF_MISSING = "; answers that are missing can look like this"
+#: What is added where wordings are alike: the test takes them for different ones.
+IF_ALIKE = "; wordings that are alike can look like this"
 
 #: The verdicts under which a model's norms are norms about flows.
 DEPENDS = ("depends", "depends_few")
@@ -100,7 +111,8 @@ def dependence(
     if asked[~np.isnan(x).all(axis=0)].nunique() < 2:
         templates = pd.Series(np.arange(x.shape[1]), index=levels.columns)
     # Templates x flows x levels: what each flow was answered in each template.
-    cells = np.moveaxis(level_counts(levels, templates, scale), 0, 2).transpose(1, 0, 2).astype(np.int64)
+    of_cells = level_counts(levels, templates, scale)
+    cells = np.moveaxis(of_cells, 0, 2).transpose(1, 0, 2).astype(np.int64)
     counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(flow))
@@ -125,7 +137,7 @@ def dependence(
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
         norms_exchanged=float(held.mean()),
-        status="ok",
+        status="alike_templates" if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
 
 

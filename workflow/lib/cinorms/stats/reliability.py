@@ -25,6 +25,7 @@ from cinorms.stats.wordings import (
     membership,
     template_numbers,
     template_sums,
+    worth_of,
 )
 
 #: Sources of variance, in the order in which `variance_shares` reports them.
@@ -237,7 +238,8 @@ def panel(
     counts = level_counts(levels, templates, scale)
     group = groups(counts.shape[2])
     kept = [group != number for number in range(group.max(initial=-1) + 1)]
-    single = {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
+    single = wordings_worth(levels, templates, counts) if counts.shape[2] > 1 else {}
+    single |= {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
     if people:
         of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
         single["icc_1"] = intraclass_over(levels, of_rater)
@@ -258,6 +260,21 @@ def panel(
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]
     return pd.concat([part.reindex(columns=columns) for part in parts], ignore_index=True)
+
+
+def wordings_worth(levels: pd.DataFrame, templates: pd.Series, counts: Floats) -> dict[str, FlowEstimate]:
+    """Return the number of templates, what they are worth, and how much the two most alike correlate.
+
+    Status ``alike_templates``: they are worth so little that intervals and tests over wordings do not hold.
+    """
+    found, numbers = worth_of(counts), np.unique(look_up(levels.columns, templates))
+    status = "alike_templates" if found.too_alike else "ok"
+    a, b, related = found.pair
+    return {
+        "wordings: number": FlowEstimate(float(len(numbers)), len(levels)),
+        "wordings: worth": FlowEstimate(found.effective, len(levels), status),
+        f"wordings: most alike, {numbers[a]} and {numbers[b]}": FlowEstimate(related, len(levels), status),
+    }
 
 
 def _residual_sums(cells: Floats) -> tuple[float, float, float]:

@@ -29,6 +29,13 @@ CONFIDENCE = 0.95
 DISSENT = 0.75
 #: Random halves of the templates, and the templates that two halves need.
 HALVES, FEWEST_HALVED = 100, 4
+#: Templates are alike whose answers, less the noise of single answers, correlate by more, and by more than chance
+#: alone: this much over the root of the flows.
+ALIKE, CHANCE = 0.5, 2.9
+#: The least part of what a template's answers vary that is not noise: less cannot be told from none.
+LEAST_OWN = 0.25
+#: Templates that are worth less than this part of their number are too alike for intervals over wordings.
+ENOUGH = 0.6
 #: More templates or raters than this are left out in so many groups.
 MOST_GROUPS = 15
 
@@ -165,6 +172,57 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
             "status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
         }
     )
+
+
+class Worth(NamedTuple):
+    """What templates are worth: together, in templates that are not alike, and each; and how they correlate."""
+
+    effective: float
+    each: Floats
+    related: Floats
+
+    @property
+    def too_alike(self) -> bool:
+        """Whether they are worth so much less than their number that intervals over them do not hold."""
+        return self.effective < ENOUGH * len(self.each)
+
+    @property
+    def pair(self) -> tuple[int, int, float]:
+        """The places of the two templates that are most alike, and their correlation."""
+        others = self.related - 2 * np.eye(len(self.related))
+        first, second = divmod(int(others.argmax()), len(others))
+        return first, second, float(others[first, second])
+
+
+def worth_of(counts: Floats) -> Worth:
+    """Return what templates are worth; ``counts`` are as of `level_counts`.
+
+    Templates are alike where what flow and template leave of the shares of the levels correlates: copies count once.
+    The correlation is that without the noise of single answers, which the orders of a template show. n
+    templates in groups of g copies are worth n / g.
+    """
+    size = counts.sum(axis=0)
+    there, left = size > 0, divide(counts, size)
+    noise = np.where(size > 1, divide(np.nansum(left * (1 - left), axis=0), size - 1), np.nan)
+    for axis in (2, 1):
+        left -= divide(np.nansum(left, axis, keepdims=True), (~np.isnan(left)).sum(axis, keepdims=True))
+    left = np.nan_to_num(left)
+    flows, n = left.shape[1:]
+    together = np.einsum("lft,lfu->tu", left, left, optimize=True)
+    squares = np.diag(together)
+    of_noise = (
+        divide(np.nansum(noise, axis=0), (~np.isnan(noise)).sum(axis=0)) * there.sum(axis=0) * (1 - 1 / n)
+    )
+    own = np.maximum(squares - np.nan_to_num(of_noise), LEAST_OWN * squares)
+    # Without the mean of the flow, templates that are not alike are related by -1 / (templates - 1).
+    seen, cleaned = (
+        np.clip(np.nan_to_num(divide(together, np.sqrt(np.outer(x, x)))) * (1 - 1 / n) + 1 / n, 0.0, 1.0)
+        for x in (squares, own)
+    )
+    alike = np.where((cleaned > ALIKE) & (seen > CHANCE / np.sqrt(max(flows, 1))), cleaned, 0.0)
+    np.fill_diagonal(alike, 1.0)
+    sums = alike.sum(axis=1)
+    return Worth(float(n**2 / sums.sum()), 1 / sums, cleaned)
 
 
 def membership(levels: pd.DataFrame, templates: pd.Series) -> Floats:
