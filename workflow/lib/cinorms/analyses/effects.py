@@ -1,4 +1,4 @@
-"""Kind ``marginal_means``: what each level of a factor does, by the design alone."""
+"""Kinds on what the factors do, by the design alone: marginal means, and each factor's part of the variance."""
 
 import numpy as np
 import pandas as pd
@@ -9,8 +9,10 @@ from cinorms.analyses.shared import add_factors, factors_of, for_each_model, mar
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
-from cinorms.norms.assessment import valid_levels
+from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats import marginal_means
+from cinorms.stats.components import TOGETHER, components
+from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.factors import JOINT
 
 
@@ -47,7 +49,45 @@ def _values(
     return add_factors(rows, vignettes, factors), factors
 
 
+class ComponentsOptions(Factors, OfFlows):
+    """Options of the variance components."""
+
+
+@for_each_model
+def variance_components(
+    one: Selected, entry: Entry[ComponentsOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
+) -> pd.DataFrame:
+    """Return, per model, what each factor, template and single answer bring to the variance of the answers."""
+    levels = level_matrix(one.frame)
+    rows = pd.DataFrame({"flow": levels.index.to_numpy()})
+    factors = factors_of(entry, one.arm, vignettes)
+    named = add_factors(rows, vignettes, factors)
+    codes = {
+        name: np.unique(named[name].astype(str), return_inverse=True)[1] for name in factors if len(named)
+    }
+    return components(levels, template_numbers(prompts), codes).assign(flows=len(levels))
+
+
 KINDS = (
+    Kind(
+        name="variance_components",
+        about="What decides the answers: the share of their variance from each factor, from what factors do together, "
+        "from the template, and from the single answer.",
+        function=variance_components,
+        reads="answers",
+        report_section="factors",
+        key=("arm", "model", "source"),
+        columns={
+            **WHO,
+            "source": f"Name of the factor; {TOGETHER}; flow (in place of these, where not every combination of levels "
+            "is asked); template; flow x template; order and single answer.",
+            "variance": "Variance of its effects, in levels squared; below 0 by chance.",
+            "share": "Share of the sum of all, a negative variance counting as 0.",
+            "flows": "Flows that were asked.",
+            "status": "ok; negative; incomplete (flows without an answer were filled in with what their levels do "
+            "elsewhere); not_crossed (a combination of levels is missing); or why there is no number.",
+        },
+    ),
     Kind(
         name="marginal_means",
         about="The mean answer at each level of each factor, averaged evenly over the design (no regression model).",

@@ -1,0 +1,84 @@
+"""Variance components: a model that reads one factor shows it, and missing answers do not hide it."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from cinorms.stats.components import TOGETHER, components, crossed
+from cinorms.stats.reliability import variance_shares
+
+from .made import matrix
+
+SIZES = {"sender": 8, "recipient": 6, "principle": 12}
+GRID = np.array(list(itertools.product(*map(range, SIZES.values()))))
+FACTORS = {name: GRID[:, column] for column, name in enumerate(SIZES)}
+
+
+def answers(seed=1, noise=0.6, **effects):
+    """Return flows x templates x orders; ``effects``: standard deviations of a factor's levels."""
+    rng = np.random.default_rng(seed)
+    x = sum(sd * standard(rng, SIZES[name])[FACTORS[name]] for name, sd in effects.items() if name in SIZES)
+    x = x + effects.get("together", 0.0) * rng.normal(size=len(GRID))
+    both = 0.3 * rng.normal(size=(len(GRID), 11, 1))
+    return (
+        x[:, None, None]
+        + 0.2 * standard(rng, 11)[:, None]
+        + both
+        + noise * rng.normal(size=(len(GRID), 11, 3))
+    )
+
+
+def standard(rng, n):
+    x = rng.normal(size=n)
+    return (x - x.mean()) / x.std(ddof=1)
+
+
+def shares(x):
+    return components(*matrix(x), FACTORS).set_index("source")
+
+
+def test_a_model_that_reads_only_the_recipient_shows_it():
+    found = shares(answers(recipient=1.0))["variance"]
+    assert found["recipient"] == pytest.approx(1.0, abs=0.01)
+    assert found[["sender", "principle", TOGETHER]].abs().max() < 0.01
+    assert found["template"] == pytest.approx(0.04, abs=0.01)
+    assert found["flow x template"] == pytest.approx(0.09, abs=0.01)
+    assert found["order and single answer"] == pytest.approx(0.36, abs=0.01)
+
+
+def test_factors_and_what_they_do_together_are_told_apart():
+    drawn = [shares(answers(seed, sender=0.5, principle=0.8, together=0.7)) for seed in range(12)]
+    mean = sum(found["variance"] for found in drawn) / len(drawn)
+    assert mean["sender"] == pytest.approx(0.25, abs=0.04)
+    assert mean["principle"] == pytest.approx(0.64, abs=0.05)
+    assert mean[TOGETHER] == pytest.approx(0.49, abs=0.03)
+    found = drawn[1]
+    assert found["share"].sum() == pytest.approx(1)
+    parts = variance_shares(*matrix(answers(1, sender=0.5, principle=0.8, together=0.7))).set_index("source")
+    rest = ["template", "flow x template", "order and single answer"]
+    np.testing.assert_allclose(found["variance"][rest], parts["variance"][rest])
+
+
+def test_missing_answers_and_flows_leave_the_factors_where_they_are():
+    x = answers(recipient=1.0, sender=0.5)
+    rng = np.random.default_rng(2)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    x[rng.choice(len(x), 40, replace=False)] = np.nan
+    found = shares(x)
+    assert found["variance"]["recipient"] == pytest.approx(1.0, abs=0.03)
+    assert found["variance"]["sender"] == pytest.approx(0.25, abs=0.02)
+    assert abs(found["variance"][TOGETHER]) < 0.01
+    assert found["status"]["recipient"] == "incomplete"
+
+
+def test_a_design_that_is_not_crossed_has_the_flow_in_one_row():
+    assert crossed(FACTORS)
+    fewer = {name: codes[:-1] for name, codes in FACTORS.items()}
+    assert not crossed(fewer)
+    found = components(*matrix(answers(recipient=1.0)[:-1]), fewer)
+    assert found["source"].tolist()[:2] == ["flow", "template"]
+    assert found["status"][0] == "not_crossed"
+    nothing = components(*matrix(np.full((len(GRID), 2, 2), np.nan)), FACTORS)
+    assert set(nothing["status"]) == {"no_flows"}
+    assert nothing["share"].isna().all()
