@@ -1,7 +1,7 @@
 """What is promised beyond intervals over wordings: claims of gates, tests, and distances from people.
 
-Each function yields its cells: where the promise is tried, and how often it is kept (an interval, a norm called
-stable) or broken (a test, a claim). The truth of an interval is what was planted, or the mean of its estimates.
+Each function yields its cells: where the promise is tried, and how often it is kept (an interval) or broken (a test,
+a claim). The truth of an interval is what was planted, or the mean of its estimates.
 """
 
 from __future__ import annotations
@@ -140,43 +140,6 @@ def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float
     return float((np.array(p) < ALPHA).mean())
 
 
-def stable(orders: int):
-    """Return what yields how many norms called stable (95%) are the same in fresh wordings."""
-
-    def cells(runs: int) -> Iterator[Tried]:
-        for templates, both in itertools.product((11, 30), (0.2, 0.5, 0.8)):
-            rng, called, again = np.random.default_rng([templates, orders]), 0, 0.0
-            for _ in range(runs):
-                flow = rng.normal(0, 1.2, 300)
-                x = _asked(rng, flow, templates, orders, both)
-                mode = _modes(x)
-                share = np.max([(x == level).mean(axis=(1, 2)) for level in processes.LEVELS], axis=0)
-                found = wordings.flow_intervals(*processes.levels_of(x), ACCEPTABILITY)[
-                    "stability"
-                ].to_numpy()
-                kept = ~np.isnan(mode) & (share > 0.5) & (found >= 0.95)
-                called += int(kept.sum())
-                fresh = (_modes(_asked(rng, flow, templates, orders, both)) for _ in range(10))
-                again += np.mean([(modes == mode)[kept].sum() for modes in fresh])
-            where = f"{templates} templates, effects of flow and template together {both}"
-            if called:
-                yield Tried(where, float(again / called))
-
-    return cells
-
-
-def _asked(rng: np.random.Generator, flow: Floats, templates: int, orders: int, both: float) -> Floats:
-    shape = (len(flow), templates, orders)
-    x = flow[:, None, None] + rng.normal(0, 0.3, (1, templates, 1)) + rng.normal(0, both, (*shape[:2], 1))
-    return processes.rounded(x + rng.normal(0, 0.5, shape))
-
-
-def _modes(x: Floats) -> Floats:
-    counts = np.stack([(x == level).sum(axis=(1, 2)) for level in processes.LEVELS])
-    tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
-    return np.where(tied, np.nan, counts.argmax(axis=0) - 2.0)
-
-
 #: How flows differ, and which answers are missing.
 FLOWS_OF = (("normal", "complete"), ("skewed", "complete"), ("normal", "by flow and answer"))
 
@@ -253,22 +216,6 @@ def ratings_alike(runs: int) -> Iterator[Tried]:
         yield Tried(f"{n} {'skewed' if skewed else 'normal'} raters, {how}", held(np.array(found)))
 
 
-def asked_once(runs: int) -> Iterator[Tried]:
-    """Yield how many more answers differ from a flow's most frequent one in a fresh wording than the page states."""
-    for templates, both in itertools.product((5, 11, 30), (0.2, 0.5, 0.8)):
-        rng, more = np.random.default_rng([templates, 3]), []
-        for _ in range(runs):
-            flow = rng.normal(0, 1.2, 300)
-            x = _asked(rng, flow, templates, 3, both)
-            counts = np.stack([(x == level).sum(axis=(1, 2)) for level in processes.LEVELS])
-            stated = 1 - (counts.max(axis=0) / counts.sum(axis=0)).mean()
-            fresh = _asked(rng, flow, 1, 1, both)[:, 0, 0] != processes.LEVELS[counts.argmax(axis=0)]
-            more.append(fresh.mean() - stated)
-        yield Tried(
-            f"{templates} templates, effects of flow and template together {both}", float(np.mean(more))
-        )
-
-
 def equivalent(reacts: str):
     """Return what yields how often models that differ by the margin are called equivalent."""
 
@@ -287,8 +234,6 @@ def moved(runs: int) -> Iterator[Tried]:
 
 INTERVALS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "icc_1": ratings_alike,
-    "stable norms": stable(3),
-    "stable norms, one order": stable(1),
     "g": told_apart(0, tuple(processes.WORDINGS)),
     "phi": told_apart(1, ("normal", "bimodal", "student")),
     "phi, few wordings move much": told_apart(1, ("skewed", "rare")),
@@ -303,7 +248,6 @@ TESTS: dict[str, Callable[[int], Iterator[Tried]]] = {
     "status, a tenth of the wordings": claim(status_passes, tenth),
     "side": claim(side_passes),
     "side, a tenth of the wordings": claim(side_passes, tenth),
-    "asked once": asked_once,
     "flow_dependence": dependence,
     "flow_dependence, missing by flow and answer": missing_dependence,
     "equivalence": equivalent("both"),
@@ -317,18 +261,13 @@ OF_GATES = tuple(
 #: What is promised of each.
 ABOUT = {
     "mean": "interval of a mean, given flows",
-    "held_share": "interval of the share of flows with a norm",
-    "mean_share": "interval of the share of answers that agree with the norms",
     "alpha": "interval of Krippendorff's alpha",
     "icc_1": "interval of the intraclass correlation of one rating",
-    "stable norms": "norms called stable that are the same in fresh wordings, three orders",
-    "stable norms, one order": "the same, one order",
     "g": "interval of G",
     "phi": "interval of Phi",
     "phi, few wordings move much": "the same, skewed or rare wordings",
     "mean distance": "interval of `mean_signed`, 15 raters or more",
     "mean distance, 8 raters": "the same, 8 raters",
-    "asked once": "answers that differ in one fresh wording, beyond what the page states",
     "flow_dependence": "test, where the flow is not read",
     "flow_dependence, missing by flow and answer": "the same, low answers missing in half of the flows",
     "equivalence": "claim of `margin`, both models react to wordings",
@@ -340,14 +279,8 @@ ABOUT = {
         for part in ("", ", a tenth of the wordings")
     },
 }
-#: What is promised if not 93 to 97% of intervals, and at most 6% of tests and claims.
-OTHER_LIMITS = {
-    "stable norms": (0.95, 1.0),
-    "stable norms, one order": (0.95, 1.0),
-    "asked once": (-1.0, 0.05),
-}
 
 
 def limits(promise: str) -> tuple[float, float]:
     """Return the lowest and the highest rate that keep a promise."""
-    return OTHER_LIMITS.get(promise, (0.0, 0.06) if promise in TESTS else (0.93, 0.97))
+    return (0.0, 0.06) if promise in TESTS else (0.93, 0.97)

@@ -1,7 +1,7 @@
 """Which 95% interval, test and claim holds worst against processes that nobody chose for it.
 
 Run: ``python benchmarks/adversaries/run.py`` (hours; ``run.py 40``: 40 studies per cell instead of 400; ``run.py 400
-held_share alpha``: these alone; ``run.py 0``: none). It prints every cell, then the worst of each. ``--write`` also
+mean alpha``: these alone; ``run.py 0``: none). It prints every cell, then the worst of each. ``--write`` also
 puts the cells into ``cells.csv``, their summary into docs/method/stats/bench.md, the worst cells wherever the docs have
 a mark for one, and those of gates into `cinorms/gate/worst_cells.json`, which the page of a gate reads.
 The slow tests run a small grid of it.
@@ -31,12 +31,10 @@ import promises
 from processes import Floats
 from tests.scales import ACCEPTABILITY
 
-from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import reliability, wordings
 
 FLOWS, ORDERS = 60, 3
 TEMPLATES = (5, 11, 30)
-NORM = Thresholds(1, 0.67, "strict")
 
 
 class Cell(NamedTuple):
@@ -53,12 +51,6 @@ def mean(x: Floats) -> list[tuple[float, float, float]]:
     return [(value, low, high)]
 
 
-def shares(x: Floats) -> list[tuple[float, float, float]]:
-    """Return the share of flows that hold a norm, and of answers that agree with it."""
-    both = wordings.held_share(wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY), NORM)
-    return [(found.value, found.low, found.high) for found in both]
-
-
 def alpha(x: Floats) -> list[tuple[float, float, float]]:
     counts = wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY)
     group = wordings.groups(counts.shape[2])
@@ -70,8 +62,6 @@ def alpha(x: Floats) -> list[tuple[float, float, float]]:
 #: What gives each interval, and its place there.
 INTERVALS: dict[str, tuple[Callable[[Floats], list[tuple[float, float, float]]], int]] = {
     "mean": (mean, 0),
-    "held_share": (shares, 0),
-    "mean_share": (shares, 1),
     "alpha": (alpha, 0),
 }
 

@@ -34,7 +34,7 @@ STUDY = {
         "answers": {"kind": "answer_counts", "arms": ["main"]},
         "norms": {"kind": "norm_counts", "arms": ["main"]},
         "dependence": {"kind": "flow_dependence", "arms": ["main"]},
-        "stability": {"kind": "stability", "arms": ["main"]},
+        "again": {"kind": "norms_again", "arms": ["main"]},
     },
     "figures": {
         "answers": {"kind": "distribution", "arms": ["main"]},

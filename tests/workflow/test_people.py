@@ -31,7 +31,7 @@ STUDY = {
         "answers": {"kind": "answer_counts", "arms": ["main", "people", "own", "wide"]},
         "raters": {"kind": "answer_counts", "arms": ["people"]},
         "reliability": {"kind": "reliability", "arms": ["main", "people"]},
-        "stability": {"kind": "stability", "arms": ["people"]},
+        "again": {"kind": "norms_again", "arms": ["people"]},
         "groups": {
             "kind": "people_groups",
             "arms": ["main", "people", "again"],

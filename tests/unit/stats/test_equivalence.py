@@ -8,7 +8,9 @@ from scipy import stats
 
 from cinorms.stats import equivalence, wordings
 from cinorms.stats.equivalence import DifferenceLimits
-from cinorms.stats.wordings import DISSENT
+
+#: How far a template that dissents is on the other side.
+DISSENT = 0.75
 
 
 def test_paired_differences_have_the_two_way_interval():
@@ -123,7 +125,7 @@ def test_one_more_template_that_dissents_speaks_against_a_pass_only():
 
 def test_a_flow_has_students_test_with_one_more_template_that_dissents():
     x = np.array([[-1.0, -2, -1.5, -1, np.nan]])
-    found = equivalence.sides(x, 0.0, 1, 0.75)
+    found = equivalence.sides(x, 0.0, 1, DISSENT)
     given = x[0, :4]
     right = stats.ttest_1samp(np.append(given, DISSENT), 0, alternative="less")
     wrong = stats.ttest_1samp(np.append(given, -DISSENT), 0, alternative="greater")
@@ -161,7 +163,7 @@ def test_a_set_passes_if_every_flow_has_evidence_and_fails_if_one_has_too_much_o
 
 def test_what_is_needed_makes_the_weakest_flow_clear():
     x = np.vstack([np.full((1, 4), -2.0), np.array([[-2.0, 0, -1, 0]])])
-    found = equivalence.sides(x, 0.0, 1, 0.75)
+    found = equivalence.sides(x, 0.0, 1, DISSENT)
     assert equivalence.decide_sides(found, 0)[0] > 0.05
     more = equivalence.more_for_sides(x, found, 0.0, 0, 0.05)
     assert more is not None
@@ -174,7 +176,7 @@ def test_what_is_needed_makes_the_weakest_flow_clear():
 
 def test_what_is_needed_counts_one_template_that_dissents():
     x = np.full((1, 3), -0.5)
-    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, 0.75), 0.0, 0, 0.05)
+    more = equivalence.more_for_sides(x, equivalence.sides(x, 0.0, 1, DISSENT), 0.0, 0, 0.05)
 
     def enough(n: int) -> bool:
         given = np.append(np.full(n, 0.5), -DISSENT)

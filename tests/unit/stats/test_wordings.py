@@ -1,17 +1,15 @@
 """Intervals over templates: known variances, statuses, and simulated coverage."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from cinorms.core.errors import DataError
-from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import crossed, matrix, norms_of
+from .made import crossed, matrix
 
 # --- What is one observation
 
@@ -113,86 +111,12 @@ def test_flow_intervals_by_hand():
     assert found.loc[0, ["low", "high"]].tolist() == [1, 1]
     reach = stats.t.ppf(0.975, 3) * np.std([2, 1, 0, 1], ddof=1) / 2
     assert found.loc[1, ["low", "high"]].tolist() == pytest.approx([1 - reach, 2])  # the scale ends at 2
-    assert np.isnan(found.loc[2, "stability"])  # two levels are equally frequent
-    assert found.loc[[3, 4], ["low", "high", "stability"]].isna().all(axis=None)
+    assert found.loc[[3, 4], ["low", "high"]].isna().all(axis=None)
     assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3))), ACCEPTABILITY).empty
-
-
-def test_stability_grows_with_the_templates_that_agree_and_falls_with_those_that_do_not():
-    def stability(*templates):
-        return wordings.flow_intervals(*matrix(np.array([templates], dtype=float)), ACCEPTABILITY)[
-            "stability"
-        ].iloc[0]
-
-    agree, differ = [1, 1, 1], [0, 0, 1]
-    few, more, many = (stability(*[agree] * n) for n in (3, 6, 12))
-    assert 0.5 < few < more < many < 1
-    assert few < 0.95 < many
-    leads = np.array([3, 3, 3, -3 * wordings.DISSENT])  # of three templates, and of one more that dissents
-    chance = leads.mean() / (leads.std(ddof=1) * np.sqrt(2 / 4))
-    assert few == pytest.approx(stats.t.cdf(chance, 3))
-    assert stability(*[agree] * 10, *[differ] * 2) < many
-    assert stability(*[agree] * 7, *[differ] * 5) < stability(*[agree] * 10, *[differ] * 2)
-
-
-@pytest.mark.slow
-def test_norms_called_stable_in_half_of_the_published_templates_are_those_of_the_others(published):
-    rng, again = np.random.default_rng(5), []
-    for model in ("tulu-2-7b", "tulu-2-13b", "tulu-2-dpo-7b", "tulu-2-dpo-13b"):
-        levels = assessment.level_matrix(published(model))
-        templates = pd.Series([name.split("_")[0] for name in levels.columns], index=levels.columns)
-        for _ in range(3):
-            first = rng.permutation(templates.unique())[:6]
-            halves = [levels.loc[:, templates.isin(first)], levels.loc[:, ~templates.isin(first)]]
-            found = wordings.flow_intervals(halves[0], templates[halves[0].columns], ACCEPTABILITY)
-            counts = [
-                wordings.level_counts(half.sort_index(), templates[half.columns], ACCEPTABILITY).sum(axis=2)
-                for half in halves
-            ]
-            level = [np.where(((c == c.max(axis=0)).sum(axis=0) > 1), -9, c.argmax(axis=0)) for c in counts]
-            called = (found["stability"] >= 0.95).to_numpy() & (counts[1].sum(axis=0) >= 5)
-            again += list((level[0] == level[1])[called])
-    assert len(again) > 300
-    assert np.mean(again) >= 0.95
 
 
 def counts_of(x):
     return wordings.level_counts(*matrix(x), ACCEPTABILITY)
-
-
-def test_the_share_of_norms_has_the_interval_of_halves_of_the_templates():
-    """Done slowly: each half is assessed as a study of its own, with its part of t_val."""
-    rng = np.random.default_rng(1)
-    x = np.clip(np.round(crossed(rng, 40, 5, 3)), -2, 2)
-    x[rng.random(x.shape) < 0.3] = np.nan
-    needs = Thresholds(10, 0.6, "strict")
-
-    def shares(part: np.ndarray, t_val: float) -> tuple[float, float]:
-        norms = norms_of([[None if np.isnan(v) else int(v) for v in flow.ravel()] for flow in part])
-        held = (assessment.status(norms, needs._replace(t_val=t_val)) == "kept").to_numpy()
-        return held.mean(), norms.loc[held, "share"].mean()
-
-    draws = np.random.default_rng(5)
-    orders = [draws.permutation(5) for _ in range(wordings.HALVES // 2)]
-    halves = [half for order in orders for half in (order[:2], order[2:4])]
-    halved = np.array([shares(x[:, half], 4)[0] for half in halves])
-    without = np.array([shares(np.delete(x, t, axis=1), 8)[1] for t in range(5)])
-    errors = np.sqrt([2 / 3 * halved.var(), 4 * without.var()])
-    found = wordings.held_share(counts_of(x), needs)
-    for part, whole, error in zip(found, shares(x, 10), errors, strict=True):
-        assert part.value == pytest.approx(whole)
-        assert part.low == pytest.approx(max(whole - stats.t.ppf(0.975, 4) * error, 0))
-        assert part.high == pytest.approx(min(whole + stats.t.ppf(0.975, 4) * error, 1))
-
-
-def test_a_share_of_norms_in_few_templates_has_no_interval():
-    needs = Thresholds(1, 0.5, "strict")
-    one, agree = wordings.held_share(counts_of(np.ones((4, 3, 2))), needs)
-    assert (one.value, agree.value) == (1.0, 1.0)
-    assert np.isnan([one.low, one.high, agree.low, agree.high]).all()
-    none = wordings.held_share(np.zeros((5, 4, 6)), needs)
-    assert none[0].value == 0
-    assert np.isnan(none[1].value)
 
 
 def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch):

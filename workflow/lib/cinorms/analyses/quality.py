@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.shared import Frames, for_each_model, held, norms_in_fresh_wordings
+from cinorms.analyses.shared import Frames, for_each_model, norms_in_fresh_wordings
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -38,10 +38,6 @@ from cinorms.stats.generalizability import (
 )
 from cinorms.stats.wordings import (
     ENOUGH,
-    FEWEST_HALVED,
-    ShareBetween,
-    flow_intervals,
-    held_share,
     level_counts,
     template_numbers,
     template_sums,
@@ -77,53 +73,16 @@ def missing_answers(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) 
 
 @for_each_model
 def flow_dependence(one: Selected, entry: Entry[DependenceOptions], prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return, per model, how much its answers depend on the flow, and its norms next to those of exchanged answers."""
+    """Return, per model, how much its answers depend on the flow."""
     levels, templates, scale = level_matrix(one.frame), template_numbers(prompts), entry.scales[one.arm]
     thresholds = entry.thresholds[one.model]
     found = dependence(levels, templates, scale, thresholds, entry.seed, entry.options.draws)
     return pd.DataFrame([{**vars(found), "verdict": found.verdict, "verdict_text": found.words}])
 
 
-# --- How many wordings are enough: the stability of norms
-
-#: A norm with a smaller probability of coming out the same in fresh wordings is not called stable.
-STABLE = 0.95
-
-#: With fewer templates no norm can be called stable, even where all of them agree.
-FEWEST_STABLE = 6
+# --- How many norms other wordings would give again
 
 Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
-
-
-@for_each_model
-def stability(
-    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
-) -> pd.DataFrame:
-    """Return, per model, how many of its norms would be the same in other wordings."""
-    levels, templates = level_matrix(one.frame), template_numbers(prompts)
-    flows = flow_intervals(levels, templates, entry.scales[one.arm])
-    whole = ShareBetween(np.nan)
-    if len(one.frame) == levels.size and len(levels):  # else the flows are no sample of the same templates
-        counts = level_counts(levels, templates, entry.scales[one.arm])
-        whole = held_share(counts, entry.thresholds[one.model])[0]
-    rows = held(norms, entry, one.model).merge(flows, on="flow", validate="one_to_one")
-    kept = rows[rows["value"].notna()]
-    judged = kept["stability"].dropna()
-    few = templates.reindex(levels.columns).nunique() < FEWEST_STABLE
-    row = {
-        "flows": len(rows),
-        "norms": len(kept),
-        "share_norms": len(kept) / len(rows) if len(rows) else np.nan,
-        "norms_low": whole.low,
-        "norms_high": whole.high,
-        "mean_stability": judged.mean(),
-        "share_stable": np.nan if few or judged.empty else (judged >= STABLE).mean(),
-        "mean_width": (kept["high"] - kept["low"]).mean(),
-        "status": "ok",
-    }
-    for status, holds in (("few_templates", few), ("one_template", judged.empty), ("no_norms", kept.empty)):
-        row["status"] = status if holds else row["status"]
-    return pd.DataFrame([row])
 
 
 @for_each_model
@@ -307,7 +266,7 @@ KINDS = (
     ),
     Kind(
         name="flow_dependence",
-        about="Whether a model's answers depend on the flow, and how many norms it would hold if they did not.",
+        about="Whether a model's answers depend on the flow.",
         function=flow_dependence,
         reads="answers",
         report_section="reliability",
@@ -321,8 +280,6 @@ KINDS = (
             "chance by shuffling answers between flows; about 0 if answers do not depend on the flow.",
             **usual("p"),
             "norms": "Flows that hold a norm.",
-            "norms_exchanged": "Flows that would hold a norm on average if the valid answers of each "
-            "template were shuffled between its flows, those of one flow together.",
             "status": "ok, alike_templates (wordings are alike, so the test finds too much), or why there is "
             "no number.",
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "
@@ -330,28 +287,6 @@ KINDS = (
             f"{ENOUGH_VALID}), or no_answers.",
             "verdict_text": f"The share and the verdict in words; where valid is below {FEW_MISSING} it adds that "
             "missing answers can look like dependence.",
-        },
-    ),
-    Kind(
-        name="stability",
-        about="How many of a model's norms would be the same in other wordings.",
-        function=stability,
-        reads="answers",
-        report_section="sensitivity",
-        key=("arm", "model"),
-        columns={
-            **WHO,
-            "flows": "Flows that were asked.",
-            "norms": "Flows that hold a norm.",
-            "share_norms": "norms / flows.",
-            "norms_low": "Lower end of the 95% interval of that share over templates, for these flows; missing "
-            f"with fewer than {FEWEST_HALVED} templates, or where a flow was not asked in all of them.",
-            "norms_high": "Upper end of that interval.",
-            "mean_stability": "Mean over the norms of the probability that they are the same in new wordings.",
-            "share_stable": f"Share of the norms for which that probability is at least {STABLE:.0%}; missing with "
-            f"fewer than {FEWEST_STABLE} templates, which can show it of no norm.",
-            "mean_width": "Mean width of the 95% intervals of these flows' means, in levels.",
-            "status": "ok, or why numbers are missing: few_templates (no share_stable), one_template, no_norms.",
         },
     ),
     Kind(

@@ -79,7 +79,7 @@ def measures(table: pd.DataFrame, selected: Sequence[Selected], entry: Entry[Pro
         values = {
             "valid": (depends["valid"], None),
             "first": (None, None) if first is None else (first["share"], first["expected"]),
-            "norms": (depends["norms"] / flows, depends["norms_exchanged"] / flows),
+            "norms": (depends["norms"] / flows, None),
             "share": (depends["share"], 0.0),
         }
         for panel, (value, reference) in values.items():
@@ -102,7 +102,7 @@ KINDS = (
             **WHO,
             "measure": "Which of the four shares.",
             "value": "The share. That of variance is corrected for chance, so it can be below 0.",
-            "reference": "The share to expect if answers did not depend on the flow, or on the order.",
+            "reference": "The share to expect if answers did not depend on the flow, or on the order; none of norms.",
         },
     ),
 )

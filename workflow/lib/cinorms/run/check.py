@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms import wheels
-from cinorms.analyses.quality import FEWEST_STABLE
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, EngineError, listing
@@ -31,6 +30,7 @@ from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
 from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, response_file, summary
 from cinorms.run.progress import ask_slurm
+from cinorms.stats.again import FEWEST_TEMPLATES
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
@@ -127,9 +127,9 @@ def look_at_norms(case: Case) -> list[EntryProblem] | None:
     room, study = norm_room(case.study), case.study
     problems = [error(text) if room.none_at_all else warning(text) for text in room.texts]
     most = max(map(study.templates, study.arms_from("model")))
-    if most < FEWEST_STABLE:
+    if most < FEWEST_TEMPLATES:
         few = f"the most are {most}: too few to say how many norms hold in others"
-        problems.append(warning(f"no arm has {FEWEST_STABLE} wordings ({few})"))
+        problems.append(warning(f"no arm has {FEWEST_TEMPLATES} wordings ({few})"))
     return problems
 
 

@@ -17,7 +17,7 @@ from numpy.random import Generator, default_rng
 from cinorms.norms.assessment import divide, reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import MOST_GROUPS, groups, interval, worth_of
+from cinorms.stats.wordings import MOST_GROUPS, groups, interval, norms_of, worth_of
 from cumulink import group_rows
 
 #: With fewer templates or flows there is no number; with a wider interval (a share of the norms) nobody can tell.
@@ -209,11 +209,8 @@ class _Fresh(NamedTuple):
 
 def levels_held(counts: Floats, thresholds: Thresholds) -> Ints:
     """Return the place of each flow's norm among the levels, -1 where it holds none (``counts``: `level_counts`)."""
-    found = counts.sum(axis=2)
-    size, top = found.sum(axis=0), found.max(axis=0)
-    tie = (found == top).sum(axis=0) > 1
-    held = reasons(size.astype(np.int64), top, tie, thresholds.t_val, thresholds) == 0
-    return np.where(held, found.argmax(axis=0), -1)
+    norms = norms_of(counts.sum(axis=2), thresholds)
+    return np.where(norms.held, norms.level, -1)
 
 
 class _Study(NamedTuple):

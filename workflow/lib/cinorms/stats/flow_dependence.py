@@ -1,9 +1,8 @@
 """Whether a model's answers depend on the flow at all: its answers compared with the same answers in random order.
 
 This module shuffles the answers of each template between its flows; those of one flow in all orders stay together, as a
-model may answer each prompt at random and yet alike in every order. The remaining differences between flows, and the
-remaining norms, are those that the model would show without reading the flow. Why, and what it misses:
-docs/method/stats/trust.md.
+model may answer each prompt at random and yet alike in every order. The remaining differences between flows are those
+that the model would show without reading the flow. Why, and what it misses: docs/method/stats/trust.md.
 """
 
 from dataclasses import dataclass
@@ -34,9 +33,9 @@ class Dependence:
     """How much the answers depend on the flow.
 
     ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
-    none, 1 if the flow decides everything. ``norms`` is the number of norms; ``norms_exchanged`` is their average
-    number with shuffled answers. ``status`` is ``ok``, ``no_answers``, ``no_variance``, or ``alike_templates``: answers
-    to wordings that are alike agree without a flow, so the test finds too much.
+    none, 1 if the flow decides everything. ``norms`` is the number of norms. ``status`` is ``ok``, ``no_answers``,
+    ``no_variance``, or ``alike_templates``: answers to wordings that are alike agree without a flow, so the test finds
+    too much.
     """
 
     flows: int
@@ -45,7 +44,6 @@ class Dependence:
     share: float
     p: float
     norms: int
-    norms_exchanged: float
     status: str
 
     @property
@@ -104,7 +102,7 @@ def dependence(
     flow = np.nonzero(~np.isnan(x))[0]
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
-        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, np.nan, "no_answers")
+        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, "no_answers")
     steps = np.array(scale.binned.levels) - scale.binned.levels[0]
     asked = templates.reindex(levels.columns)
     # Of one template alone, the variants are exchanged one by one.
@@ -119,14 +117,14 @@ def dependence(
     norms, observed = _norms(counts, thresholds), _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
-        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
-    rng, between, held = np.random.default_rng(seed), np.empty(draws), np.empty(draws)
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, "no_variance")
+    rng, between = np.random.default_rng(seed), np.empty(draws)
     answered = [np.flatnonzero(part.any(axis=1)) for part in cells]
     for draw in range(draws):
         exchanged = np.zeros_like(counts)
         for part, there in zip(cells, answered, strict=True):
             exchanged[there] += part[rng.permutation(there)]
-        between[draw], held[draw] = _between(exchanged, steps), _norms(exchanged, thresholds)
+        between[draw] = _between(exchanged, steps)
     by_chance = float(between.mean())
     return Dependence(
         flows=n_flows,
@@ -136,7 +134,6 @@ def dependence(
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
-        norms_exchanged=float(held.mean()),
         status="alike_templates" if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
 

@@ -23,12 +23,8 @@ from cumulink import two_way_variance
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
 CONFIDENCE = 0.95
-# ASSUME: one more template in which the next level leads by this share of its answers. Without it, a few templates
-# that agree would give certainty about all others. With it, in three orders, norms called stable are the same in 95% of
-# new wordings in simulations (docs/method/stats/bench.md) and between halves of the published templates.
-DISSENT = 0.75
-#: Random halves of the templates, and the templates that two halves need.
-HALVES, FEWEST_HALVED = 100, 4
+#: Templates that two halves need.
+FEWEST_HALVED = 4
 #: Templates are alike whose answers, less the noise of single answers, correlate by more, and by more than chance
 #: alone: this much over the root of the flows.
 ALIKE, CHANCE = 0.5, 2.9
@@ -145,16 +141,12 @@ def mean_interval(cells: Floats, fixed_flows: bool) -> tuple[float, float, float
 
 
 def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> pd.DataFrame:
-    """Return, per flow, an interval for its mean and how stable its most frequent level is.
+    """Return, per flow, an interval for its mean.
 
     The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
-    ``stability`` is the probability that the level is the most frequent one again, alone, in as many fresh templates:
-    Student's t of the lead that it has in a template over another level, the smallest over the other levels. Missing
-    where two levels are equally frequent. Columns: flow, low, high, stability, status (``ok``, ``no_answers``,
-    ``one_template``).
+    Columns: flow, low, high, status (``ok``, ``no_answers``, ``one_template``).
     """
     levels = levels.sort_index()
-    counts = level_counts(levels, templates, scale)
     values, size = template_sums(levels, templates)
     n, asked = size.sum(axis=1), (size > 0).sum(axis=1)
     estimate = divide(values.sum(axis=1), n)
@@ -168,7 +160,6 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
             "flow": levels.index.to_numpy(),
             "low": np.maximum(low, lowest),
             "high": np.minimum(high, highest),
-            "stability": np.where(judged, _stability(counts), np.nan),
             "status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
         }
     )
@@ -231,29 +222,6 @@ def membership(levels: pd.DataFrame, templates: pd.Series) -> Floats:
     return np.eye(codes.max(initial=-1) + 1)[codes]
 
 
-def _stability(counts: Floats) -> Floats:
-    """Return the probability that each flow's most frequent level is so again in as many fresh templates."""
-    from scipy.special import stdtr
-
-    size = counts.sum(axis=0)
-    there = size > 0
-    n = there.sum(axis=1) + 1.0  # with the one that dissents
-    total = counts.sum(axis=2)
-    mode, top = total.argmax(axis=0), total.max(axis=0)
-    tied = (total == top).sum(axis=0) > 1
-    of_mode = np.take_along_axis(counts, mode[None, :, None], axis=0)[0]
-    dissent = -DISSENT * divide(size.sum(axis=1), n - 1)
-    smallest = np.ones(len(mode))
-    for level in range(len(counts)):
-        lead = of_mode - counts[level]  # 0 where nothing was answered
-        mean = (lead.sum(axis=1) + dissent) / n
-        squares = (lead**2).sum(axis=1) + dissent**2 - n * mean**2
-        deviation = np.sqrt(np.maximum(squares, 0.0) / (n - 1))
-        chance = stdtr(n - 1, divide(mean, deviation * np.sqrt(2.0 / n)))
-        smallest = np.where(mode == level, smallest, np.minimum(smallest, chance))
-    return np.where(tied, np.nan, smallest)
-
-
 def spread(units: Units) -> tuple[Any, Any]:
     """Return the variance that units drawn independently give an estimate, and its degrees of freedom.
 
@@ -285,28 +253,11 @@ def jackknife(whole: float, without: Floats) -> tuple[float, float, float]:
     return interval(whole, (n - 1) / n * ((without - without.mean()) ** 2).sum(), n - 1.0)
 
 
-class ShareBetween(NamedTuple):
-    """A share with its interval over templates; the interval is missing where there are too few of them."""
-
-    value: float
-    low: float = np.nan
-    high: float = np.nan
-
-
 class Norms(NamedTuple):
-    """The most frequent level, its share of the valid answers, and whether it is a norm."""
+    """The place of the most frequent level among the levels, and whether it is a norm."""
 
     level: Ints
-    share: Floats
     held: Bools
-
-
-def norms_in_halves(counts: Floats, thresholds: Thresholds, halves: int = HALVES) -> Norms:
-    """Return the norms of random halves of the templates: flows x halves.
-
-    Halves 0 and 1, 2 and 3, ... share no template; for the rest see `norms_of_parts`.
-    """
-    return norms_of_parts(counts, thresholds, counts.shape[2] // 2, halves // 2, parts=2)
 
 
 def norms_of_parts(counts: Floats, thresholds: Thresholds, size: int, draws: int, parts: int) -> Norms:
@@ -320,39 +271,15 @@ def norms_of_parts(counts: Floats, thresholds: Thresholds, size: int, draws: int
     for draw in range(draws):
         for part, members in enumerate(rng.permutation(n)[: parts * size].reshape(parts, size)):
             chosen[members, draw * parts + part] = 1
-    return _norms(counts @ chosen, thresholds, size / n)
+    return norms_of(counts @ chosen, thresholds, size / n)
 
 
-def _norms(counts: Floats, thresholds: Thresholds, part: float) -> Norms:
+def norms_of(counts: Floats, thresholds: Thresholds, part: float = 1.0) -> Norms:
+    """Return the norms of counts of the levels (first axis); a ``part`` of the templates needs as much of ``t_val``."""
     size, top = counts.sum(axis=0), counts.max(axis=0)
     tie = (counts == top).sum(axis=0) > 1
     held = reasons(size.astype(np.int64), top, tie, thresholds.t_val * part, thresholds) == 0
-    return Norms(counts.argmax(axis=0), divide(top, size), held)
-
-
-def held_share(counts: Floats, thresholds: Thresholds) -> tuple[ShareBetween, ShareBetween]:
-    """Return the share of the flows that hold a norm, and the mean share of the answers that agree with these norms.
-
-    ``counts`` are as of `level_counts`; the flows are the only ones. The share of flows has the interval of the
-    delete-half jackknife over templates, as whether a flow holds a norm is no smooth function of the answers; the share
-    of answers that of leaving out one template (or one of `MOST_GROUPS` groups).
-    """
-    n = counts.shape[2]
-    whole = _norms(counts.sum(axis=2, keepdims=True), thresholds, 1.0)
-    share, agree = map(float, _shares(whole)[:, 0] if len(whole.level) else (np.nan, np.nan))
-    if n < FEWEST_HALVED or np.isnan(agree):
-        return ShareBetween(share), ShareBetween(agree)
-    halved = _shares(norms_in_halves(counts, thresholds))[0]
-    of_share = interval(share, (n // 2) / (n - n // 2) * halved.var(), n - 1.0)
-    group = groups(n)
-    kept = np.array([group != number for number in range(group.max() + 1)], dtype=np.float64).T
-    without = _norms(counts @ kept, thresholds, float(kept[:, 0].mean()))
-    of_agree = jackknife(agree, _shares(without)[1])
-    one, other = (
-        ShareBetween(value, *np.clip([low, high], 0.0, 1.0).tolist())
-        for value, (_, low, high) in ((share, of_share), (agree, of_agree))
-    )
-    return one, other
+    return Norms(counts.argmax(axis=0), held)
 
 
 #: Times that one model's wordings are cut into as many halves as there are models.
@@ -365,19 +292,13 @@ def own_disagreement(counts: Floats, thresholds: Thresholds, askings: int, sides
     Each asking is a random half of its templates. Over the flows with a norm in two of them, as models are compared
     with each other. ``counts`` are as of `level_counts`; ``sides`` has the side of each level: -1, 0, 1.
     """
-    norms = norms_in_halves(counts, thresholds, askings * CUTS)
+    norms = norms_of_parts(counts, thresholds, counts.shape[2] // 2, askings * CUTS // 2, parts=2)
     level, held = (x.reshape(len(x), CUTS, askings) for x in (norms.level, norms.held))
     side = np.array(sides)[level]
     compared = held.sum(axis=2) > 1
     differ = np.where(held, level, -1).max(axis=2) > np.where(held, level, len(sides)).min(axis=2)
     opposed = (held & (side > 0)).any(axis=2) & (held & (side < 0)).any(axis=2)
     return divide([(x & compared).sum() for x in (differ, opposed)], compared.sum())
-
-
-def _shares(norms: Norms) -> Floats:
-    """Return, of each column, the share that holds a norm and the mean share of answers that agree with it."""
-    held = norms.held.sum(axis=0)
-    return np.array([held / len(norms.held), divide(np.where(norms.held, norms.share, 0).sum(axis=0), held)])
 
 
 def rest_variance(cells: Floats) -> float:

@@ -6,62 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.quality import FEWEST_STABLE, STABLE
 from cinorms.analyses.shared import norms_in_fresh_wordings
-from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.generalizability import DesignSize, coefficients
-from cinorms.stats.wordings import flow_intervals, held_share, level_counts, template_numbers
+from cinorms.stats.wordings import template_numbers
 
-from ...scales import ACCEPTABILITY
-from ..stats.made import matrix
 from . import made
-from .made import ANSWERS, PROMPTS, SMALL, USUAL, VIGNETTES, norms_of, run
-
-
-def test_stability_counts_the_norms_that_hold():
-    norms = norms_of(ANSWERS["small"])
-    kept = norms.loc[assessment.status(norms, USUAL) == "kept", "flow"]
-    flows = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
-    judged = flows.loc[flows["flow"].isin(kept), "stability"].dropna()
-    row = run("stability", SMALL).iloc[0]
-    assert (row["flows"], row["norms"]) == (len(VIGNETTES), len(kept))
-    assert row["mean_stability"] == pytest.approx(judged.mean())
-    # Four templates can show it of no norm.
-    assert row["status"] == "few_templates"
-    assert np.isnan(row["share_stable"])
-
-
-@pytest.mark.parametrize(("more", "status"), [(1, "few_templates"), (2, "ok")])
-def test_a_share_of_stable_norms_needs_as_many_templates_as_can_show_one(monkeypatch, more, status):
-    answers, prompts = [ANSWERS["small"]], [PROMPTS]
-    for template in range(more):
-        new = {f"{template}_{order}": f"{4 + template}_{order}" for order in range(2)}
-        copy = answers[0][answers[0]["variant"].astype(str).isin(new)]
-        answers.append(copy.assign(variant=copy["variant"].astype(str).map(new)))
-        copy = PROMPTS[PROMPTS["variant"].isin(new)]
-        prompts.append(copy.assign(variant=copy["variant"].map(new), template_no=4 + template))
-    monkeypatch.setattr(made, "PROMPTS", pd.concat(prompts))
-    row = run("stability", {"small": pd.concat(answers)}).iloc[0]
-    assert row["status"] == status
-    assert np.isnan(row["share_stable"]) == (status != "ok")
-
-
-def test_five_templates_that_agree_show_no_norm_to_be_stable_and_six_do():
-    few, enough = (
-        flow_intervals(*matrix(np.ones((1, n, 1))), ACCEPTABILITY)["stability"][0]
-        for n in (FEWEST_STABLE - 1, FEWEST_STABLE)
-    )
-    assert few < STABLE <= enough
-
-
-def test_the_share_of_norms_has_an_interval_where_every_flow_has_every_template():
-    row = run("stability", SMALL).iloc[0]
-    assert row["share_norms"] == row["norms"] / row["flows"]
-    counts = level_counts(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
-    whole = held_share(counts, USUAL)[0]
-    assert whole.value == row["share_norms"]
-    np.testing.assert_equal((row["norms_low"], row["norms_high"]), (whole.low, whole.high))
+from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, norms_of, run
 
 
 def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again():
