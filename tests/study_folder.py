@@ -54,6 +54,7 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
     vignettes = _vignettes(mark)
     tables.write(vignettes, folder / "vignettes/flows.parquet", tables.VIGNETTES)
     arms = {"main": (*SHAPE, names), "one": (1, 1, names[:1])}
+    listed = []
     for arm, (templates, orders, of) in arms.items():
         texts = [f"{mark} Wording {i}: {{scenario}}? One of {{options}}." for i in range(templates)]
         prompts = list_variants("set", texts, templates, orders)
@@ -63,9 +64,12 @@ def make_folder(folder: Path, mark: str = "", models: list[str] | None = None) -
             tables.write(answers, folder / f"answers/{arm}/{model}.parquet", tables.ANSWERS)
             norms = assess(answers, "strict", ACCEPTABILITY)
             tables.write(norms, folder / f"norms/{arm}/{model}.parquet", tables.NORMS)
+            # As probable as the share of answers that agree: another number for each flow.
+            listed.append(norms.assign(arm=arm, model=model, p_again=norms["share"]))
             _write_replies(folder, arm, model, answers, prompts, mark)
             review = pd.DataFrame({"text": [f"{mark} I will not say"], "count": ["3"], "status": ["refusal"]})
             review.to_csv(folder / f"answers/{arm}/{model}.review.csv", index=False)
+    pd.concat(listed)[["arm", "model", "flow", "p_again"]].to_parquet(folder / "norms.parquet")
     _write_entries(folder, mark, names)
     return _described(mark, names, arms)
 

@@ -69,13 +69,22 @@ def test_a_fixed_level_leaves_its_slice_with_its_counts(window, page, results):
     assert parse_qs(window.hash().partition("?")[2])["fix:sender"] == ["a camera"]
 
 
-def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(window, page, results):
+def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_a_bar_of_them(window, page, results):
     window.open(page)
     first = window.one(".heatmap tbody td").get_attribute("aria-label") or ""
     where = f"principle == '{PRINCIPLES[0]}' and recipient == '{RECIPIENTS[0]}'"
     norms = results.held("main", "model-a")
     norms = norms[norms.index.isin(results.vignettes["flows"].query(where)["flow"])]
-    assert f"mean −{abs(norms.mean()):.1f} of {len(norms)} norms on {len(SENDERS)} flows" in first
+    named = {level: int((norms == level).sum()) for level in LEVELS}
+    parts = [f"{n} {OPTIONS[level + 2]}" for level, n in named.items() if n]
+    parts += [f"{len(SENDERS) - len(norms)} no norm"] if len(norms) < len(SENDERS) else []
+    assert f"model-a, {len(SENDERS)} flows: {', '.join(parts)}" in first
+    # The bar has a piece for each of these, as wide as its number, and none of the colours is the cell's.
+    pieces = (
+        "return [...document.querySelector('.heatmap .stack').children].map((e) => Number(e.style.flexGrow))"
+    )
+    assert window.run(pieces) == [int(part.split()[0]) for part in parts]
+    assert not window.all('.heatmap .part[class*="l-"]')
     window.choose("fix:sender", "a camera")
     label = window.all(".heatmap tbody td")[0].get_attribute("aria-label") or ""
     assert label.startswith(f"{PRINCIPLES[0]}, {RECIPIENTS[0]}: model-a: −")
@@ -84,8 +93,6 @@ def test_a_cell_of_one_flow_has_its_norm_and_one_of_several_their_mean(window, p
 
 def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window, page):
     window.open(page, "#explorer?arm=main&model=model-a")
-    for _ in range(2):
-        window.click("#flows-more button")
 
     def column() -> list[str]:
         return [text.split(" ")[0] for text in window.texts("#flows tbody td:nth-child(5)")]
@@ -93,7 +100,7 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window,
     levels = {"−2": -2, "−1": -1, "0": 0, "+1": 1, "+2": 2}
     for direction in (1, -1):
         window.click('button[name="sort:norm:model-a"]')
-        for _ in range(2):
+        while window.all("#flows-more button"):
             window.click("#flows-more button")
         found = column()
         assert len(found) == 120
@@ -112,6 +119,10 @@ def test_searching_finds_what_all_words_are_in(window, page):
     )
     assert window.run("return document.activeElement.name") == "query"
     assert all("a camera" in text and "the police" in text for text in window.texts("#flows tbody tr"))
+    # It is about everything: the counts, the heatmap and the number of flows.
+    assert window.one("#slice").text == "8 of 120 flows that match ‘CAMERA police’."
+    assert window.texts(".heatmap thead th")[1:] == ["the police"]
+    assert sum(int(text.split()[0]) for text in window.texts("#counts tbody tr:first-child td")) == 8
     box = window.one('[name="query"]')
     box.send_keys(" nowhere")
     window.wait(lambda: window.one("#flows-status").text.startswith("0 flows"), "the search finds something")
@@ -126,6 +137,8 @@ def test_an_open_flow_shows_its_norm_answers_and_expected_value(window, page, re
     top = int(norm[list(tables.count_columns(LEVELS))].max())
     held = OPTIONS[int(norm["value"]) + 2]
     assert f"The norm is ‘{held}’: {top} of {norm['n_valid']} valid answers" in said
+    # In this study's list, the share of answers that agree stands for it.
+    assert f"the same norm with a probability of {100 * norm['share']:.0f}%." in said
     assert "Expected: +50.00 on the dataset’s range from -100 to 100." in said
     delta = 50 * int(norm["value"]) - 50
     sign = "−" if delta < 0 else "+" if delta > 0 else ""
@@ -180,12 +193,16 @@ def test_comparing_leaves_the_flows_in_dispute_furthest_apart_first(window, page
     window.open(page, "#explorer?arm=main&model=model-a&model=model-c")
     window.click('[name="compare"]')
     gap = (results.held("main", "model-a") - results.held("main", "model-c")).dropna().abs()
-    differ = gap[gap > 0].sort_values(ascending=False, kind="stable")
+    differ = gap[gap > 0].sort_values(ascending=False)
     assert window.one("#slice").text.startswith(f"{len(differ)} of 120 flows")
     distances = [int(text) for text in window.texts("#flows tbody td:last-child")]
-    assert distances == differ.astype(int).tolist()[:50]
-    first = differ[differ == differ.max()].index.min()
-    assert window.texts("#flows tbody th")[0] == f"Flow {first}"
+    assert distances == differ.astype(int).tolist()[:10]
+    # Of equally distant norms, first those on which the answers agree least.
+    split = sum(
+        1 - results.norms["main", model].set_index("flow")["share"] for model in ("model-a", "model-c")
+    )
+    first = split[differ[differ == differ.max()].index]
+    assert window.texts("#flows tbody th")[0] == f"Flow {first[first == first.max()].index.min()}"
 
 
 def test_the_heatmap_is_one_stop_of_the_tab_key_and_moves_with_arrows(window, page):
@@ -229,15 +246,20 @@ def test_arms_differ_in_models_and_variants(window, page):
 
 def test_every_finding_leads_to_its_evidence(window, page, results):
     window.open(page)
-    links = [link.get_attribute("href") for link in window.all("#findings ~ * a[href*='#explorer?']")]
-    assert len(links) == 5  # three, the distance from what is expected, what was discarded
+    links = [
+        link.get_attribute("href")
+        for link in window.all("main a[href*='#explorer?']:not(figcaption a, .again a, table a)")
+    ]
+    assert (
+        len(links) == 4
+    )  # what decides, who differs most, the distance from what is expected, what was discarded
     for link in links:
         state = "#" + str(link).partition("#")[2]
         window.open(page, state)
         asked = parse_qs(state.partition("?")[2])
         assert window.texts("#counts tbody th") == sorted(asked["model"])
     window.open(page)
-    window.click("#finding-disagreement a")
+    window.click("#finding-differs a")
     window.wait(
         lambda: window.one('[name="compare"]').is_selected(), "a link followed in the open page is lost"
     )
@@ -404,4 +426,4 @@ def test_one_model_alone_is_told_that_it_cannot_be_compared(window, tmp_path):
     page.write_text(render(alone, COMMAND), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
     assert window.one("#flows-status").text == "Choose at least two models to compare."
-    assert not window.all("#finding-disagreement")
+    assert not window.all("#finding-differs")

@@ -19,8 +19,8 @@ from cinorms.report.results import CALL, INDEX, INVALID, NO_ORDER, NOTHING, Pair
 MOST_BYTES = 5_000_000
 #: Returns what is packed if the page has room for it.
 Take = Callable[[str], str | None]
-#: In place of the value of a flow that has none; no level is as high.
-NO_VALUE = 127
+#: In place of the value of a flow that has none, and of a probability in per cent; none is as high.
+NO_VALUE, NOT_KNOWN = 127, 255
 
 
 def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
@@ -121,6 +121,9 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
     status = results.status(arm, model).set_axis(results.norms[pair]["flow"]).reindex(flows)
     codes = pd.Categorical(status, categories=list(tables.NORM_STATUSES)).codes
     value = norms["value"].astype("Float64").to_numpy(dtype=np.float64, na_value=NO_VALUE)
+    again = (
+        results.again.get(pair, pd.Series(dtype=np.float64)).reindex(flows).mul(100).round().fillna(NOT_KNOWN)
+    )
     columns = tables.count_columns(results.scale(arm).levels)
     counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
     return {
@@ -128,7 +131,12 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
         "planted": model in results.study.planted,
         "t_val": results.study.t_val[model],
         "layout": results.study.arms[arm].layouts[model],
-        "norms": pack(_numbers(counts, "<u2") + _numbers(value, "i1") + _numbers(codes, "i1")),
+        "norms": pack(
+            _numbers(counts, "<u2")
+            + _numbers(value, "i1")
+            + _numbers(codes, "i1")
+            + _numbers(again.to_numpy(), "u1")
+        ),
         "answers": take(pack(_aligned(results, pair, flows, "answers", NOTHING))),
         "replies": _replies(results, pair, take),
     } | ({"people": compared} if (compared := _people(results, arm, model)) else {})

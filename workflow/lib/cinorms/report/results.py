@@ -141,6 +141,8 @@ class StudyResults:
     prompts: dict[str, pd.DataFrame]
     provenance: dict[str, Any]
     files: Files
+    #: How probable it is that as many other wordings give the same norm; index: flow.
+    again: dict[Pair, pd.Series] = field(default_factory=dict)
     reviews: dict[Pair, pd.DataFrame] = field(default_factory=dict)
     #: How well a coder agrees with a person, and how many answers each rule read; None where no person codes a sample.
     agreement: pd.DataFrame | None = None
@@ -242,6 +244,7 @@ def _page_files(study: StudyFacts) -> dict[str, dict[Any, str]]:
         "figures": of_each("figures", study.figures, "svg", "txt", "csv"),
         "printed": of_each("printed", study.printed, "html", "csv"),
         "cards": of_each("cards", study.models, "md", "json"),
+        "listed": {"": "norms.parquet"},
         "agreement": {"": "coding/agreement.csv"} if study.hand_sample else {},
     }
 
@@ -279,6 +282,7 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
     for pair, path in files["reviews"].items():
         texts = read_csv(path, as_text=True)
         reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
+    listed = pd.read_parquet(files["listed"][""], columns=["arm", "model", "flow", "p_again"])
     readers = None
     if study.hand_sample:
         rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
@@ -287,6 +291,10 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
     return replace(
         read_results(study, paths),
         files=files,
+        again={
+            (str(arm), str(model)): rows.set_index("flow")["p_again"].astype(np.float64)
+            for (arm, model), rows in listed.groupby(["arm", "model"], observed=True)
+        },
         reviews=reviews,
         agreement=read_csv(files["agreement"][""]) if study.hand_sample else None,
         readers=readers,

@@ -1,4 +1,4 @@
-// What a reader can choose: arm, models, axes, fixed levels, compare mode; and above the flows, search and filter.
+// What a reader can choose: arm, models, axes, search, fixed levels, compare mode; and above the flows, a filter.
 
 /** Show the controls as the state has them. `change` takes what is to be different. */
 function showControls(state, change) {
@@ -15,6 +15,12 @@ function showControls(state, change) {
         change({ ...axes(arm, state.rows === columns ? state.columns : state.rows, columns), cell: null })),
     );
   }
+  nodes.push(make("label", {}, "Search", make("input", {
+    type: "search",
+    name: "query",
+    value: state.query,
+    oninput: (event) => change({ query: event.target.value }),
+  })));
   varying.forEach((factor) => nodes.push(levelChoice(state, factor, change)));
   nodes.push(
     check("Compare: only flows on which the chosen models differ", "compare", state.compare, (on) =>
@@ -76,15 +82,8 @@ function keepFocus(id, draw) {
 
 /** Show what narrows the table of flows. */
 function showFlowControls(state, change, download) {
-  const search = make("input", {
-    type: "search",
-    name: "query",
-    value: state.query,
-    oninput: (event) => change({ query: event.target.value }),
-  });
   const held = [["all", "all flows"], ["held", "with a norm of each model"], ["none", "without a norm of some model"]];
   const nodes = [
-    make("label", {}, "Search", search),
     choice("Show", "held", held, state.held, (value) => change({ held: value })),
     make("button", { type: "button", name: "download", onclick: download }, "Download these flows (CSV)"),
   ];

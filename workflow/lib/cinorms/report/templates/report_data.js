@@ -3,6 +3,7 @@
 const study = JSON.parse(document.getElementById("explorer-data").textContent);
 const NOT_ASKED = 255;
 const KEPT = 0;
+const NOT_KNOWN = 255;
 const NO_NORM_SIGNS = { 1: "·", 2: "–", 3: "×" };
 const arms = new Map();
 
@@ -49,6 +50,7 @@ async function readModel(arm, model, n) {
     counts: arm.levels.map((_, k) => numbers.subarray((k + 1) * n, (k + 2) * n)),
     value: new Int8Array(bytes, 2 * columns * n, n),
     status: new Int8Array(bytes, (2 * columns + 1) * n, n),
+    again: new Uint8Array(bytes, (2 * columns + 2) * n, n),
   };
 }
 
@@ -62,6 +64,9 @@ function placeOf(arm, level) {
 }
 
 const holds = (model, i) => model.status[i] === KEPT;
+
+/** Return how probable it is that as many other wordings give the same norm; null where that is not known. */
+const again = (model, i) => (model.again[i] === NOT_KNOWN ? null : model.again[i] / 100);
 
 /** Return how many answers to a flow are valid. */
 function valid(model, i) {

@@ -1,6 +1,6 @@
 // The table of flows: sortable by each column; the reader chooses how many rows it shows.
 
-const PAGE = 50;
+const PAGE = 10;
 
 /** Show the first `most` of the flows that `places` lists. */
 function showFlows(state, places, most, change, more) {
@@ -19,8 +19,9 @@ function showFlows(state, places, most, change, more) {
 function statusText(state, order, shown) {
   const where = cellWords(state);
   if (state.compare && state.models.length < 2) return "Choose at least two models to compare.";
-  const what = state.compare ? "flows on which the chosen models hold different norms, furthest apart first" : "flows";
-  return `${count(order.length)} ${what}${where}; ${count(shown)} are shown. Choose one to see its answers.`;
+  const what = state.compare ? "flows on which the chosen models hold different norms" : "flows";
+  const first = state.sort ? "" : ", the most contested first";
+  return `${count(order.length)} ${what}${where}; ${count(shown)} are shown${first}. Choose one to see its answers.`;
 }
 
 function cellWords(state) {
@@ -71,13 +72,13 @@ const agreed = (model, i) => (valid(model, i) ? `${agreeing(model, i)} of ${vali
 function flowsCsv(state, places) {
   const { arm } = state;
   const models = chosen(state);
-  const names = ["norm", "status", "valid", ...arm.levels.map((level) => `answers ${level}`)];
+  const names = ["norm", "status", "p_again", "valid", ...arm.levels.map((level) => `answers ${level}`)];
   const head = ["flow", ...arm.factors.map((factor) => factor.name), "vignette"];
   models.forEach((model) => names.forEach((name) => head.push(`${model.name}: ${name}`)));
   const rows = sorted(state, places).map((i) => {
     const row = [arm.flow[i], ...arm.factors.map((factor) => factor.levels[factor.of[i]]), arm.text[i]];
     for (const model of models) {
-      row.push(holds(model, i) ? model.value[i] : "", wordsOf(arm, model, i), valid(model, i));
+      row.push(holds(model, i) ? model.value[i] : "", wordsOf(arm, model, i), again(model, i) ?? "", valid(model, i));
       model.counts.forEach((of) => row.push(of[i]));
     }
     return row;

@@ -1,4 +1,5 @@
 // Heatmap: the slice by two factors, a part per model in each cell; and the counts per level above it.
+// The norms of several flows are a small bar of their levels: no single colour would be true of them.
 
 const MOST_LEVELS = 60;
 
@@ -7,17 +8,21 @@ function showCounts(state, slice) {
   const { arm } = state;
   const head = ["Model", ...arm.levels.map((level, k) => optionText(arm, k)), ...study.norm_statuses.slice(1)];
   const rows = chosen(state).map((model) => {
-    const n = new Array(arm.levels.length + 3).fill(0);
-    let asked = 0;
-    for (const i of slice) {
-      if (model.status[i] < 0) continue;
-      asked += 1;
-      n[holds(model, i) ? placeOf(arm, model.value[i]) : arm.levels.length + model.status[i] - 1] += 1;
-    }
+    const n = outcomes(arm, model, slice);
+    const asked = n.reduce((sum, of) => sum + of, 0);
     const cells = n.map((of) => bar(of, asked));
     return make("tr", {}, make("th", { scope: "row" }, model.name), ...cells);
   });
   fill("counts", makeTable(head.map((text) => make("th", { scope: "col" }, text)), rows));
+}
+
+/** Return on how many of the flows at `places` a model holds a norm at each level, and then has none for each reason. */
+function outcomes(arm, model, places) {
+  const n = new Array(arm.levels.length + Object.keys(NO_NORM_SIGNS).length).fill(0);
+  for (const i of places) {
+    if (model.status[i] >= 0) n[holds(model, i) ? placeOf(arm, model.value[i]) : arm.levels.length + model.status[i] - 1] += 1;
+  }
+  return n;
 }
 
 function bar(n, whole) {
@@ -98,22 +103,25 @@ function heatCell(state, models, places, line, column, open) {
   );
 }
 
-/** Return a model's part of a cell and its label: the norm of its only flow, or the mean of several. */
+/** Return a model's part of a cell and its label: the norm of its only flow, or how many norms of several are at each level. */
 function heatPart(state, model, places) {
   if (places.length === 1) {
     const [i] = places;
     const node = make("div", { class: `part ${classOf(state.arm, model, i)}` }, signOf(model, i) || " ");
     return { node, label: `${model.name}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
   }
-  const held = places.filter((i) => holds(model, i));
-  const few = make("small", {}, `${held.length}/${places.length}`);
-  if (!held.length) {
-    return { node: make("div", { class: "part l-none" }, "–", few), label: `${model.name}: no norm on ${places.length} flows` };
-  }
-  const mean = held.reduce((sum, i) => sum + model.value[i], 0) / held.length;
-  const text = signed(mean, 1);
-  const node = make("div", { class: `part ${state.arm.classes[placeOf(state.arm, mean)]}` }, text, few);
-  return { node, label: `${model.name}: mean ${text} of ${held.length} norms on ${places.length} flows` };
+  const { arm } = state;
+  const n = outcomes(arm, model, places);
+  const levels = n.slice(0, arm.levels.length);
+  const [held, asked] = [levels, n].map((some) => some.reduce((sum, of) => sum + of, 0));
+  const parts = [...levels.map((of, k) => [arm.classes[k], of, arm.options[k]]), ["l-none", asked - held, "no norm"]].filter(([, of]) => of);
+  const pieces = parts.map(([look, of]) => {
+    const piece = make("i", { class: look });
+    piece.style.flexGrow = of;
+    return piece;
+  });
+  const node = make("div", { class: "part several" }, make("div", { class: "stack" }, ...pieces), make("small", {}, `${count(held)}/${count(asked)}`));
+  return { node, label: `${model.name}, ${count(asked)} flows: ${parts.map(([, of, text]) => `${count(of)} ${text}`).join(", ")}` };
 }
 
 /** Make the cells of a grid one stop of the Tab key; arrows, Home and End move, Enter and Space open. */

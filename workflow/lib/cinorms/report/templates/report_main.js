@@ -19,7 +19,7 @@ async function change(changed) {
     if (only(...ASKED)) {
       showSaid(state, tableOf(state, sliceOf(state)), change);
       listSaid(state, tableOf(state, sliceOf(state)), change);
-    } else if (only("query", "held", "sort", "down")) showTable(sliceOf(state));
+    } else if (only("held", "sort", "down")) showTable(sliceOf(state));
     else show();
   }
   await showDialog();
@@ -49,8 +49,9 @@ function showTable(slice) {
 function showSlice(slice) {
   const fixed = Object.entries(state.fix).map(([name, level]) => `${name.replaceAll("_", " ")} ‘${level}’`);
   const where = fixed.length ? ` with ${fixed.join(", ")}` : "";
+  const matching = state.query.trim() ? ` that match ‘${state.query.trim()}’` : "";
   const only = state.compare ? " on which the chosen models hold different norms" : "";
-  document.getElementById("slice").textContent = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${only}.`;
+  document.getElementById("slice").textContent = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${matching}${only}.`;
 }
 
 /** Open a cell of the heatmap: its flow, or where it has several, the table of them. */

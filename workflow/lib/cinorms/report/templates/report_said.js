@@ -1,6 +1,8 @@
 // The list of replies: those to the flows above that have a text, an answer, a rule or a wording; found as they load.
 
 const ASKED = ["said", "answer", "rule", "template", "differs"];
+/** Replies that are looked for at once. */
+const FOUND = 50;
 let latest = 0;
 
 /** Show what narrows the list; it is made when the reader asks for it, because it loads files. */
@@ -40,7 +42,7 @@ async function listSaid(state, places, change) {
   let read = 0;
   const more = async () => {
     fill("said-more");
-    const until = body.rows.length + PAGE;
+    const until = body.rows.length + FOUND;
     while (body.rows.length < until) {
       const { value, done } = await found.next();
       if (run !== latest) return;
@@ -50,7 +52,7 @@ async function listSaid(state, places, change) {
       document.getElementById("said-status").textContent = `${count(body.rows.length)} found in ${done ? "" : `the first ${count(read)} of `}${count(done ? read : all)} replies.${missing}`;
       if (done) return;
     }
-    fill("said-more", make("button", { type: "button", onclick: more }, `Look for ${PAGE} more`));
+    fill("said-more", make("button", { type: "button", onclick: more }, `Look for ${FOUND} more`));
   };
   await more();
 }

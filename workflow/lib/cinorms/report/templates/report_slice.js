@@ -3,16 +3,18 @@
 /** Return the chosen models of a state, in the order of the arm. */
 const chosen = (state) => state.arm.models.filter((model) => state.models.includes(model.name));
 
-/** Return the places of the flows that have every fixed level (and are disputed, in compare mode). */
+/** Return the places of the flows that have every fixed level and match the search (and are disputed, in compare mode). */
 function sliceOf(state) {
   const { arm } = state;
   const tests = arm.factors
     .filter((factor) => factor.name in state.fix)
     .map((factor) => ({ of: factor.of, code: factor.levels.indexOf(state.fix[factor.name]) }));
   const models = chosen(state);
+  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
   const places = [];
   for (let i = 0; i < arm.n; i += 1) {
-    if (tests.every(({ of, code }) => of[i] === code) && (!state.compare || distance(models, i) > 0)) places.push(i);
+    if (!tests.every(({ of, code }) => of[i] === code) || !matches(arm, i, words)) continue;
+    if (!state.compare || distance(models, i) > 0) places.push(i);
   }
   return places;
 }
@@ -29,16 +31,19 @@ function distance(models, i) {
   return n < 2 ? -1 : high - low;
 }
 
-/** Return the flows that the table shows: of the slice, those of the chosen cell that match search and filter. */
+/** Return how contested a flow is: how far apart the norms are, and of equal ones how much each model's answers differ. */
+function contested(models, i) {
+  const answered = models.filter((model) => valid(model, i));
+  const split = answered.reduce((sum, model) => sum + 1 - agreeing(model, i) / valid(model, i), 0);
+  return Math.max(distance(models, i), 0) + split / (models.length + 1);
+}
+
+/** Return the flows that the table shows: of the slice, those of the chosen cell that the filter leaves. */
 function tableOf(state, slice) {
-  const { arm } = state;
-  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
   const cell = cellTests(state);
   const models = chosen(state);
   const fits = { all: () => true, held: (i) => models.every((m) => holds(m, i)), none: (i) => !models.every((m) => holds(m, i)) };
-  return slice.filter(
-    (i) => cell.every(({ of, code }) => of[i] === code) && fits[state.held](i) && matches(arm, i, words),
-  );
+  return slice.filter((i) => cell.every(({ of, code }) => of[i] === code) && fits[state.held](i));
 }
 
 function cellTests(state) {
@@ -81,10 +86,6 @@ function sortKey(state, models) {
   if (what === "share" && model) return (i) => (holds(model, i) ? agreeing(model, i) / valid(model, i) : null);
   if (what === "factor" && factor) return (i) => factor.of[i];
   if (what === "flow") return (i) => state.arm.flow[i];
-  if (what === "distance" || state.compare) {
-    // By default the largest distance comes first.
-    const turn = what === "distance" ? 1 : state.down ? 1 : -1;
-    return (i) => turn * distance(models, i);
-  }
-  return (i) => state.arm.flow[i];
+  if (what === "distance") return (i) => distance(models, i);
+  return (i) => -contested(models, i);
 }
