@@ -162,7 +162,16 @@ def test_what_decides_is_the_factor_with_most_of_the_variance(results):
     shares = variance_shares(results, "main", "model-a")
     for factor in FACTORS:
         means = level.groupby(valid[factor], observed=True).transform("mean")
-        assert shares[factor] == pytest.approx(means.var() / level.var())
+        between, k = ((means - level.mean()) ** 2).sum(), valid[factor].nunique()
+        of_flows = ((level.groupby(valid["flow"]).transform("mean") - level.mean()) ** 2).sum()
+        by_chance = (k - 1) * (of_flows - between) / (valid["flow"].nunique() - k)
+        assert shares[factor] == pytest.approx(
+            max(between - by_chance, 0) / ((level - level.mean()) ** 2).sum()
+        )
+    # A level for each flow explains every flow, and says nothing.
+    flows = results.vignettes["flows"]
+    unique = flows.assign(sender=flows["flow"].astype(str))
+    assert variance_shares(replace(results, vignettes={"flows": unique}), "main", "model-a")["sender"] == 0
     sentence, differs = first_sentences(results, "main", MODELS)
     mean = np.mean([variance_shares(results, "main", model)["principle"] for model in MODELS])
     assert (

@@ -67,7 +67,11 @@ def first_sentences(results: StudyResults, arm: str, models: Sequence[str]) -> l
 
 
 def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, float]:
-    """Return which share of the variance of a model's valid answers lies between the levels of each factor."""
+    """Return which share of the variance of a model's valid answers goes with each factor.
+
+    Less what a factor with as many levels would explain of the flows by chance: one with a level per flow explains
+    nothing.
+    """
     codes, flows = results.codes[arm, model], results.flows(arm)
     steps = np.array(codes.scale.levels, dtype=np.float64)
     counts = np.stack([(codes.answers == level).sum(axis=1) for level in range(codes.n_levels)], axis=1)
@@ -76,13 +80,17 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
         return {}
     middle = sums.sum() ** 2 / n.sum()
     total = (counts @ steps**2).sum() - middle
+    answered = n > 0
+    of_flows = (sums[answered] ** 2 / n[answered]).sum() - middle
     asked_of = flows.set_index("flow").loc[codes.flows]
     shares = {}
     for factor in results.factors(arm):
         by_level = pd.DataFrame({"n": n, "sum": sums}).groupby(asked_of[factor].astype(str).to_numpy()).sum()
         by_level = by_level[by_level["n"] > 0]
         between = (by_level["sum"] ** 2 / by_level["n"]).sum() - middle
-        shares[factor] = float(between / total) if total > 0 else 0.0
+        free = answered.sum() - len(by_level)
+        by_chance = (len(by_level) - 1) * (of_flows - between) / free if free else between
+        shares[factor] = float(max(between - by_chance, 0.0) / total) if total > 0 else 0.0
     return shares
 
 
