@@ -12,13 +12,16 @@ import hashlib
 import io
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pandas as pd
 
+from cinorms.report.screen import Standing, headline, ranked
 from cinorms.stats.flow_dependence import VERDICTS
 
 ROOT = Path(__file__).parents[2]
@@ -134,16 +137,37 @@ def _stacked(parts: list[tuple[str, tuple[float, str]]]) -> str:
     )
 
 
-# --- Planted norms
+# --- The report's first screen
+
+#: The window that shows the first screen of the demo's report and nothing below it.
+WINDOW = (1400, 775)
 
 
-def norms(study: Path) -> Taken:
-    """Return the norms of two planted respondents for two senders."""
-    shown = pd.read_csv(study / "figures/norms.csv")
-    models = list(dict.fromkeys(shown["model"]))
-    says = [f"{WORDS[len(models)]} planted respondents", f"for {WORDS[shown['sender'].nunique()]} senders"]
-    pages = {page: [f"Norms of {says[0]} {says[1]}"] for page in ("README.md", "docs/index.md")}
-    return Taken(_small(study / "figures/norms.png"), models, pages)
+def first_screen(study: Path) -> Taken:
+    """Return the first screen of a report, and what it says; Chromium draws it (Debian's package ``chromium``)."""
+    files = sorted((study / "cards").glob("*.json"))
+    cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    rows = ranked(Standing(**card["standing"]) for card in cards)
+    with TemporaryDirectory() as folder:
+        picture = Path(folder) / "screen.png"
+        subprocess.run(
+            [
+                *("chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars"),
+                *("--blink-settings=preferredColorScheme=1", f"--window-size={WINDOW[0]},{WINDOW[1]}"),
+                *(f"--screenshot={picture}", (study / "report/index.html").resolve().as_uri()),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        small = _small(picture)
+    first, last = rows[0], rows[-1]
+    says = [
+        headline(rows),
+        f"`{first.model}` is expected to hold the same norm again on {first.number} of {first.flows:,} flows",
+        f"`{last.model}` on {last.number}",
+    ]
+    pages = {"README.md": says, "docs/index.md": says[:1]}
+    return Taken(small, [row.model for row in rows], pages)
 
 
 def _small(path: Path) -> bytes:
@@ -151,7 +175,8 @@ def _small(path: Path) -> bytes:
     from PIL import Image
 
     with Image.open(path) as image:
-        size = (WIDEST, round(image.height * WIDEST / image.width))
+        wide = min(WIDEST, image.width)
+        size = (wide, round(image.height * wide / image.width))
         small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(256)
     out = io.BytesIO()
     small.save(out, "PNG", optimize=True)
@@ -162,7 +187,7 @@ def _small(path: Path) -> bytes:
 PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
     "people.svg": ("make people", "people-confaide", people),
-    "norms.png": ("make demo", "demo", norms),
+    "first-screen.png": ("make demo", "demo", first_screen),
 }
 
 
