@@ -112,6 +112,7 @@ def test_a_level_beside_an_invalid_status_is_not_counted_twice():
 def norms(n: int) -> pd.DataFrame:
     """Return the norms of up to 4 flows: kept, a tie, too few valid answers, kept."""
     frame = pd.DataFrame({"flow": range(4), "n_valid": [12, 12, 2, 12], "tie": [False, True, False, False]})
+    frame["n_asked"] = 12
     counts = [[12, 0, 0, 0, 0], [6, 6, 0, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 10, 0]]
     frame[tables.count_columns(LEVELS)] = counts
     return frame.head(n)
@@ -128,6 +129,7 @@ def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_ma
     kept = counts[(counts["status"] == "kept") & counts["used"]]
     assert kept["flows"].tolist() == [2, 2]
     assert kept["share"].tolist() == [0.5, 0.5]
+    assert set(counts["variants"]) == {12}
     assert norm_counts([Selected("main", "a", norms(0))], ENTRY)["share"].isna().all()
 
 

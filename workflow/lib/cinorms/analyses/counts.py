@@ -88,7 +88,11 @@ def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
         for status in tables.NORM_STATUSES:
             rows.append((under.t_val, str(under.t_maj), used, status, int(counts.get(status, 0))))
     table = pd.DataFrame(rows, columns=["t_val", "t_maj", "used", "status", "flows"])
-    return table.assign(share=_shares(table["flows"], len(one.frame)))
+    asked = one.frame["n_asked"].max()
+    return table.assign(
+        share=_shares(table["flows"], len(one.frame)),
+        variants=pd.array([asked if len(one.frame) else pd.NA] * len(table), dtype="Int64"),
+    )
 
 
 def _shares(counts: "pd.Series[int]", total: int) -> "pd.Series[float]":
@@ -205,6 +209,8 @@ KINDS = (
             "status": "kept, or why the flow has no norm.",
             "flows": "Flows with this status.",
             "share": "Share of all flows of the model in the arm.",
+            "variants": "Variants in which a flow was asked, at most. The share of flows with a norm changes with "
+            "their number: compare it at equal numbers only.",
         },
     ),
     Kind(
