@@ -109,6 +109,22 @@ def test_answers_may_be_missing_and_all_the_same():
     assert found_of(same).low / 60 > 0.99
 
 
+def test_a_norm_needs_its_valid_answers_in_fresh_wordings_too():
+    rng, needs = np.random.default_rng(9), Thresholds(20, 0.5, "strict")
+    flow = rng.choice([-1.0, 1.0], 400)
+
+    def asked():  # 40% are missing: about 20 of 33 are valid
+        x = np.repeat(flow, 33).reshape(400, 11, 3)
+        there = rng.random(x.shape) < 0.6
+        return np.stack([((x == one) & there).sum(axis=2) for one in range(-2, 3)]).astype(float)
+
+    counts = asked()
+    level, found = levels_held(counts, needs), found_of(counts, needs, with_interval=False)
+    true = np.mean([levels_held(asked(), needs) == level for _ in range(20)], axis=0)[level >= 0].mean()
+    assert 0.3 < true < 0.7
+    assert found.again / found.norms == pytest.approx(true, abs=0.06)
+
+
 def test_the_draws_are_the_same_and_a_number_without_its_interval_is_the_same_number():
     counts = answered(np.random.default_rng(7), np.random.default_rng(8).normal(0, 1.2, 80))
     one, other, alone = found_of(counts), found_of(counts), found_of(counts, with_interval=False)
