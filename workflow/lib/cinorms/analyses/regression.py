@@ -199,7 +199,12 @@ def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
     cluster = "flow" if options.clustered(task.pools) else None
     if cluster and len(used) and used[cluster].nunique() < 2:
         return "one_flow", "all answers are in one flow; nothing shows how others would differ"
-    how = {"link": options.link, "estimator": options.estimator, "cluster": cluster, "scale": options.scale}
+    how: dict[str, Any] = {
+        "link": options.link,
+        "estimator": options.estimator,
+        "cluster": cluster,
+        "scale": options.scale,
+    }
     return fit_clm(task.frame, "value", task.factors, baselines=baselines, **how)
 
 
@@ -300,19 +305,17 @@ def _with_planted(table: pd.DataFrame, facts: Sequence[dict[str, Any]]) -> pd.Da
     """
     known = {(fact["factor"], fact["level"]): float(fact["coefficient"]) for fact in facts}
 
-    def apart(term: str, level: str, baseline: str) -> float:
+    def planted_of(term: str, level: str) -> float:
         # What a joint level of linked factors does is the sum of what its parts do.
-        names = term.split(JOINT)
-        parts = (
-            [known.get(at, np.nan) for at in zip(names, x.split(JOINT), strict=True)]
-            for x in (level, baseline)
+        return sum(
+            known.get(part, np.nan) for part in zip(term.split(JOINT), level.split(JOINT), strict=True)
         )
-        return float(np.subtract(*map(sum, parts)))
 
     terms = table["estimate"].notna() & (table["term"] != "threshold")
     planted = np.full(len(table), np.nan)
     for place in np.flatnonzero(terms) if known else ():
-        planted[place] = apart(*table.loc[place, ["term", "level", "baseline"]])
+        term, level, baseline = map(str, table.loc[place, ["term", "level", "baseline"]])
+        planted[place] = planted_of(term, level) - planted_of(term, baseline)
     weight = 1 / table["std_err"].to_numpy() ** 2
     squares = np.nansum(weight * planted**2)
     planted = planted * (

@@ -57,7 +57,8 @@ def _noise(cells: Cells, value: Mapping[str, float]) -> float:
     size = cells.size[cells.size > 0]
     _, _, both, answer = (max(np.nan_to_num(value[source]), 0.0) for source in SOURCES)
     templates = (cells.size > 0).sum(axis=1)
-    return (both + answer * float((1 / size).mean())) * float((1 / templates[templates > 0]).mean())
+    noise = (both + answer * float((1 / size).mean())) * float((1 / templates[templates > 0]).mean())
+    return float(noise)
 
 
 def _of_factors(cells: Cells, factors: Mapping[str, Ints], noise: float) -> dict[str, tuple[float, str]]:
