@@ -178,6 +178,11 @@ def test_what_decides_is_the_factor_with_most_of_the_variance(results):
         f"principle. {mean:.0%} of the variance of the answers goes with it (mean of 3 models"
         in sentence.text
     )
+    parts = pd.DataFrame(
+        {"arm": "main", "model": "model-a", "source": ["sender", "template"], "share": [0.3, 0.6]}
+    )
+    with_parts = with_table(results, "variance", "variance_components", parts)
+    assert "sender. 30% of the variance" in first_sentences(with_parts, "main", MODELS)[0].text
     values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
     n = (values["model-a"] != values["model-c"]).mean()
     assert f"model-a and model-c: of the {len(values)} flows on which both hold a norm" in differs.text

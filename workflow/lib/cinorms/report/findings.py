@@ -94,10 +94,20 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
     return shares
 
 
+def _mean_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
+    """Return the mean share of each factor: of the study's variance components or, where it has none, as above."""
+    factors = results.factors(arm)
+    for table in results.tables_of("variance_components", arm):
+        rows = table[table["model"].isin(models) & table["source"].isin(factors)]
+        if not rows.empty:
+            return rows.groupby("source")["share"].mean()
+    return pd.DataFrame([variance_shares(results, arm, model) for model in models]).mean()
+
+
 def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
     every = levels_of(results, arm, models)
-    shares = pd.DataFrame([variance_shares(results, arm, model) for model in models]).mean()
+    shares = _mean_shares(results, arm, models)
     levels = [level for level in every if level.factor == shares.idxmax()] if len(shares) else []
     if len(levels) < 2:
         return None
