@@ -207,7 +207,9 @@ def test_the_explorer_holds_norms_counts_and_answers(results):
     assert counts[1:].T.tolist() == norms[tables.count_columns(LEVELS)].to_numpy().tolist()
     value = np.frombuffer(raw, "i1", 120, offset=1440)
     assert value.tolist() == norms["value"].fillna(127).tolist()
-    status = np.frombuffer(raw, "i1", offset=1560)
+    status = np.frombuffer(raw, "i1", count=120, offset=1560)
+    again = np.frombuffer(raw, "u1", offset=1680)
+    assert again.tolist() == (100 * norms["share"]).round().fillna(255).tolist()
     assert [tables.NORM_STATUSES[code] for code in status] == results.status("main", "model-c").tolist()
     answers = unpacked(packed["answers"], "u1").reshape(6, 120).T
     assert (answers == results.codes["main", "model-c"].answers).all()
