@@ -116,7 +116,9 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     whose = models[0] if len(models) == 1 else f"mean of {len(models)} models"
     whose = "people's ratings" if results.is_people(arm) else whose
     text = f"{plain(first[0])}. {share(first[1], 1)} of the variance of the answers goes with it ({whose}"
-    text += f"; with {plain(others[0][0])}, next, {share(others[0][1], 1)})." if others and others[0][1] else ")."
+    text += (
+        f"; with {plain(others[0][0])}, next, {share(others[0][1], 1)})." if others and others[0][1] else ")."
+    )
     says = results.scale(arm).spoken
     text += (
         f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers {says.accept} the flow, with "

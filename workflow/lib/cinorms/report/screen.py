@@ -50,7 +50,7 @@ class Standing:
     @property
     def survives(self) -> bool | None:
         """Tell whether it holds, on most flows, a norm that would survive other wordings; None: nobody can tell."""
-        if not self.norms or self.ignores:
+        if not self.norms:
             return False
         if not self.told or self.low is None or self.high is None:
             return None
