@@ -112,12 +112,13 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     if len(levels) < 2:
         return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
-    first, *others = shares.sort_values(ascending=False).items()
+    shares = shares.sort_values(ascending=False)
+    (first, *others), (of_first, *of_others) = map(str, shares.index), shares
     whose = models[0] if len(models) == 1 else f"mean of {len(models)} models"
     whose = "people's ratings" if results.is_people(arm) else whose
-    text = f"{plain(first[0])}. {share(first[1], 1)} of the variance of the answers goes with it ({whose}"
+    text = f"{plain(first)}. {share(of_first, 1)} of the variance of the answers goes with it ({whose}"
     text += (
-        f"; with {plain(others[0][0])}, next, {share(others[0][1], 1)})." if others and others[0][1] else ")."
+        f"; with {plain(others[0])}, next, {share(of_others[0], 1)})." if others and of_others[0] else ")."
     )
     says = results.scale(arm).spoken
     text += (
@@ -128,7 +129,7 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         text += f" Brackets: 95% intervals over {variant_words(results.is_people(arm)).many}."
     shown = link(arm, list(models)[:4], rows=most.factor)
     return Finding(
-        "decides", "What decides", share(first[1], 1), text, shown, f"the norms by {plain(most.factor)}"
+        "decides", "What decides", share(of_first, 1), text, shown, f"the norms by {plain(most.factor)}"
     )
 
 

@@ -248,7 +248,7 @@ def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]
     scale = results.scale(row.arm)
     again, may_change, none = row.parts
     looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
-    bars = {
+    bars: dict[str, list[tuple[str, str, float]]] = {
         "norms": [
             ("b-again", "norm expected again", again),
             ("b-held", "norm that may change" if row.told else "norm", may_change),

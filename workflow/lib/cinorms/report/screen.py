@@ -153,7 +153,6 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
     again = {} if people else _row(results, "norms_again", arm, model)
     verdict = _row(results, "flow_dependence", arm, model).get("verdict")
     templates = results.prompts[arm]["template_no"].to_numpy()[(codes.answers != NOTHING).any(axis=0)]
-    numbers = (again.get(name) for name in ("again", "low", "high"))
     scale = results.scale(arm)
     return Standing(
         arm,
@@ -164,7 +163,9 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         len(np.unique(templates)),
         len(held),
         again.get("status", "not_computed"),
-        *(None if pd.isna(number) else float(number) for number in numbers),
+        again=_number(again, "again"),
+        low=_number(again, "low"),
+        high=_number(again, "high"),
         levels={
             option: int((held == level).sum())
             for level, option in zip(scale.levels, scale.options, strict=True)
@@ -174,6 +175,11 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         refused=codes.invalid().get("refusal", 0),
         ignores="" if verdict is None or verdict in DEPENDS else VERDICTS[verdict],
     )
+
+
+def _number(row: Mapping[str, Any], name: str) -> float | None:
+    """Return a number of a row; None where it is missing."""
+    return None if pd.isna(row.get(name)) else float(row[name])
 
 
 def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, Any]:
