@@ -52,11 +52,11 @@ def test_every_relative_link_leads_somewhere(page):
 def test_a_link_is_written_as_the_site_needs_it():
     text = (
         "[a](../../../config/README.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
-        "![e](../../images/norms.png), [f](../../../Makefile), [g](../../decisions/)"
+        "![e](../../images/real.png), [f](../../../Makefile), [g](../../decisions/)"
     )
     assert HOOKS.with_links_of_the_site(text, "docs/method/stats/tests.md") == (
         "[a](../../your-study.md#words), `[b](nowhere.md)`, [c](#part), [d](https://example.org/x.md), "
-        "![e](../../images/norms.png), [f](../../files/Makefile.md), [g](../../decisions/README.md)"
+        "![e](../../images/real.png), [f](../../files/Makefile.md), [g](../../decisions/README.md)"
     )
 
 
