@@ -190,7 +190,7 @@ def test_the_fields_of_plain_are_those_that_other_tools_read(tmp_path):
 def test_a_literal_wrapper_goes_where_text_goes_and_is_refused_where_messages_go(tmp_path):
     spec, vignettes, variants = arm(engine="vllm", wrap="llama2", layout="single")
     export_prompts(format_named("plain"), [spec], vignettes, variants, "main", tmp_path)
-    assert lines_of(tmp_path / "prompts.jsonl")[0]["input"].startswith("[INST]Please")
+    assert lines_of(tmp_path / "prompts.jsonl")[0]["input"].startswith("[INST] Please")
     with pytest.raises(
         ConfigError, match="literal wrapper 'llama2', but the format 'openai_batch' sends chat"
     ):

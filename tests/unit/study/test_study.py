@@ -118,7 +118,10 @@ def test_pets2026_is_the_papers_study(build_study, folder):
     temperatures = {
         n: a.temperature for n, a in study.arms.items() if a.prompts == "chatgpt" and n != "again"
     }
-    assert sorted(temperatures.values()) == [0, 0.5, 1]
+    assert temperatures == {"main": 0, "chatgpt": 0, "temperature-05": 0.5, "temperature-1": 1}
+    # Figures 2 and 4 compare wordings in one order.
+    for name in ("chatgpt", "temperature-05", "temperature-1", "gemini", "pegasus"):
+        assert study.arms[name].orders.plain() == {"method": "fixed", "count": 1}
     again = study.arms["again"]
     assert (again.temperature, again.repeat, again.dataset) == (0, 2, "iot")
     main = study.arms["main"]

@@ -56,7 +56,9 @@ class Frame(Value):
     """Column of the frame -> the value that its rows must have, where it holds several runs."""
     order: LeftOut[Annotated[str, Field(pattern=r"^[0-9a]{2,11}(?!\n)$")]] = None
     """The order of the options that every prompt showed, e.g. 01234; left out where it was not published."""
-    orders: Mapping[str, Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv\.gz(?!\n)$")]] = {}
+    orders: Mapping[
+        str, Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv\.gz(?!\n)$", description="The file's name.")]
+    ] = {}
     """Model -> a file in this folder with the order that each of its prompts showed (columns flow, template,
     occurrence, order)."""
 
