@@ -235,11 +235,10 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
 def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line):
     report = " ".join((on_a_line / "report/index.html").read_text(encoding="utf-8").split())
     assert "Each model rated information flows (appropriateness): who" in report
-    assert "What is approved of" in report
-    assert "are ‘61 to 80’ or ‘81 to 100’" in report
+    assert "<title>61 to 80: 67%</title>" in report
     card = (on_a_line / "cards/planted-gpt-4o-mini.md").read_text(encoding="utf-8")
     assert "### Most approved of" in card
-    assert "| norms | share approved of | share disapproved of |" in card
+    assert "| approved of, of all flows | disapproved of, of all flows |" in card
     assert "higher (more appropriate)" in card
     page = (on_a_line / "people/index.html").read_text(encoding="utf-8")
     figures = [*on_a_line.glob("figures/*.txt"), *on_a_line.glob("figures/*.svg")]
