@@ -151,7 +151,9 @@ def get_closing_words():
         if REPORT in INSIDE.files
     ]
     if cards:
-        from cinorms.report.screen import closing_lines  # not above: a study is loaded without SciPy
+        # Not above: a study is loaded without SciPy.
+        from cinorms.report.screen import closing_lines
+
     return "\n".join(["", *closing_lines(cards)] if cards else []) + closing_words(
         places, INSIDE.files, mark, left_out if STUDY.left_out else ""
     )
