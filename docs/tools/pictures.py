@@ -22,12 +22,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from cinorms.report.screen import Standing, headline, ranked
+from cinorms.report.words import in_words
 from cinorms.stats.flow_dependence import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs/images"
-#: Numbers up to ten are words in the pages.
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 #: The figure's name for how much answers depend on the flow.
 SHARE = "variance of answers that goes with the flow"
 #: Pixels that a picture is wide at most.
@@ -56,7 +55,7 @@ def real(study: Path) -> Taken:
     flows, variants = answers[models[0]]["flow"].nunique(), answers[models[0]]["variant"].nunique()
     of_planted = data.loc[(planted[0], "flows with a norm")]
     says = [
-        f"{WORDS[len(models)].capitalize()} small real models next to {WORDS[len(planted)]} planted",
+        f"{in_words(len(models)).capitalize()} small real models next to {in_words(len(planted))} planted",
         f"on {flows} flows in {variants} variants",
         f"`{planted[0]}`, which has norms, holds one on {of_planted['value']:.0%} of the flows",
         f"on {of_planted['reference']:.0%} with its answers shuffled",
@@ -71,7 +70,7 @@ def real(study: Path) -> Taken:
             accepts = (answers[model]["level"].dropna() > 0).mean()
             says.append(f"calls the flow acceptable in {accepts:.0%} of its answers")
     depends = sum(f"{model}: {VERDICTS['depends']}" in caption for model in models)
-    says.append(f"{WORDS[depends].capitalize() if depends else 'Neither'} has norms about flows")
+    says.append(f"{in_words(depends).capitalize() if depends else 'Neither'} has norms about flows")
     rows = [_row(data.loc[model], flows) for model in shown]
     picture = (study / "figures/profile.png").read_bytes()
     return Taken(picture, shown, {"README.md": says, "docs/method/stats/trust.md": rows})
@@ -96,12 +95,12 @@ def people(study: Path) -> Taken:
     compared = pd.read_csv(study / "tables/flows.csv").query(f"baseline == '{survey}'")["flow"]
     ratings = pd.read_parquet(study / f"answers/{survey}/people.parquet")
     verdicts = table["verdict"].value_counts()
-    n_flows, models = int(table["n_flows"].max()), WORDS[len(table)]
+    n_flows, models = int(table["n_flows"].max()), in_words(len(table))
     says = [
         f"{ratings['flow'].isin(compared).sum()} ratings by people of {n_flows} flows of ConfAIde",
         f"answers of {models} models",
-        f"{WORDS[verdicts['farther']].capitalize()} of the {models} models are farther from people",
-        f"for {WORDS[verdicts['undecided']]} the answers do not decide",
+        f"{in_words(verdicts['farther']).capitalize()} of the {models} models are farther from people",
+        f"for {in_words(verdicts['undecided'])} the answers do not decide",
     ]
     picture = _stacked(
         [

@@ -145,15 +145,16 @@ def get_closing_words():
     }
     left_out = f"{len(STUDY.left_out)} default tables and figures do not fit this study: left out (`make check` says why)"
     mark = STUDY.mark(STUDY.all_models())
+    words = closing_words(
+        places, INSIDE.files, mark, left_out if STUDY.left_out else ""
+    )
+    if REPORT not in INSIDE.files:
+        return words
+    # Not above: a study is loaded without SciPy.
+    from cinorms.report.screen import closing_lines
+
     cards = [
         json.loads(Path(f"{RESULTS}/cards/{model}.json").read_text(encoding="utf-8"))
         for model in STUDY.all_models()
-        if REPORT in INSIDE.files
     ]
-    if cards:
-        # Not above: a study is loaded without SciPy.
-        from cinorms.report.screen import closing_lines
-
-    return "\n".join(["", *closing_lines(cards)] if cards else []) + closing_words(
-        places, INSIDE.files, mark, left_out if STUDY.left_out else ""
-    )
+    return "\n".join(["", *closing_lines(cards)]) + words
