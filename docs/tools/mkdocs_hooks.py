@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = "docs"
 #: Markdown files outside docs/ whose place on the site is not their place in the repository.
 PLACES = {
-    "README.md": "start.md",
+    "README.md": "index.md",
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
     "config/README.md": "your-study.md",
@@ -183,8 +183,19 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def pages_of(part: Any) -> Iterator[str]:
+    """Yield the pages of a part of the navigation."""
+    if isinstance(part, str):
+        yield part
+    else:
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from pages_of(inner)
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Write the links of a page as the site needs them."""
+    """Write the links of a page as the site needs them; search finds only what the navigation shows."""
+    if page.file.src_uri not in set(pages_of(config["nav"])) or page.file.src_uri.startswith("decisions/"):
+        page.meta["search"] = {"exclude": True}
     if page.file.src_uri.startswith(f"{FILES}/"):
         return markdown
     source = getattr(page.file, "in_repository", f"{DOCS}/{page.file.src_uri}")

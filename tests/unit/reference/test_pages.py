@@ -14,7 +14,7 @@ from cinorms.core.tables import STAGES
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
-from cinorms.reference import default_words, key_rows, section_pages, tables_page, type_words
+from cinorms.reference import default_words, key_rows, section_page, tables_page, type_words
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]
@@ -61,9 +61,9 @@ def test_a_csv_file_with_other_columns_is_refused(tmp_path):
     ("section", "kind"), KINDS, ids=[f"{section}-{kind.name}" for section, kind in KINDS]
 )
 def test_every_column_of_a_kind_has_a_sentence_on_the_page(section, kind):
-    pages = section_pages(section)
-    part = pages[f"{section}/{kind.name}.md"]
-    assert f"| [{kind.name}]({section}/{kind.name}.md) | {kind.about} |" in pages[f"{section}.md"]
+    page = section_page(section)
+    part = page.split(f"\n## {kind.name}\n")[1].split("\n## ")[0]
+    assert f"| [{kind.name}](#{kind.name}) | {kind.about} |" in page
     assert kind.about.endswith(".")
     assert kind.key
     assert "ne row per `" in part
@@ -73,8 +73,8 @@ def test_every_column_of_a_kind_has_a_sentence_on_the_page(section, kind):
 
 
 def test_what_every_table_and_figure_ends_with_is_on_the_page():
-    assert all(f"`{name}`" in section_pages("analyses")["analyses.md"] for name in ANY_PLANTED)
-    assert all(f"`{name}`" in section_pages("figures")["figures.md"] for name in ENDING)
+    assert all(f"`{name}`" in section_page("analyses") for name in ANY_PLANTED)
+    assert all(f"`{name}`" in section_page("figures") for name in ENDING)
 
 
 # --- Keys in words

@@ -1,7 +1,7 @@
 """The pages of keys, kinds and columns (`make docs`), and JSON schemas for editors (`cinorms schema FOLDER`).
 
-The pages are the keys of a study and of the model registry, and an index per section of a study with a page for every
-kind, its keys and its columns. The schemas are of these and of the files of resources/.
+The pages are the keys of a study and of the model registry, and one per section of a study with every kind, its keys
+and its columns. The schemas are of these and of the files of resources/.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def pages(defaults: Path) -> dict[str, str]:
         "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
-        **{name: text for section in SECTIONS for name, text in section_pages(section).items()},
+        **{f"{section}.md": section_page(section) for section in SECTIONS},
     }
 
 
@@ -156,18 +156,16 @@ def _type_name(kind: pa.DataType) -> str:
     return "text, each value stored once" if kind == CATEGORY else str(kind)
 
 
-def section_pages(section: str) -> dict[str, str]:
-    """Return the pages of a section by their names: an index, and for each kind its keys and its columns."""
-    contents = ((f"[{kind.name}]({section}/{kind.name}.md)", kind.about) for kind in kinds(section).values())
-    index = table(("kind", "what it makes"), contents)
-    written = {f"{section}.md": _page(TITLES[section], INTRODUCTIONS[section], index)}
+def section_page(section: str) -> str:
+    """Return the page of a section: a list of its kinds, and for each kind its keys and its columns."""
+    contents = ((f"[{kind.name}](#{kind.name})", kind.about) for kind in kinds(section).values())
+    parts = [INTRODUCTIONS[section], table(("kind", "what it makes"), contents)]
     for kind in kinds(section).values():
-        parts = [kind.about, f"A kind of [{TITLES[section].lower()}](../{section}.md).", _keys(kind.schema)]
+        parts += [f"## {kind.name}", kind.about, _keys(kind.schema)]
         if kind.columns:
             parts.append(f"{'Its data have one' if section == 'figures' else 'One'} {_per(kind.key)[4:]}")
             parts.append(_columns(kind.columns.items()))
-        written[f"{section}/{kind.name}.md"] = _page(kind.name, *parts)
-    return written
+    return _page(TITLES[section], *parts)
 
 
 def _columns(about: Iterable[tuple[str, str]]) -> str:
