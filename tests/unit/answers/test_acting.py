@@ -145,7 +145,7 @@ def test_words_agree_with_the_published_judge(folder, tmp_path, model, kappa, sh
     assert ((words == judged).mean() - chance) / (1 - chance) == pytest.approx(kappa, abs=0.005)
 
 
-# --- The items on which words and the published judge disagree, read again (docs/method/answers/actions.md)
+# --- The items on which words and the published judge disagree, read again (docs/say-and-do.md)
 
 BY_HAND = pd.read_csv(Path(__file__).parents[2] / "data/actions_by_hand.csv")
 #: Items that only the words, or only the judge, call shared, by model.
@@ -168,7 +168,7 @@ def share(right: pd.Series, found_by: str = "words|judge") -> str:
 
 
 def test_the_page_has_what_the_codes_of_the_disagreements_say(folder):
-    page = " ".join((folder / "docs/method/answers/actions.md").read_text(encoding="utf-8").split())
+    page = " ".join((folder / "docs/say-and-do.md").read_text(encoding="utf-8").split())
     told, judge = BY_HAND["code"] == "shared", BY_HAND["found_by"] == "judge"
     counts = BY_HAND.groupby(["found_by", "code"]).size()
     for by, n in (("words", 163), ("judge", 164)):

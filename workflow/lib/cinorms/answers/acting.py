@@ -1,4 +1,4 @@
-"""Read actions: how much of each item of a flow an action discloses, by words (docs/method/answers/actions.md).
+"""Read actions: how much of each item of a flow an action discloses, by words (docs/say-and-do.md).
 
 The tool call in a reply is found, and of each item the share of its words that are in the call; words that few items
 have count more. A reply without a call refuses, asks the user, says that there is nothing to do, or is unreadable.
@@ -30,7 +30,7 @@ SHARES = (0.25, 0.45)
 #: Rules of replies in which nothing is done: they disclose nothing.
 NOT_DONE = ("refused", "asked_user", "no_action")
 
-#: Rules of calls: words are found in them, or not, and a second reader checks that (docs/method/answers/coder.md).
+#: Rules of calls: words are found in them, or not, and a second reader checks that (docs/method/answers/reading.md).
 CALL_RULES = frozenset({"call", "call_as_text", "json"})
 
 _INPUT = re.compile(r"action[ _]input[\s*`\"]{0,4}:[\s*`]*", re.IGNORECASE)

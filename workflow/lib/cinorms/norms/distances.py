@@ -125,7 +125,7 @@ def delta_table(
     expected value, which the metric is of), n_missing (the slice's other flows), status (``ok``,
     ``no_flows``, ``no_expected``, ``no_norms``, ``no_pairs``, ``undefined``), reason (what is missing; empty where
     nothing is). ``scale`` and ``points`` are those that the table was made with. For the definitions see
-    ``docs/method/norms/delta.md``.
+    ``docs/method/norms/assessment.md``.
 
     Raises `ConfigError` if ``by`` names a column of this result.
     """

@@ -2,7 +2,7 @@
 
 ``said`` are the levels, flows x wordings of the question; ``done`` is 1 where an action shares and 0 where it does not,
 flows x wordings of the instruction; NaN where there is no answer. A flow is called wrong where the mean of its levels
-is below the middle of the scale (docs/method/stats/say_do.md).
+is below the middle of the scale (docs/say-and-do.md).
 """
 
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ class ArmDefaults(Settings):
     (response_files)."""
     task: Literal["rate", "act"]
     """rate: models judge a flow on the scale; act: they write the action that an agent takes next, on a dataset of
-    trajectories (docs/method/answers/actions.md)."""
+    trajectories (docs/say-and-do.md)."""
     frame: str | None
     """For source published: the release in resources/published and its frame, e.g. pets2026/regular; else null."""
     raw_files: str | None

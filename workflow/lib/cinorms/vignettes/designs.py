@@ -73,7 +73,7 @@ class DatasetFile(Value):
     source: Literal["design", "csv", "confaide", "privacylens", "ci_rl"]
     """design: the product of the factors below; csv: one row per flow; confaide: the scenarios and labels of ConfAIde;
     privacylens, ci_rl: flows with what an agent saw, in the layout of PrivacyLens or of the tasks of CI-RL
-    (docs/method/answers/actions.md)."""
+    (docs/say-and-do.md)."""
     origin: Origin = Field(description="Where the flows come from.")
     flows_of: LeftOut[ResourceName] = None
     """The dataset whose flows this one tells in another form (a story, another language), flow by flow under the same
