@@ -149,7 +149,7 @@ def test_a_stricter_model_is_above_fewer_people(planted, crowd):
 
 @pytest.mark.slow
 def test_intervals_of_shares_cover_the_true_share():
-    """In 60 planted studies with four shares each; docs/method/stats/persons.md has more of them."""
+    """In 60 planted studies with four shares each; docs/method/stats/people.md has more of them."""
     covered = []
     for seed in range(60):
         study = Planted(seed)

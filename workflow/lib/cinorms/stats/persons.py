@@ -2,7 +2,7 @@
 
 ``y = m_k + u_f + theta_pk + e`` for the answer of person p to flow f, which has level k of a factor: ``m`` are fixed,
 ``u`` (flows) normal with one variance, ``theta_p`` (a number per level) normal with any covariance. Fitted by EM, with
-the exact posterior of all effects given the variances. Why linear also for yes and no: docs/method/stats/persons.md.
+the exact posterior of all effects given the variances. Why linear also for yes and no: docs/method/stats/people.md.
 """
 
 from dataclasses import dataclass
