@@ -121,6 +121,7 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 #: What is made from norms, under thresholds.
 JUDGED = {
     **dict.fromkeys(("make_table", "draw_figure", "list_norms"), 1),
+    "predict_norms": 2,
     **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
 }
 #: What is made from the answers of each of the two arms, or of one.
@@ -130,7 +131,8 @@ ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
     **dict.fromkeys(("ask_planted", "describe_planted", "preview_prompts", "gather_provenance"), 1),
-    **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms", "list_norms"), 1),
+    **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms"), 1),
+    **dict.fromkeys(("predict_norms", "list_norms"), 1),
     **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {

@@ -149,6 +149,7 @@ def file_of(place: Path, known: set[str]) -> str:
         + "".join(place.suffixes[-2:] if ".review" in name else [".parquet"]),
         "prompts": "prompts/{arm}" + (".preview.csv" if name.endswith(".csv") else ".parquet"),
         "norms": "norms/{arm}/{model}.parquet",
+        "again": "again/{arm}/{model}.parquet",
         "planted": "planted/{arm}/{model}.parquet",
     }
     return name if name in known else patterns[place.parts[0]]

@@ -19,6 +19,27 @@ rule assess_norms:
         "../scripts/assess_norms.py"
 
 
+rule predict_norms:
+    input:
+        answers="results/{study}/answers/{arm}/{model}.parquet",
+        norms="results/{study}/norms/{arm}/{model}.parquet",
+        prompts="results/{study}/prompts/{arm}.parquet",
+    output:
+        again="results/{study}/again/{arm}/{model}.parquet",
+    log:
+        "logs/{study}/predict_norms/{arm}/{model}.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        scale=of(VALUES.scale),
+        thresholds=of(VALUES.thresholds),
+        people=of(VALUES.of_people),
+        code=code_of("predict_norms"),
+    script:
+        "../scripts/predict_norms.py"
+
+
 rule list_norms:
     input:
         unpack(of(VALUES.entry_inputs)),

@@ -14,6 +14,7 @@ from cinorms.entries.kind import kinds
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.prompts.variants import list_variants
+from cinorms.stats.again import predict
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -133,6 +134,11 @@ def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
     return assessment.assess(answers, "strict", ACCEPTABILITY)
 
 
+def again_of(answers: pd.DataFrame, *, people: bool = False) -> pd.DataFrame:
+    """Return which of a model's norms fresh wordings are expected to give again."""
+    return predict(answers, norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL, people=people)
+
+
 def asked_again(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the repeats of a model that gives the same answers when it is asked a second time."""
     return answers.drop(columns="p_options").assign(repeat=2, same_reply=pd.array([True] * len(answers)))
@@ -146,6 +152,8 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "answers": [Selected("main", m, frame) for m, frame in answers.items()],
         "norms": [Selected("main", m, norms_of(frame)) for m, frame in answers.items()],
     }
+    if "again" in (declared.reads, *declared.also):
+        stages["again"] = [Selected("main", m, again_of(frame)) for m, frame in answers.items()]
     levels = [(factor, level) for factor, known in LEVELS.items() for level in known]
     rows = [{"factor": f, "level": level, "coefficient": EFFECT.get(level, 0.0)} for f, level in levels]
     planted = pd.DataFrame({"flow": VIGNETTES["flow"], "level": pd.array(PLANTED_LEVEL - 2, dtype="Int8")})

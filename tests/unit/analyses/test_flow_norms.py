@@ -13,7 +13,7 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, LEVELS
-from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, norms_of, run
+from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, again_of, norms_of, run
 from .made import LEVELS as FACTORS
 
 
@@ -74,7 +74,8 @@ def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]
     answers = [Selected(arm, "small", ANSWERS["small"]) for arm in vignettes]
     norms = [one._replace(frame=norms_of(one.frame)) for one in answers]
     prompts = dict.fromkeys(vignettes, PROMPTS)
-    return flow_norms(norms, entry, answers=answers, vignettes=vignettes, prompts=prompts)
+    again = [one._replace(frame=again_of(one.frame)) for one in answers]
+    return flow_norms(norms, entry, answers=answers, again=again, vignettes=vignettes, prompts=prompts)
 
 
 def test_arms_of_several_datasets_have_the_columns_of_all():

@@ -1,18 +1,15 @@
 """How many wordings are enough: norms under other wordings, and the templates needed."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.shared import norms_in_fresh_wordings
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats.generalizability import DesignSize, coefficients
 from cinorms.stats.wordings import template_numbers
 
 from . import made
-from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, norms_of, run
+from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, run
 
 
 def test_two_models_differ_in_flows_as_their_difference_does_and_are_asked_again():
@@ -83,8 +80,6 @@ def test_few_wordings_do_not_show_how_many_norms_recur():
 
 
 def test_people_are_asked_in_one_wording():
-    entry, answers = made.entry_for("norms_again", ["small"]), ANSWERS["small"]
-    rated = replace(entry, people=(("main", "small"),))
-    flows, found = norms_in_fresh_wordings(answers, norms_of(answers), PROMPTS, rated, ("main", "small"))
-    assert found.status == "people"
-    assert len(found.probability) == len(flows) == len(VIGNETTES)
+    found = made.again_of(ANSWERS["small"], people=True)
+    assert set(found["status"]) == {"people"}
+    assert found["flow"].tolist() == VIGNETTES["flow"].tolist()

@@ -119,16 +119,14 @@ def test_a_norm_needs_its_valid_answers_in_fresh_wordings_too():
         return np.stack([((x == one) & there).sum(axis=2) for one in range(-2, 3)]).astype(float)
 
     counts = asked()
-    level, found = levels_held(counts, needs), found_of(counts, needs, with_interval=False)
+    level, found = levels_held(counts, needs), found_of(counts, needs)
     true = np.mean([levels_held(asked(), needs) == level for _ in range(20)], axis=0)[level >= 0].mean()
     assert 0.3 < true < 0.7
     assert found.again / found.norms == pytest.approx(true, abs=0.06)
 
 
-def test_the_draws_are_the_same_and_a_number_without_its_interval_is_the_same_number():
+def test_the_draws_are_the_same():
     counts = answered(np.random.default_rng(7), np.random.default_rng(8).normal(0, 1.2, 80))
-    one, other, alone = found_of(counts), found_of(counts), found_of(counts, with_interval=False)
+    one, other = found_of(counts), found_of(counts)
     np.testing.assert_equal(one.probability, other.probability)
     assert one[1:] == other[1:]
-    np.testing.assert_equal(one.probability, alone.probability)
-    assert np.isnan(alone.low)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from cinorms.analyses.columns import usual
-from cinorms.analyses.shared import for_each_model, named, norms_in_fresh_wordings
+from cinorms.analyses.shared import for_each_model, named
 from cinorms.core.labels import NORM_LABELS
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -23,6 +23,7 @@ def flow_norms(
     one: Selected,
     entry: Entry[OfNorms],
     answers: pd.DataFrame,
+    again: pd.DataFrame,
     vignettes: pd.DataFrame,
     prompts: pd.DataFrame,
 ) -> pd.DataFrame:
@@ -47,8 +48,7 @@ def flow_norms(
     intervals = intervals[["flow", "low", "high", "status"]]
     intervals.columns = pd.Index(["flow", "conf_low", "conf_high", "interval_status"])
     flows = flows.merge(intervals, on="flow", validate="one_to_one")
-    index, again = norms_in_fresh_wordings(answers, norms, prompts, entry, one.pair, with_interval=False)
-    flows["p_again"] = flows["flow"].map(pd.Series(again.probability, index))
+    flows = flows.merge(again[["flow", "p_again"]], on="flow", validate="one_to_one")
     facts = {"dataset": entry.factors_of[one.arm].dataset, "planted": one.pair in entry.respondents}
     return named(flows, facts)
 

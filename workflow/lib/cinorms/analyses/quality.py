@@ -10,8 +10,9 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.shared import Frames, for_each_model, norms_in_fresh_wordings
+from cinorms.analyses.shared import Frames, for_each_model
 from cinorms.core.schema import Distinct
+from cinorms.core.tables import AGAIN
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, OfNorms
@@ -86,24 +87,9 @@ Counts = Annotated[Distinct[Annotated[int, Field(ge=1, le=1_000_000)]], Field(mi
 
 
 @for_each_model
-def norms_again(
-    one: Selected, entry: Entry[OfNorms], norms: pd.DataFrame, prompts: pd.DataFrame
-) -> pd.DataFrame:
+def norms_again(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return, per model, how many of its norms as many fresh wordings would give again."""
-    flows, found = norms_in_fresh_wordings(one.frame, norms, prompts, entry, one.pair)
-    row = {
-        "flows": len(flows),
-        "norms": found.norms,
-        "again": found.again,
-        "low": found.low,
-        "high": found.high,
-        "templates": template_numbers(prompts).reindex(level_matrix(one.frame).columns).nunique(),
-        "effective_templates": found.effective_templates,
-        "half_predicted": found.half_predicted,
-        "half_seen": found.half_seen,
-        "status": found.status,
-    }
-    return pd.DataFrame([row])
+    return one.frame.drop(columns=["flow", "p_again"]).head(1)
 
 
 # --- Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would
@@ -293,21 +279,12 @@ KINDS = (
         name="norms_again",
         about="How many of a model's norms as many fresh wordings would give again.",
         function=norms_again,
-        reads="answers",
+        reads="again",
         report_section="sensitivity",
         key=("arm", "model"),
         columns={
             **WHO,
-            "flows": "Flows that were asked.",
-            "norms": "Flows that hold a norm.",
-            "again": "Norms that are expected to be the same in as many fresh wordings and orders.",
-            "low": "Lower end of the 95% interval of that number, over wordings.",
-            "high": "Upper end of that interval.",
-            "templates": "Templates that were asked.",
-            "effective_templates": "What they are worth, in templates that do not answer alike.",
-            "half_predicted": "Of the norms of one half of the templates, the share that was predicted to be the same "
-            "in the other half.",
-            "half_seen": "The share of them that was the same there.",
+            **{name: about for name, about in AGAIN.about.items() if name not in ("flow", "p_again")},
             "status": f"ok, or why there is no number: few_templates (fewer than {FEWEST_TEMPLATES_AGAIN}), few_flows "
             f"(fewer than {FEWEST_FLOWS}), no_norms, people (asked in one wording); or wide: the interval is wider "
             f"than {WIDEST:.0%} of the norms, so these wordings cannot show the number.",

@@ -12,10 +12,10 @@ from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.labels import listed
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.kind import PER_MODEL
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
-from cinorms.stats.again import Again, recurrence
 from cinorms.stats.wordings import level_counts, look_up, template_numbers, worth_of
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
@@ -44,7 +44,7 @@ def for_each_model(make: Table) -> Table:
             for name, read in also.items():
                 if name in ("vignettes", "prompts"):
                     own[name] = read[one.arm]
-                elif name in ("answers", "norms"):
+                elif name in PER_MODEL:
                     own[name] = by_pair(read)[one.pair]
                 elif name != "expected":
                     own[name] = read.get(one.pair)
@@ -81,28 +81,6 @@ def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
     """Return flow and value of every flow, the value missing where the model holds no norm."""
     kept = assessment.status(norms, entry.thresholds[model]) == "kept"
     return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
-
-
-def norms_in_fresh_wordings(
-    answers: pd.DataFrame,
-    norms: pd.DataFrame,
-    prompts: pd.DataFrame,
-    entry: Entry[Any],
-    pair: Pair,
-    **options: Any,
-) -> tuple[pd.Index, Again]:
-    """Return the flows, and how many norms of a model as many fresh wordings would give again (`recurrence`).
-
-    People are asked in one wording: status ``people``.
-    """
-    (arm, model), levels = pair, level_matrix(answers)
-    scale = entry.scales[arm]
-    value = held(norms, entry, model).set_index("flow")["value"].reindex(levels.index)
-    if pair in entry.people:
-        return levels.index, Again(np.full(len(levels), np.nan), int(value.notna().sum()), "people")
-    counts = level_counts(levels, template_numbers(prompts), scale)
-    place = scale.binned.places(value.to_numpy(dtype=np.float64, na_value=np.nan))
-    return levels.index, recurrence(counts, place, entry.thresholds[model], **options)
 
 
 def fit_clm(

@@ -306,6 +306,43 @@ NORMS = Contract(
         "entropy": "Entropy of their levels in bits, 0 to log2 of the number of levels; missing without any.",
     },
 )
+AGAIN = Contract(
+    "again",
+    1,
+    ("flow",),
+    {
+        "flow": pa.int32(),
+        "p_again": pa.float64(),
+        **dict.fromkeys(("flows", "norms"), pa.int32()),
+        **dict.fromkeys(("again", "low", "high"), pa.float64()),
+        "templates": pa.int32(),
+        **dict.fromkeys(("effective_templates", "half_predicted", "half_seen"), pa.float64()),
+        "status": CATEGORY,
+    },
+    nullable=frozenset(
+        {"p_again", "again", "low", "high", "effective_templates", "half_predicted", "half_seen"}
+    ),
+    file="results/{study}/again/{arm}/{model}.parquet",
+    holds="Whether as many fresh wordings would give the same norm under the study's thresholds. Columns other than "
+    "flow and p_again are about the model: every row has the same.",
+    about={
+        "flow": "The flow that was asked about.",
+        "p_again": "Probability that as many fresh wordings give the same norm; missing without a norm, and where "
+        "again is missing.",
+        "flows": "Flows that were asked.",
+        "norms": "Flows that hold a norm.",
+        "again": "Norms that are expected to be the same in as many fresh wordings and orders.",
+        "low": "Lower end of the 95% interval of that number, over wordings.",
+        "high": "Upper end of that interval.",
+        "templates": "Templates that were asked.",
+        "effective_templates": "What they are worth, in templates that do not answer alike.",
+        "half_predicted": "Of the norms of one half of the templates, the share that was predicted to be the same in "
+        "the other half.",
+        "half_seen": "The share of them that was the same there.",
+        "status": "ok, or why there is no number: few_templates, few_flows, no_norms, people (asked in one wording); "
+        "or wide: these wordings cannot show the number.",
+    },
+)
 PLANTED = Contract(
     "planted",
     1,
@@ -343,7 +380,7 @@ REPEATS = Contract(
     },
 )
 #: The tables of the stages, in the order of the stages.
-STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, REPEATS, NORMS, PLANTED)
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, REPEATS, NORMS, AGAIN, PLANTED)
 
 
 def write(

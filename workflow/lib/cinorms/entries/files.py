@@ -10,11 +10,13 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.sealing import read_tidy
 from cinorms.entries.entry import Entry, Pair, Selected
+from cinorms.entries.kind import PER_MODEL
 from cinorms.vignettes.factors import has_levels
 
 _CONTRACTS = {
     "answers": tables.ANSWERS,
     "norms": tables.NORMS,
+    "again": tables.AGAIN,
     "vignettes": tables.VIGNETTES,
     "prompts": tables.PROMPTS,
     "planted": tables.PLANTED,
@@ -36,6 +38,7 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
     known: dict[str, Callable[[], list[str]]] = {
         "answers": lambda: per_pair("answers", entry.selected),
         "norms": lambda: per_pair("norms", entry.selected),
+        "again": lambda: per_pair("again", entry.selected),
         "vignettes": lambda: [
             f"{results}/vignettes/{entry.factors_of[a].dataset}.parquet" for a in entry.arms
         ],
@@ -69,7 +72,7 @@ def call(entry: Entry[Any], selected: Sequence[Selected], further: Mapping[str, 
             pairs = zip(tables, frames, strict=True)
             return [one._replace(frame=frame.reset_index(drop=True)) for one, frame in pairs]
 
-        own = [name for name in kind.also if name in ("answers", "norms")]
+        own = [name for name in kind.also if name in PER_MODEL]
         further = {**further, **{name: chosen(further[name]) for name in own}}
         selected = chosen(selected)
     made = kind.function(selected, entry, **{name: further[name] for name in kind.also})
@@ -83,7 +86,7 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
     reads ``tables`` has one for each analysis that it names; one that reads the registry has none.
     """
     reads, options = entry.declared.reads, entry.options
-    if reads in ("answers", "norms"):
+    if reads in PER_MODEL:
         return _read_pairs(reads, entry, paths)
     names = [options.table] if reads == "table" else getattr(options, "sources", ())
     return [Selected("", name, read_tidy(path)) for name, path in zip(names, paths, strict=True)]
@@ -93,7 +96,7 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
     """Read what the kind takes besides, from the files that `inputs_of` named."""
     found: dict[str, Any] = {}
     for name in entry.declared.made_from:
-        if name in ("answers", "norms"):
+        if name in PER_MODEL:
             found[name] = _read_pairs(name, entry, paths[name])
         elif name == "expected":
             found[name] = Path(paths[name][0]) if paths[name] else None

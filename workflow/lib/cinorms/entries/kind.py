@@ -17,14 +17,16 @@ from cinorms.core.declared import modules_in
 from cinorms.core.labels import listed
 from cinorms.entries.options import OfFlows, Options
 
-#: What a kind is made from. ``answers``, ``norms``: a table per selected model and arm; ``table``, ``tables``: of the
-#: analyses it names; ``registry``: what the model registry says.
-Reads = Literal["answers", "norms", "table", "tables", "registry"]
-#: What else its function takes, by name. ``answers``, ``norms``: as ``reads``; ``vignettes``, ``prompts``: a table per
+#: What there is of each selected model and arm: a table.
+PerModel = Literal["answers", "norms", "again"]
+PER_MODEL = get_args(PerModel)
+#: What a kind is made from. ``table``, ``tables``: of the analyses it names; ``registry``: what the registry says.
+Reads = Literal[PerModel, "table", "tables", "registry"]
+#: What else its function takes, by name. Those of `PER_MODEL`: as ``reads``; ``vignettes``, ``prompts``: a table per
 #: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only; ``repeats``:
 #: the answers of the further askings, per arm and model, of arms that are asked again only;
 #: ``expected``: path of the CSV file of expected values that the entry names, or None.
-Also = Literal["answers", "norms", "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
+Also = Literal[PerModel, "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
 
 
 @dataclass(frozen=True)

@@ -412,6 +412,14 @@ class StudyValues:
                 return make_entry(self.study, SECTIONS[wildcard], name)
         return norms_entry(self.study)
 
+    def thresholds(self, model: str) -> list[Any]:
+        """Return what a flow of a model needs to hold a norm."""
+        return list(self.study.thresholds_of(model))
+
+    def of_people(self, arm: str) -> bool:
+        """Tell whether people answered in an arm."""
+        return self.study.arms[arm].rated
+
     def figure_titles(self) -> dict[str, str]:
         """Return the title of each figure of the study, by its name."""
         return {name: self.entry(figure=name).options.title or name for name in self.study.settings.figures}

@@ -12,12 +12,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from numpy.random import Generator, default_rng
 
-from cinorms.norms.assessment import divide, reasons
+from cinorms.core.scales import Scale
+from cinorms.core.tables import AGAIN
+from cinorms.norms.assessment import divide, kept, level_matrix, reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.wordings import MOST_GROUPS, groups, interval, norms_of, worth_of
+from cinorms.stats.wordings import (
+    MOST_GROUPS,
+    groups,
+    interval,
+    level_counts,
+    norms_of,
+    template_numbers,
+    worth_of,
+)
 from cumulink import group_rows
 
 #: With fewer templates or flows there is no number; with a wider interval (a share of the norms) nobody can tell.
@@ -60,7 +71,7 @@ class Again(NamedTuple):
 
     ``again`` of the ``norms`` are expected to be the same, with a 95% interval. Of the norms of one half of the
     templates, the share ``half_predicted`` was predicted to be the same in the other half, and ``half_seen`` was.
-    ``status``: ``ok``, ``few_templates``, ``few_flows``, ``no_norms``, ``wide`` (the interval).
+    ``status``: ``ok``, ``few_templates``, ``few_flows``, ``no_norms``, ``people``, ``wide`` (the interval).
     """
 
     probability: Floats
@@ -311,15 +322,39 @@ def _part(thresholds: Thresholds, part: float) -> Thresholds:
     return thresholds._replace(t_val=math.ceil(thresholds.t_val * part))
 
 
-def recurrence(
-    counts: Floats,
-    level: Ints,
+def predict(
+    answers: pd.DataFrame,
+    norms: pd.DataFrame,
+    prompts: pd.DataFrame,
+    scale: Scale,
     thresholds: Thresholds,
-    templates: int | None = None,
     *,
-    with_interval: bool = True,
-) -> Again:
-    """Return what as many fresh wordings would give (or so many ``templates``), without its interval if told so.
+    people: bool,
+) -> pd.DataFrame:
+    """Return how probable each norm is in as many fresh wordings, and how many are expected (`tables.AGAIN`).
+
+    People are asked in one wording: status ``people``.
+    """
+    levels, template = level_matrix(answers), template_numbers(prompts)
+    norm = kept(norms, thresholds).set_index("flow")["value"].reindex(levels.index)
+    if people:
+        found = Again(np.full(len(levels), np.nan), int(norm.notna().sum()), "people")
+    else:
+        place = scale.binned.places(norm.to_numpy(dtype=np.float64, na_value=np.nan))
+        found = recurrence(level_counts(levels, template, scale), place, thresholds)
+    return pd.DataFrame(
+        {
+            "flow": levels.index.astype(np.int32),
+            "p_again": found.probability,
+            "flows": len(levels),
+            "templates": template.reindex(levels.columns).nunique(),
+            **{name: getattr(found, name) for name in Again._fields[1:]},
+        }
+    )[list(AGAIN.columns)].astype({"status": "category"})
+
+
+def recurrence(counts: Floats, level: Ints, thresholds: Thresholds, templates: int | None = None) -> Again:
+    """Return what as many fresh wordings would give (or so many ``templates``).
 
     ``counts`` are as of `level_counts`: levels x flows x templates. ``level`` has the place of each flow's norm among
     the levels, -1 where it holds none. The draws depend on nothing but the number of templates.
@@ -344,14 +379,12 @@ def recurrence(
     shift = TRUSTED * (_logit(seen) - _logit(predicted)) if tells else 0.0
     found = _share(_logit(_predict(study, folds, WHOLE, rng)) + shift)
     share = float(np.nanmean(found))
-    low = high = np.nan
-    if with_interval:
-        without = _logit(_without_each(study, folds, rng))
-        # The jackknife, with the variance that alike templates take from it; and as much as is corrected stays open.
-        n = len(without)
-        spread = float(((without - without.mean()) ** 2).sum()) * (n - 1) / n * asked / effective
-        _, *limits = interval(_logit(share), spread + shift**2, max(min(effective, n) - 1, 1.0))
-        low, high = (float(_share(limit)) for limit in limits)
+    without = _logit(_without_each(study, folds, rng))
+    # The jackknife, with the variance that alike templates take from it; and as much as is corrected stays open.
+    n = len(without)
+    spread = float(((without - without.mean()) ** 2).sum()) * (n - 1) / n * asked / effective
+    _, *limits = interval(_logit(share), spread + shift**2, max(min(effective, n) - 1, 1.0))
+    low, high = (float(_share(limit)) for limit in limits)
     status = "wide" if high - low > WIDEST else "ok"
     return Again(found, norms, status, norms * share, norms * low, norms * high, effective, predicted, seen)
 
