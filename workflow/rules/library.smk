@@ -28,8 +28,7 @@ def get_project_folder():
         return get_unpacked(rules.hosted_repo.repo, rules)
     refuse(
         f"snakefile: {rules} is a single file, but cinorms needs its whole repository. Use snakefile: "
-        'github("OWNER/cinorms",\npath="workflow/Snakefile", tag="..."), "git+file:///CLONE/workflow/Snakefile@TAG", '
-        "or the path of a clone"
+        "github(...) with a tag,\n\"git+file:///CLONE/workflow/Snakefile@TAG\" or the path of a clone (docs/module.md)"
     )
 
 
