@@ -90,8 +90,7 @@ export-prompts: $(VENV)/run.done ## write the prompts of CONFIG for another tool
 	@$(SNAKEMAKE) $(ARGS) -- export_prompts_$(FORMAT)
 
 replicate: $(VENV)/run.done ## compute the PETS paper's numbers from its published answers, and compare them with the printed ones (STUDY=config/say-and-do.yaml: of agents)
-	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) \
-	  --prioritize results/$(basename $(notdir $(or $(STUDY),replication.yaml)))/comparison.csv -- replicate && \
+	@$(DATA) $(or $(STUDY),config/replication.yaml) && $(RUN) $(HERE) --configfile $(or $(STUDY),config/replication.yaml) -- replicate && \
 	  { [ -n "$(STUDY)" ] || echo "LLM-CI's answers are not published. Its 8 counts and 18 p-values of agreement are in" \
 	  "resources/published/llmci2024_numbers.csv; a run of config/llm-ci2024.yaml lists them next to its own."; }
 

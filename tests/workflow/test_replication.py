@@ -94,7 +94,9 @@ def publish(project: Project, discarded: str = "1") -> None:
         "frames": {"whole": {"file": "f"}},
         "models": MODELS,
         "numbers": ["school.csv"],
-        "remarks": [{"where": "Section 1", "says": "It says so.", "but": "It is not so."}],
+        "remarks": [
+            {"where": "Section 1", "claim": "It says so.", "printed": "1", "computed": "2", "why": "A slip."}
+        ],
     }
     project.write("resources/published/school.yaml", release)
     with (folder / "school.csv").open("w", newline="", encoding="utf-8") as file:
@@ -122,7 +124,7 @@ def test_printed_numbers_are_computed_from_published_answers(school):
     assert comparison["computed_full"].tolist()[3] == "33.33333333"
     page = (results / "index.html").read_text(encoding="utf-8")
     assert "4 of 4 printed numbers match" in page
-    assert "It says so. It is not so." in page
+    assert "It says so.</td><td>1</td><td>2</td><td>A slip." in page
     assert '<a href="figures/answers.png">' in page
     answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")
     first = answers[answers["flow"] == 0].set_index("variant")["level"]
@@ -131,7 +133,7 @@ def test_printed_numbers_are_computed_from_published_answers(school):
     norms = pd.read_parquet(results / "norms/main/tulu-2-7b.parquet")
     assert norms["value"].tolist() == [-1, 0, 1, 2]  # a tie goes to the first variant
     assert norms["n_valid"].tolist() == [4, 2, 4, 4]
-    assert (results / "figures/answers.png").exists()
+    assert (results / "tables/counts.csv").exists()
     assert not (results / "responses").exists()
     assert not (results / "prompts/main.preview.csv").exists()
     assert "Nothing to be done" in school.run(*REPLICATE)
@@ -145,7 +147,7 @@ def test_a_number_that_does_not_match_fails_and_everything_else_is_there(school)
     assert "3 of 4" in printed
     assert "Traceback" not in printed
     results = school.folder / "results/printed"
-    made = ("comparison.csv", "index.html", "report/index.html", "tables/counts.csv", "figures/answers.png")
+    made = ("comparison.csv", "index.html", "tables/counts.csv")
     assert all((results / name).exists() for name in made)
     assert not (results / "comparison.txt").exists()
     assert "do not match" in (results / "index.html").read_text(encoding="utf-8")

@@ -38,9 +38,8 @@ rule compare_numbers:
 
 rule check_numbers:
     input:
-        REPORT,
         TABLES,
-        FIGURES,
+        PRINTED,
         comparison=f"{RESULTS}/comparison.csv",
         sentences=f"{RESULTS}/sentences.csv",
         page=f"{RESULTS}/index.html",

@@ -25,6 +25,7 @@ BETWEEN = {
     *("model_tests", "model_pairs", "model_contrasts", "normality"),
     "agreement_pairs",
     "agreement_sets",
+    "variance_pairs",
 }
 #: Options under which a kind has columns that it does not have without them.
 FURTHER: dict[str, dict[str, Any]] = {
@@ -33,6 +34,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "model_contrasts": {"factor": "capacity", "margin": 0.9},
     "ordinal_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
     "agreement_pairs": {"factor": "capacity"},
+    "variance_pairs": {"factor": "capacity"},
     "delta": {"by": ["sender"]},
 }
 #: Columns that only other datasets bring; the tests of the kind have them.

@@ -77,6 +77,9 @@ def row(printed, where="model=a", column="x", shown="", counted="yes", analysis=
         (row("1.3"), ("1.3", "1.25", "yes")),
         (row("1.2"), ("1.3", "1.25", "no")),
         (row("1.2", counted="no"), ("1.3", "1.25", "not counted")),
+        (row("> 1", counted="words"), ("1.2", "1.25", "holds")),
+        (row("negative", counted="words"), ("positive", "1.25", "does not hold")),
+        (row("> 1", "model=c", counted="words"), ("", "", "does not hold")),
         (row("50", column="n / of", shown="percent"), ("50", "50", "yes")),
         (row("3.25", "model=a; t_val=10 minus model=b"), ("3.25", "3.25", "yes")),
         (row("positive", "model=b"), ("negative", "-2", "no")),
@@ -171,7 +174,9 @@ def test_the_summary_counts_items_and_lists_what_does_not_match():
 def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     release = load_release(
         release_file(
-            tmp_path, remarks=[{"where": "S<1>", "says": "Says.", "but": "But."}], not_compared=["<Table 9>"]
+            tmp_path,
+            remarks=[{"where": "S<1>", "claim": "Says.", "printed": "P.", "computed": "C.", "why": "But."}],
+            not_compared=["<Table 9>"],
         )
     )
     found = three().assign(cell=["<b>one</b>", "two", "three"])
@@ -183,7 +188,9 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     assert comparison.rounded_twice(pd.concat([found, once]))["cell"].tolist() == ["one"]
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
-    cells = pd.DataFrame([["5", "<i>S", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
+    cells = pd.DataFrame(
+        [["", "5", "<i>S", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
+    )
     text = comparison.render(
         release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"], "Planted <p>", {"f1": "<F>"}
     )
@@ -357,7 +364,7 @@ def test_the_printed_numbers_are_all_there_and_can_be_read():
     assert {item: counts[item] for item in sizes} == sizes
     assert len(numbers[numbers["item"] == "Table 4, stars"]) == 66
     assert set(numbers["shown"]) <= set(comparison.SHOWN)
-    assert set(numbers["counted"]) == {"yes", "no"}
+    assert set(numbers["counted"]) == {"yes", "no", "words"}
     assert set(load_release(PETS).reaches) <= set(zip(counted["item"], counted["cell"], strict=True))
     words = numbers["printed"].str.fullmatch(
         r"positive|negative|none|\*+|[<>]=? [\d.]+|-?\d+(\.\d+)?(e-\d+)?"
@@ -412,6 +419,7 @@ def norms() -> pd.DataFrame:
         [("a", 1, "x", -2), ("a", 2, "y", 0), ("b", 1, "x", 2), ("b", 2, "y", None)],
         columns=["model", "flow", "sender", "level"],
     ).astype({"level": "Int8"})
+    frame["tie"] = frame["level"].eq(0).fillna(False)
     return frame.assign(
         norm=frame["level"].map(WORDS).astype("str"),
         reason=frame["level"].isna().map({True: "several most frequent answers", False: ""}),
@@ -433,6 +441,7 @@ def compared(tmp_path, **sentence):
         ({"levels": {"b": ["good"]}}, ["good", "several most frequent answers"], ["yes", "no"]),
         ({"opposite": ["a", "b"], "flows": {"sender": ["x"]}}, ["bad, good"], ["yes"]),
         ({"opposite": ["a", "b"], "flows": {"sender": ["y"]}}, ["neutral, several most frequent answers"], ["no"]),
+        ({"different": ["a", "b"], "flows": {"sender": ["x"]}}, ["bad, good"], ["yes"]),
         ({"levels": {"a": ["bad"], "b": ["good"]}, "share": True}, ["50.0%", "50.0%"], ["not counted"] * 2),
     ],
 )  # fmt: skip
@@ -440,15 +449,22 @@ def test_each_flow_and_model_of_a_sentence_is_compared(tmp_path, sentence, found
     cells = compared(tmp_path, **sentence)
     assert cells["found"].tolist() == found
     assert cells["holds"].tolist() == holds
+    tied = ["yes" if "neutral" in norm else "" for norm in found]
+    assert cells["tie"].tolist() == tied
 
 
 def test_a_slip_is_expected_not_to_hold_and_everything_else_to_hold(tmp_path):
     slip = compared(tmp_path, levels={"a": ["bad"]}, but="B")
     assert slip["holds"].tolist() == ["yes", "no"]
     assert unexpected(slip)["flow"].tolist() == slip["flow"].tolist()[:1]
-    assert sentences_text(slip) == "  sentences about flows: 1 of 2 cells hold; 2 are slips of the paper"
+    assert sentences_text(slip) == "  sentences about flows: 1 of 2 cells hold, 1 are slips of the paper"
+    tie = compared(tmp_path, levels={"a": ["bad", "neutral"]})
+    assert sentences_text(tie) == "  sentences about flows: 1 of 2 cells hold, 1 on a tie"
     wrong = compared(tmp_path, levels={"a": ["good"]}, flows={"sender": ["x"]})
     assert unexpected(wrong)[["flow", "stated", "found"]].to_numpy().tolist() == [["x", "good", "bad"]]
+    earlier = compared(tmp_path, levels={"a": ["good"]}, paper="P0")
+    assert unexpected(earlier).empty
+    assert sentences_text(earlier) == "  P0's sentences on these answers: 0 of 2 cells hold, 2 do not hold"
     share = compared(tmp_path, levels={"a": ["good"]}, share=True)
     assert unexpected(share).empty
     assert sentences_text(share) == ""

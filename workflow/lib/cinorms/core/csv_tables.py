@@ -170,7 +170,8 @@ COMPARISON = CsvTable(
         "printed": "The number as printed.",
         "computed": "The number computed here, rounded like the printed one.",
         "computed_full": "The number computed here, unrounded.",
-        "match": "yes, no, within reach (its last digit depends on the machine) or not counted.",
+        "match": "yes, no, within reach (its last digit depends on the machine) or not counted; of a claim in words, "
+        "holds or does not hold.",
     },
 )
 SENTENCES = CsvTable(
@@ -179,6 +180,7 @@ SENTENCES = CsvTable(
     "Sentences of a paper about flows, compared with the norms of its published answers.",
     ("sentence", "model", "flow"),
     {
+        "paper": "Another paper whose sentence it is; empty for the paper compared.",
         "section": "Section of the paper.",
         "sentence": "The sentence, shortened.",
         "model": "The model; two where the sentence says that they differ.",
@@ -186,6 +188,7 @@ SENTENCES = CsvTable(
         "stated": "What the sentence says.",
         "found": "The norm of the published answers, or the share of flows with one of the stated norms.",
         "holds": "yes, no, or not counted (a sentence about most of its flows).",
+        "tie": "yes where several answers are equally frequent; the norm is then the first by the variants' names.",
         "remark": "What the published answers say instead, where the release states that the sentence is a slip.",
     },
 )

@@ -24,7 +24,8 @@ from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, r
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
 #: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number is; ``shown`` says how the
-#: paper shows it (`replication.SHOWN`); ``counted`` is yes, or no for what is listed but not counted.
+#: paper shows it (`replication.SHOWN`); ``counted`` is yes, no for what is listed only, or words for a claim that the
+#: text makes without a number.
 COLUMNS = ("item", "cell", "printed", "analysis", "where", "column", "shown", "counted")
 
 #: Between the name of a release and that of one of its frames.
@@ -77,8 +78,10 @@ class Remark(Value):
     """One place where the paper's text and its numbers disagree."""
 
     where: SomeText = Field(description="Section, table or figure.")
-    says: SomeText = Field(description="What the text says.")
-    but: SomeText = Field(description="What the numbers say.")
+    claim: SomeText = Field(description="What the text says.")
+    printed: SomeText = Field(description="What is printed about it.")
+    computed: SomeText = Field(description="What the published answers give.")
+    why: SomeText = Field(description="Why they differ, or what follows.")
 
 
 #: Factor -> levels, or model -> answer options.
@@ -97,9 +100,19 @@ class Sentence(Value):
     """Model -> the answer options one of which it holds for each of these flows."""
     opposite: tuple[SomeText, SomeText] | None = None
     """Two models whose norms are on different sides of the scale."""
+    different: tuple[SomeText, SomeText] | None = None
+    """Two models whose norms are different levels."""
     share: bool = False
     """Whether the sentence is about most of its flows; their share is shown, not counted."""
     but: str = Field("", description="What the published answers say instead: no cell is expected to hold.")
+    paper: str = ""
+    """Another paper whose sentence it is, about answers of its own; whether it holds of these answers is only shown."""
+    table: str = Field("", description="Another analysis of kind flow_norms to compare it with.")
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two models that the sentence says differ, if it says so."""
+        return self.opposite or self.different
 
 
 class Sentences(Value):
@@ -129,6 +142,8 @@ class ReleaseFile(Value):
     describes the measurement)."""
     remarks: tuple[Remark, ...] = ()
     """Where the paper's text and its numbers disagree, or where the text leaves open what the numbers settle."""
+    findings: tuple[SomeText, ...] = ()
+    """What else the published answers show."""
     not_compared: tuple[SomeText, ...] = ()
     """What of the paper nothing here is compared with."""
     sentences: LeftOut[Sentences] = None
@@ -296,7 +311,8 @@ def read_numbers(release: Release) -> pd.DataFrame:
 def analyses_of(release: Release | None) -> list[str]:
     """Return the analyses that the numbers and sentences of ``release`` are compared with, each once."""
     names = [] if release is None else read_numbers(release)["analysis"].tolist()
-    about_flows = [release.sentences.table] if release and release.sentences else []
+    sentences = release.sentences if release else None
+    about_flows = [sentences.table, *(row.table for row in sentences.rows)] if sentences else []
     return list(dict.fromkeys(filter(None, [*names, *about_flows])))
 
 

@@ -31,6 +31,8 @@ SMALLEST_LOG10 = math.log10(5e-324)
 
 #: What of a comparison counts as a match.
 MATCHED = ("yes", "within reach")
+#: What becomes of a claim in words (``counted: words``): a sign or a bound that the text states and no table prints.
+IN_WORDS = {True: "holds", False: "does not hold"}
 
 #: An item with this ending has no list of its own on the page: it is a column of the item that it is named after.
 BESIDE = ", maximum likelihood"
@@ -58,7 +60,8 @@ def compare(
         number that is not named there must equal the printed one.
 
     Columns: paper, item, cell, printed, computed (with the printed digits; empty where there is no number),
-    computed_full, match: ``yes``, ``within reach``, ``no``, or ``not counted`` for cells that are listed only.
+    computed_full, match: ``yes``, ``within reach``, ``no``, ``not counted`` for cells that are listed only, ``holds``
+    or ``does not hold`` for claims in words.
 
     Raises ``DataError`` for a place that no table has, for one that is not a single number, and for a reach
     of a cell that is not among the printed numbers.
@@ -81,6 +84,8 @@ def compare(
         reach = reaches.get((row["item"], row["cell"]), 0.0)
         if row["counted"] == "no":
             match = "not counted"
+        elif row["counted"] == "words":
+            match = IN_WORDS[bool(shown) and agrees(value, row["printed"], row["shown"])]
         elif not shown:
             match = "no"
         elif agrees(value, row["printed"], row["shown"]):
@@ -97,7 +102,7 @@ def compare(
 
 def summary(comparison: pd.DataFrame) -> pd.DataFrame:
     """Return matched and total for each item that is counted, in the order of the comparison."""
-    counted = comparison[comparison["match"] != "not counted"]
+    counted = comparison[comparison["match"].isin([*MATCHED, "no"])]
     groups = counted["match"].isin(MATCHED).groupby([counted["paper"], counted["item"]], sort=False)
     return groups.agg(matched="sum", total="size").reset_index()
 
@@ -244,10 +249,12 @@ def render(
         ],
         items=[_item(name, group, comparison) for name, group in items if not name.endswith(BESIDE)],
         sentences=[
-            (section, says, rows.to_dict("records"))
-            for (section, says), rows in sentences.groupby(["section", "sentence"], sort=False)
+            (f"{whose}, section {section}" if whose else f"Section {section}", says, rows.to_dict("records"))
+            for (whose, section, says), rows in sentences.groupby(
+                ["paper", "section", "sentence"], sort=False
+            )
         ],
-        cells=sentences[sentences["holds"].isin(["yes", "no"])],
+        counts=sentences_text(sentences).strip().replace("\n  ", "; "),
         figures=figures or {},
         software=[*software(), ("machine", platform.machine())],
         version=version(),
@@ -270,10 +277,12 @@ def _item(name: str, group: pd.DataFrame, comparison: pd.DataFrame) -> dict[str,
     others = comparison[comparison["item"] == name + BESIDE]
     beside = dict(zip(others["cell"], others["computed_full"], strict=True))
     counted = group["match"].ne("not counted")
+    in_words = bool(group["match"].isin(IN_WORDS.values()).any())
     return {
         "name": name,
         "counted": bool(counted.any()),
-        "matched": int(group["match"].isin(MATCHED).sum()),
+        "matched": int(group["match"].isin([*MATCHED, IN_WORDS[True]]).sum()),
+        "verb": "hold" if in_words else "match",
         "total": int(counted.sum()),
         "beside": len(beside) > 0,
         "rows": [row | {"beside": beside.get(row["cell"], "")} for row in group.to_dict("records")],
@@ -290,33 +299,43 @@ def compare_sentences(release: Release, tables: Mapping[str, pd.DataFrame]) -> p
     """
     rows: list[dict[str, Any]] = []
     if release.sentences:
-        norms = tables[release.sentences.table]
         for sentence in release.sentences.rows:
-            stated = {"section": sentence.section, "sentence": sentence.says}
-            cells = _shares if sentence.share else _sides if sentence.opposite else _cells
+            norms = tables[sentence.table or release.sentences.table]
+            stated = {"paper": sentence.paper, "section": sentence.section, "sentence": sentence.says}
+            cells = _shares if sentence.share else _sides if sentence.pair else _cells
             chosen = _chosen(norms, sentence)
             rows += [stated | cell | {"remark": sentence.but} for cell in cells(chosen, sentence)]
     return pd.DataFrame(rows, columns=list(SENTENCES.about), dtype="str")
 
 
 def unexpected(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that do not hold, and those that hold where the release says that none does."""
-    return cells[(cells["holds"] == "no") != (cells["remark"] != "")]
+    """Return the paper's own cells that do not hold, and those that hold where the release says that none does."""
+    own = cells[cells["paper"] == ""]
+    return own[(own["holds"] == "no") != (own["remark"] != "")]
 
 
 def sentences_text(cells: pd.DataFrame) -> str:
-    """Return how many cells hold, as a line for a terminal; nothing where no sentence is compared."""
-    counted = cells[cells["holds"].isin(["yes", "no"])]
-    if counted.empty:
-        return ""
-    hold, slips = int(counted["holds"].eq("yes").sum()), int((counted["remark"] != "").sum())
-    known = f"; {slips} are slips of the paper" if slips else ""
-    return f"  sentences about flows: {hold} of {len(counted)} cells hold{known}"
+    """Return how many cells hold, a line for each paper; nothing where no sentence is compared."""
+    lines = []
+    for paper, rows in cells[cells["holds"].isin(["yes", "no"])].groupby("paper"):
+        tied = rows["tie"].eq("yes")
+        hold, slips = rows["holds"].eq("yes"), rows["remark"].ne("")
+        others = [
+            (int((hold & tied).sum()), "on a tie"),
+            (int((~hold & slips).sum()), "are slips of the paper"),
+            (int((~hold & ~slips).sum()), "do not hold"),
+        ]
+        found = [f"{n} {what}" for n, what in others if n]
+        whose = f"{paper}'s sentences on these answers" if paper else "sentences about flows"
+        lines.append(
+            f"  {whose}: {', '.join([f'{int((hold & ~tied).sum())} of {len(rows)} cells hold', *found])}"
+        )
+    return "\n".join(lines)
 
 
 def _chosen(norms: pd.DataFrame, sentence: Sentence) -> pd.DataFrame:
     """Return the rows of the models and flows that ``sentence`` is about."""
-    chosen = _has(norms, "model", sentence.opposite or tuple(sentence.levels), sentence)
+    chosen = _has(norms, "model", sentence.pair or tuple(sentence.levels), sentence)
     for factor, levels in sentence.flows.items():
         chosen &= _has(norms, factor, levels, sentence)
     for factor, levels in sentence.others.items():
@@ -346,22 +365,27 @@ def _cells(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]]
                 "stated": " or ".join(options),
                 "found": found,
                 "holds": _yes(found in options),
+                "tie": "yes" if row["tie"] else "",
             }
 
 
 def _sides(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]]:
-    a, b = sentence.opposite or ("", "")
+    a, b = sentence.pair or ("", "")
     for flow, rows in chosen.groupby("flow"):
         by_model = {row["model"]: row for row in rows.to_dict("records")}
         if len(by_model) < 2:
             raise DataError(f"sentence {sentence.says!r}: {a} and {b} do not both have a row for flow {flow}")
         levels = [by_model[model]["level"] for model in (a, b)]
+        apart = not any(map(pd.isna, levels)) and (
+            levels[0] * levels[1] < 0 if sentence.opposite else levels[0] != levels[1]
+        )
         yield {
             "model": f"{a}, {b}",
             "flow": _flow(by_model[a], sentence),
-            "stated": "opposite sides",
+            "stated": "opposite sides" if sentence.opposite else "different norms",
             "found": ", ".join(_norm(by_model[model]) for model in (a, b)),
-            "holds": _yes(not any(map(pd.isna, levels)) and levels[0] * levels[1] < 0),
+            "holds": _yes(apart),
+            "tie": "yes" if any(by_model[model]["tie"] for model in (a, b)) else "",
         }
 
 
@@ -374,6 +398,7 @@ def _shares(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]
             "stated": " or ".join(options),
             "found": f"{norms.isin(options).mean():.1%}",
             "holds": "not counted",
+            "tie": "",
         }
 
 

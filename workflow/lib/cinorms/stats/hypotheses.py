@@ -182,8 +182,9 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the paired t-test of two models, the columns of ``paired``."""
-    d = _differences(paired)
+    """Return the paired t-test of two models, the columns of ``paired``: norms, or other numbers."""
+    both = paired.dropna().to_numpy(dtype=np.float64)
+    d = both[:, 0] - both[:, 1]
     n = len(d)
     row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}
     row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan, "cohen_d": np.nan}
