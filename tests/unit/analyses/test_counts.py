@@ -70,10 +70,10 @@ def test_every_level_and_every_status_is_counted():
     counts = counted(MIXED)
     statuses = [status for status in ANSWER_STATUSES[1:] if status not in RARE_STATUSES]
     assert counts.index.tolist() == [*ACCEPTABILITY.options, *statuses]
-    shown = ["level", "status", "count", "share"]
-    assert counts.loc["strongly acceptable", shown].tolist() == [2, "ok", 2, 0.4]
-    assert counts.loc["neutral", shown].tolist() == [0, "ok", 0, 0.0]
-    assert counts.loc["refusal", shown].tolist() == [pd.NA, "refusal", 1, 0.2]
+    shown = ["level", "status", "count", "share", "most"]
+    assert counts.loc["strongly acceptable", shown].tolist() == [2, "ok", 2, 0.4, 0.8]
+    assert counts.loc["neutral", shown].tolist() == [0, "ok", 0, 0.0, 0.4]
+    assert counts.loc["refusal", shown].tolist() == [pd.NA, "refusal", 1, 0.2, pd.NA]
     assert counts["count"].sum() == len(MIXED)
     assert counts["share"].sum() == pytest.approx(1)
     assert counted(answers([1, None], ["ok", "invalid"])).loc["invalid", "share"] == 0.5  # published answers

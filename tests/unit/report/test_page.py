@@ -94,13 +94,15 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
 
 def test_a_tally_counts_accepting_and_valid_answers_per_variant(results):
     flows = np.arange(30)
-    accepts, valid = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
+    accepts, valid, asked = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
     answers = tables.read(folder_of(results) / "answers/main/model-b.parquet", tables.ANSWERS)
-    part = answers[answers["flow"].isin(flows) & (answers["status"] == "ok")]
+    every = answers[answers["flow"].isin(flows)]
+    part = every[every["status"] == "ok"]
     by_variant = part.groupby("variant", observed=False)["level"]
     assert valid[0].tolist() == by_variant.size().tolist()
     assert accepts[0].tolist() == by_variant.apply(lambda level: int((level > 0).sum())).tolist()
-    assert not valid[1].any()
+    assert asked[0].tolist() == every.groupby("variant", observed=False).size().tolist()
+    assert not asked[1].any()
 
 
 # --- Findings
@@ -129,8 +131,13 @@ def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(resu
 def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     finding = first_sentences(results, "main", MODELS)[0]
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
-    parts = []
+    parts, ends = [], []
     for answers in frames:
+        every = answers.merge(results.vignettes["flows"], on="flow")
+        least, most = ((every["level"] > 0).fillna(other) for other in (False, True))
+        ends += [
+            pd.DataFrame({"least": least, "most": most}).groupby(every[f].astype(str)).mean() for f in FACTORS
+        ]
         valid = answers.query("status == 'ok'").merge(results.vignettes["flows"], on="flow")
         yes = valid["level"] > 0
         parts += [yes.groupby(valid[factor], observed=True).mean() for factor in FACTORS]
@@ -138,6 +145,12 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} (" in finding.text
     assert f"with ‘{shares.idxmin()}’ {shares.min():.0%} (" in finding.text
     assert "95% intervals over wordings" in finding.text
+    # A model that refuses what it would reject seems to accept more: so the bounds if it accepts none of that, or all.
+    bounds = pd.concat(ends).groupby(level=0).mean()
+    of_all = [
+        " to ".join(f"{end:.0%}" for end in bounds.loc[level]) for level in (shares.idxmax(), shares.idxmin())
+    ]
+    assert f"which may say anything, it is {of_all[0]} and {of_all[1]}." in finding.text
 
 
 def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results):

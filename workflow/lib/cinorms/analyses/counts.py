@@ -32,6 +32,7 @@ ANSWER_COUNTS = {
     "status": "ok for a level, else why the answers have none.",
     "count": "Number of answers.",
     "share": "Share of all answers of the model in the arm.",
+    "most": "What the share of a level would be if all answers without a level had it; missing for a status.",
 }
 
 
@@ -63,7 +64,9 @@ def answer_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
         elif count or status not in tables.RARE_STATUSES:
             rows.append((status, pd.NA, status, count))
     table = pd.DataFrame(rows, columns=["outcome", "level", "status", "count"]).astype({"level": "Int8"})
-    return table.assign(share=_shares(table["count"], len(answers)))
+    missing = len(answers) - int(levels.sum())
+    most = _shares(table["count"] + missing, len(answers)).where(table["status"] == "ok")
+    return table.assign(share=_shares(table["count"], len(answers)), most=most)
 
 
 def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:

@@ -122,9 +122,11 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     )
     says = results.scale(arm).spoken
     text += (
-        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers {says.accept} the flow, with "
-        f"‘{least.level}’ {_accepted(least, len(every))}."
+        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers that could be read {says.accept} the flow, "
+        f"with ‘{least.level}’ {_accepted(least, len(every))}."
     )
+    if any("to" in level.of_all for level in (most, least)):
+        text += f" With those that could not, which may say anything, it is {most.of_all} and {least.of_all}."
     if share_interval(most, 1) is not None:
         text += f" Brackets: 95% intervals over {variant_words(results.is_people(arm)).many}."
     shown = link(arm, list(models)[:4], rows=most.factor)
@@ -167,12 +169,22 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
 
 @dataclass(frozen=True)
 class LevelShare:
-    """A level of a factor, the share of answers that accept it, and what each template adds to that share."""
+    """A level of a factor, the share of valid answers that accept it, and what each template adds to that share.
+
+    ``bounds``: the share of all answers that accept it if none, or all, of those without a level did.
+    """
 
     factor: str
     level: str
     share: float
     templates: Units
+    bounds: tuple[float, float]
+
+    @property
+    def of_all(self) -> str:
+        """The bounds in words."""
+        low, high = (share(end, 1) for end in self.bounds)
+        return low if low == high else f"{low} to {high}"
 
 
 def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[LevelShare]:
@@ -190,10 +202,13 @@ def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[Le
     tallies = [[n @ templates for n in tally(results.codes[arm, model], groups)] for model in models]
     levels = []
     for i, (factor, level) in enumerate(groups):
-        of_models = [share_of(yes[i], n[i]) for yes, n in tallies if n[i].sum() >= ENOUGH]
-        if of_models:
-            shares, units = zip(*of_models, strict=True)
-            levels.append(LevelShare(factor, level, float(np.mean(shares)), Units(*np.mean(units, axis=0))))
+        enough = [[part[i] for part in parts] for parts in tallies if parts[1][i].sum() >= ENOUGH]
+        if enough:
+            shares, units = zip(*(share_of(yes, n) for yes, n, _ in enough), strict=True)
+            ends = [(yes.sum() / of.sum(), (yes + of - n).sum() / of.sum()) for yes, n, of in enough]
+            low, high = map(float, np.mean(ends, axis=0))
+            templates = Units(*np.mean(units, axis=0))
+            levels.append(LevelShare(factor, level, float(np.mean(shares)), templates, (low, high)))
     return levels
 
 

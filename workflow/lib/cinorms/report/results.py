@@ -103,8 +103,8 @@ def counts_by_template(codes: AnswerCodes, prompts: pd.DataFrame) -> Floats | No
     return np.stack([(codes.answers == level) @ member for level in range(codes.n_levels)])
 
 
-def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints]:
-    """Return accepting and valid answers per group (rows) and variant (columns).
+def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints, Ints]:
+    """Return accepting, valid and all answers per group (rows) and variant (columns).
 
     ``groups`` has the flows of each group; those that were not asked do not count.
     """
@@ -113,8 +113,11 @@ def tally(codes: AnswerCodes, groups: Mapping[Any, Ints]) -> tuple[Ints, Ints]:
     upper = np.flatnonzero(np.array(codes.scale.sides) > 0)
     accepts = valid & np.isin(codes.answers, upper)
     weights = member.astype(np.float64)
-    accepted, answered = (weights @ counted.astype(np.float64) for counted in (accepts, valid))
-    return np.rint(accepted).astype(np.int64), np.rint(answered).astype(np.int64)
+    kinds = (accepts, valid, codes.answers != NOTHING)
+    accepted, answered, asked = (
+        np.rint(weights @ kind.astype(np.float64)).astype(np.int64) for kind in kinds
+    )
+    return accepted, answered, asked
 
 
 # --- The results of a study
