@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from cinorms.analyses.counts import answer_counts
-from cinorms.core.labels import PLANTED_MARK
+from cinorms.core.labels import NOT_COMPARABLE, PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
@@ -193,3 +193,7 @@ def test_models_from_top_to_bottom_and_a_panel_per_arm(norms_of, figure_entry, b
     assert shown["PANEL"].nunique() == 2
     assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]
     assert "n = 24 (x), 24 (w) flows per model" in drawn.caption
+    assert NOT_COMPARABLE not in drawn.caption
+    fewer = [selected[0], selected[1]._replace(frame=selected[1].frame.assign(n_asked=1))]
+    drawn = draw_norms(fewer, figure_entry("norm_distribution", ["b", "a"], ("x",)))
+    assert f"Asked in 1 to 2 variants: {NOT_COMPARABLE}" in drawn.caption

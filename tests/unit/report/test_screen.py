@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
+from cinorms.core.labels import NOT_COMPARABLE
 from cinorms.report.cards import make_card
-from cinorms.report.findings import first_sentences, variance_shares
+from cinorms.report.findings import discarded, first_sentences, variance_shares
 from cinorms.report.page import render
-from cinorms.report.screen import Standing, asked, closing_lines, headline, standings
+from cinorms.report.results import NOTHING as NOTHING_ASKED
+from cinorms.report.screen import Standing, asked, closing_lines, headline, standings, unequal
 from cinorms.stats.again import FEWEST_TEMPLATES
 
 from ...html_page import Page
@@ -62,6 +64,22 @@ CANNOT = "this study cannot tell"
 )
 def test_the_headline_counts_who_holds_norms_that_other_wordings_would_give_again(rows, said):
     assert said in headline(rows)
+
+
+def test_models_asked_in_different_numbers_of_wordings_are_not_compared(results):
+    assert unequal([STRONG, WEAK]) == ""
+    said = unequal([STRONG, replace(WEAK, model="b", templates=3)])
+    assert "(a in 11 wordings; b in 3 wordings)" in said
+    assert NOT_COMPARABLE in said
+    rows = standings(results)
+    few = [replace(rows[0], templates=2), *rows[1:]]
+    assert "each in at most 6 variants" in asked(results, few)
+    assert NOT_COMPARABLE in asked(results, few)
+    codes = results.codes["main", "model-a"]
+    part = replace(codes, answers=np.where(np.arange(6) < 4, codes.answers, NOTHING_ASKED))
+    of_part = replace(results, codes={**results.codes, ("main", "model-a"): part})
+    assert "has the most" in discarded(results).text
+    assert "has the most" not in discarded(of_part).text
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,10 @@ def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
     return f"Planted respondents (simulated; no model gave their answers): {', '.join(names)}. The others are models."
 
 
+#: Why models that were asked in different numbers of wordings are not compared.
+NOT_COMPARABLE = "how many flows have a norm depends on that number, so do not compare these shares"
+
+
 def listed(names: Sequence[str]) -> str:
     """Return ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))

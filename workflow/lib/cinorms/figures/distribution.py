@@ -11,7 +11,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS
+from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -182,7 +182,14 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     size = (width, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
     shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
     data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
-    return theme.finish(plot, entry, data, size, f"n = {n} flows per model. {theme.thresholds_text(entry)}")
+    variants = {int(one.frame["n_asked"].max()) for one in selected if len(one.frame)}
+    unequal = (
+        f"Asked in {min(variants)} to {max(variants)} variants: {NOT_COMPARABLE}."
+        if len(variants) > 1
+        else ""
+    )
+    caption = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
+    return theme.finish(plot, entry, data, size, caption, unequal)
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:

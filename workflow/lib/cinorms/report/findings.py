@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
-from cinorms.report.results import StudyResults, tally
+from cinorms.report.results import NOTHING, StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import STATUSES, count, counted, link, plain, share
 from cinorms.stats.arrays import Floats
@@ -451,7 +451,8 @@ def discarded(results: StudyResults) -> Finding:
             f"({share(gone, total)}) have no norm: {', '.join(parts)}. No norm does not mean neutral: the study cannot "
             f"tell what {'people hold' if people else 'the model holds'} there."
         )
-        if several:
+        asked_in = {(answers.answers != NOTHING).any(axis=0).sum() for answers in codes}
+        if several and len(asked_in) == 1:
             text += f" {worst} has the most: it holds no norm on {share(missing[worst], 1)} of its flows."
     else:
         text += " Every flow has a norm: the consistency filter discarded nothing."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.labels import NOT_COMPARABLE, listed
 from cinorms.report.results import NOTHING, StudyResults
 from cinorms.report.words import counted, in_words, share, thresholds
 from cinorms.stats.again import FEWEST_FLOWS, FEWEST_TEMPLATES, WIDEST
@@ -265,10 +266,20 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
         for row in rows
     ]
     about = "Share of flows with a norm" + (" expected again in other wordings" if rows[0].told else "")
-    return [*([said] if said else []), f"{about}:", *lines]
+    return [line for line in (said, f"{about}:", *lines, unequal(rows)) if line]
 
 
 # --- What was asked
+
+
+def unequal(rows: Sequence[Standing]) -> str:
+    """Return a sentence that says who was asked in how many wordings, where that differs; else nothing."""
+    of_each = sorted({row.templates for row in rows}, reverse=True)
+    if len(of_each) < 2:
+        return ""
+    who = (listed([row.model for row in rows if row.templates == n]) for n in of_each)
+    numbers = "; ".join(f"{names} in {counted(n, 'wording')}" for names, n in zip(who, of_each, strict=True))
+    return f"Not all were asked in as many wordings ({numbers}): {NOT_COMPARABLE}."
 
 
 def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
@@ -283,8 +294,9 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
         wordings = counted(prompts["template_no"].nunique(), "wording")
         orders = counted(prompts["order_no"].nunique(), "order")
         text = (
-            f"{who} was asked about {flows} of {title}, each in {counted(len(prompts), 'variant')}: {wordings}, each "
-            f"with {orders} of the options."
+            f"{who} was asked about {flows} of {title}, each in {'at most ' if unequal(rows) else ''}"
+            f"{counted(len(prompts), 'variant')}: {wordings}, each with {orders} of the options."
         )
+    text += f" {unequal(rows)}" if unequal(rows) else ""
     needed = Counter(study.t_val[row.model] for row in rows).most_common(1)[0][0]
     return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."
