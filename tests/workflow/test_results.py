@@ -73,7 +73,13 @@ def test_a_tensor_has_each_norm_at_its_levels(results):
     model, other = results.study.models
     tensor = results.tensor(model)
     rows = results.norms[results.norms["model"] == model]
-    assert {"sender", "information_type", "recipient", "transmission_principle"} <= set(tensor.index.names)
+    assert list(tensor.index.names) == [
+        "sender",
+        "subject",
+        "information_type",
+        "recipient",
+        "transmission_principle",
+    ]
     for row in rows.iloc[::50].itertuples():
         at = tuple(getattr(row, name) for name in tensor.index.names)
         assert pd.isna(tensor[at]) if pd.isna(row.level) else tensor[at] == row.level
@@ -81,6 +87,7 @@ def test_a_tensor_has_each_norm_at_its_levels(results):
     assert (
         tensor.xs(recipient, level="recipient").sum() == rows[rows["recipient"] == recipient]["level"].sum()
     )
+    pd.testing.assert_series_equal(tensor.loc[:, :, :, recipient], tensor.xs(recipient, level="recipient"))
     means = results.tensor(model, "main", of="mean") - results.tensor(other, of="mean")
     assert len(means) == len(rows)
     with pytest.raises(DataError, match=r"no column 'meen'.*mean"):

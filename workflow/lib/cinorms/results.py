@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
+#: The parameters of contextual integrity, in the order of the PETS paper's tensor.
+_AXES = ("sender", "subject", "information_type", "recipient", "transmission_principle")
 
 
 def open_results(folder: str | Path) -> "Results":
@@ -148,9 +150,12 @@ class Results:
     def tensor(self, model: str, arm: str | None = None, of: str = "level") -> "pd.Series[Any]":
         """Return the privacy bias of a model in an arm: its norm for every combination of the factors' levels.
 
-        The factors are the levels of the index, so ``tensor.xs("its manufacturer", level="recipient")`` is a slice, and
-        the difference of two slices or of two models' tensors is taken flow by flow. A flow without a norm is missing;
-        ``of="status"`` says why. ``of`` may be any other column of ``norms``, such as ``mean``. Default: the only arm.
+        The factors are the levels of the index, those of contextual integrity first and in the PETS paper's order:
+        sender, subject, information type, recipient, transmission principle. So a slice is taken by name,
+        ``tensor.xs("its manufacturer", level="recipient")``, or by position, ``tensor.loc["a door lock", :, :, "its
+        manufacturer"]``, and the difference of two slices or of two models' tensors flow by flow. A flow without a norm
+        is missing; ``of="status"`` says why. ``of`` may be any other column of ``norms``, such as ``mean``. Default:
+        the only arm.
         """
         arms = self._named("arm", arm, self.study.arms)
         if len(arms) > 1:
@@ -162,9 +167,11 @@ class Results:
         if of not in rows:
             raise DataError(f"norms have no column {of!r}; {listing(of, rows)}")
         flows = self.flows(self.study.arms[arms[0]].dataset).set_index("flow", drop=False).loc[rows["flow"]]
-        factors = [name for name in flows if name not in _NO_FACTORS]
+        own = [name for name in flows if name not in _NO_FACTORS]
+        factors = [*(name for name in _AXES if name in own), *(name for name in own if name not in _AXES)]
         index = pd.MultiIndex.from_frame(flows[factors or ["flow"]])
-        return pd.Series(rows[of].to_numpy(), index=index, dtype=rows[of].dtype, name=of)
+        # pandas takes slices by position of a sorted index only.
+        return pd.Series(rows[of].to_numpy(), index=index, dtype=rows[of].dtype, name=of).sort_index()
 
     def traces(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
         """Return the texts that a model wrote before its answers, to all ``flows`` of an arm or to those listed.

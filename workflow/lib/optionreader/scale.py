@@ -20,7 +20,7 @@ SHIPPED = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 MOST_OPTIONS = 11
 
 #: The keys of a file. `says` is for programs that write about answers, and not read here.
-_KEYS = ("title", "measure", "language", "options", "line", "levels", "midpoint", "words", "says")
+_KEYS = ("title", "measure", "language", "options", "also", "line", "levels", "midpoint", "words", "says")
 _LINE_KEYS = ("lowest", "highest", "ends", "bins")
 WORD_KINDS = ("negations", "hedges", "refusals", "leads", "others", "degrees", "turns", "joins")
 #: A number that an option begins with: "1 definitely not okay".
@@ -57,8 +57,8 @@ class Scale:
 
     ``measure`` is what the options say of a thing, for programs that offer several scales. ``midpoint`` is the level
     that says neither the one nor the other, if there is one. ``language`` is the language of the options, and ``words``
-    are what the reader must know of it, by kind. A number line has an option for each of its numbers, or for each of
-    its bins.
+    are what the reader must know of it, by kind. ``also`` are other texts that name an option. A number line has an
+    option for each of its numbers, or for each of its bins.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Scale:
     midpoint: int | None = None
     language: str = "English"
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
     line: Line | None = None
 
     @classmethod
@@ -117,6 +118,7 @@ class Scale:
             midpoint=midpoint if line or midpoint is None else levels[options.index(midpoint)],
             language=document.get("language", "English"),
             words=tuple((kind, tuple(words)) for kind, words in sorted(document.get("words", {}).items())),
+            also=tuple(sorted(document.get("also", {}).items())),
             line=line,
         )
 
@@ -215,6 +217,13 @@ def _check(document: Any) -> None:
         raise ScaleError(f"levels: {list(levels)} do not rise; put each above the last")
     for key in ("title", "measure", "language"):
         _check_texts(key, [document.get(key, "text")], 1)
+    also = document.get("also", {})
+    if not isinstance(also, Mapping):
+        raise ScaleError(f"also: {also!r} is not a mapping of texts to options")
+    _check_texts("also", list(also), 0)
+    for text, option in also.items():
+        if option not in (options or ()):
+            raise ScaleError(f"also.{text}: {option!r} is not an option; {_allowed(option, options or ())}")
     words = document.get("words", {})
     _check_keys("words", words, WORD_KINDS)
     for kind, of_kind in words.items():

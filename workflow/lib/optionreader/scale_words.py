@@ -60,13 +60,17 @@ def option_words(scale: Scale) -> tuple[tuple[str, ...], ...]:
 
 @per_scale
 def names(scale: Scale) -> dict[tuple[str | None, ...], int]:
-    """Return every way in which words name an option: its own words and, of two opposites, the other one denied.
+    """Return every way in which words name an option: its own, those of ``also``, of two opposites the other denied.
 
     On a scale of "unacceptable" and "acceptable", what is "not acceptable" is unacceptable. With more options it is not
     known which of the others is meant.
     """
     words = option_words(scale)
     found: dict[tuple[str | None, ...], int] = {option: i for i, option in enumerate(words) if option}
+    places = {option: i for i, option in enumerate(scale.options)}
+    found |= {
+        tuple(match[0] for match in WORD.finditer(normalise(text))): places[o] for text, o in scale.also
+    }
     if len(words) == 2 and all(len(option) == 1 for option in words):
         for i, other in ((0, 1), (1, 0)):
             if words[i][0] in {prefix + words[other][0] for prefix in _PREFIXES}:

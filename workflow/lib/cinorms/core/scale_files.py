@@ -1,5 +1,6 @@
 """Files of scales, resources/scales: their keys, and how they are read."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -66,6 +67,8 @@ class ScaleFile(Value):
     language: LeftOut[Text] = Field(None, description="The language of the options; default English.")
     options: LeftOut[Distinct[Text]] = Field(None, min_length=2, max_length=11)
     """The options in words, lowest first, 2 to 11 of them."""
+    also: LeftOut[Mapping[Text, Text]] = None
+    """Other texts that name an option in a reply, and the option, e.g. completely acceptable: strongly acceptable."""
     line: LeftOut[LineFile] = Field(None, description=str(LineFile.__doc__))
     levels: LeftOut[tuple[Level, ...]] = Field(None, min_length=2, max_length=11)
     """The whole number that each option counts as, rising, -100 to 100. Without it: steps from the midpoint; without a

@@ -46,6 +46,19 @@ def test_a_line_has_a_level_for_each_number_or_the_middles_of_its_bins():
     assert [scale.level_of_number(number) for number in (1, 3, 4, 6)] == [2, 2, 4, 6]
 
 
+def test_other_texts_name_an_option_where_the_scale_says_so():
+    stated = {"options": list(ACCEPT.options), "midpoint": "neutral"}
+    also = {
+        "completely acceptable": "strongly acceptable",
+        "completely unacceptable": "strongly unacceptable",
+    }
+    scale = Scale.from_mapping("mine", stated | {"also": also})
+    replies = {"Completely acceptable.": 2, "The answer is: completely unacceptable": -2, "neutral": 0}
+    assert {text: read(text, scale).level for text in replies} == replies
+    assert read("completely acceptable, or completely unacceptable", scale).status == "ambiguous"
+    assert [read(text, ACCEPT).status for text in replies] == ["nonsense", "nonsense", "ok"]
+
+
 def test_options_that_begin_with_a_number_are_named_by_it():
     scale = of_options("1 never", "2 rarely", "3 often")
     assert [scale.level_of_number(number) for number in (1, 3, 4, 1.5)] == [1, 3, None, None]
@@ -66,6 +79,8 @@ LINE_OF_9 = {"lowest": 0, "highest": 9, "ends": ["a", "b"]}
         ({"options": ["a", "b"], "line": LINE_OF_9}, ["options", "not both"]),
         ({"options": ["a", "b"], "optionz": []}, ["no key 'optionz'", "did you mean 'options'?"]),
         ({"options": ["bad", "good"], "midpoint": "goood"}, ["midpoint: 'goood'", "did you mean 'good'?"]),
+        ({"options": ["bad", "good"], "also": {"fine": "god"}}, ["also.fine: 'god'", "did you mean 'good'?"]),
+        ({"options": ["a", "b"], "also": ["c"]}, ["also: ['c'] is not a mapping"]),
         ({"options": ["a", "b"], "levels": [1, 2, 3]}, ["levels: has 3 numbers for 2 options"]),
         ({"options": ["a", "b"], "levels": [2, 1]}, ["levels: [2, 1] do not rise"]),
         ({"options": ["a", "b"], "levels": [1, "2"]}, ["levels", "not a list of whole numbers"]),
