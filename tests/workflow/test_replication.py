@@ -159,11 +159,11 @@ def test_a_study_without_printed_numbers_has_nothing_to_replicate(school):
 
 
 RAW = """,Scenario,Prompt,Response,prompt_id,likert,likert_order_id
-0,{0},p,Somewhat acceptable,0,-,ordering_1
-1,{0},p,"I would say: strongly unacceptable.",0,-,ordering_120
-2,{1},p,"As an AI language model, I cannot provide a personal opinion.",0,-,ordering_7
-3,{1},p,neutral,1,-,ordering_7
-4,{2},p,,0,-,ordering_7
+0,{0},p,Somewhat acceptable,p#0_0,-,1
+1,{0},p,"I would say: strongly unacceptable.",p#0_1,-,120
+2,{1},p,"As an AI language model, I cannot provide a personal opinion.",p#0_0,-,7
+3,{1},p,neutral,p#1_0,-,7
+4,{2},p,,p#0_0,-,7
 """
 
 

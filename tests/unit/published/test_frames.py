@@ -287,13 +287,18 @@ def test_raw_csv_keeps_texts_and_orders(tmp_path):
     assert table["order"].tolist() == ["01234", "01243", "43210", "10234"]
     assert table["text"].tolist() == ["somewhat acceptable", "", 'neutral, "yes"\nbecause', "NA"]
     tables.write(table, tmp_path / "r.parquet", tables.RESPONSES)
+    # As the released code writes them: the order's number in both columns without a name, 0 for the one fixed order.
+    ids = {"prompt_id": ["p#0_1", "p#10_0", "p#0_0", "p#1"], "likert_order_id": ["1", "2", "120", "0"]}
+    table = frames.read_raw_csv(raw_csv(tmp_path / "released.csv", **ids), VIGNETTES)
+    assert table["variant"].tolist() == ["0_1", "10_0", "0_0", "1_0"]
+    assert table["order"].tolist() == ["01234", "01243", "43210", "01234"]
 
 
 def test_order_of_counts_permutations_from_one():
     every = list(itertools.permutations("01234"))
     for i in (1, 2, 7, 60, 120):
         assert frames.order_of(f"ordering_{i}") == "".join(every[i - 1])
-    for wrong in ("ordering_0", "ordering_121", "ordering_x", "1"):
+    for wrong in ("ordering_121", "121", "ordering_x", "x"):
         with pytest.raises(DataError, match="likert_order_id"):
             frames.order_of(wrong)
 

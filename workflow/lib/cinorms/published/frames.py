@@ -332,23 +332,25 @@ def category(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> "pd.Categ
 
 
 def order_of(ordering: str) -> str:
-    """Return our order string for the authors' ``ordering_{i}``: the option index at each shown position.
+    """Return our order string for the authors' ``{i}`` or ``ordering_{i}``: the option index at each shown position.
 
-    The i-th (from 1) permutation of the labels, in the order of `itertools.permutations`; "01234" is
-    lowest first. Raises `DataError` for any other name.
+    The i-th (from 1) permutation of the labels, in the order of `itertools.permutations`; 0, which they write where
+    orders are not drawn, and 1 are "01234", lowest first. Raises `DataError` for any other name.
     """
-    match, orders = re.fullmatch(r"ordering_(\d{1,3})", ordering), orders_of(5).names
-    if not match or not 1 <= int(match[1]) <= len(orders):
-        raise DataError(f"likert_order_id '{ordering}': expected 'ordering_1' to 'ordering_{len(orders)}'")
-    return orders[int(match[1]) - 1]
+    match, orders = re.fullmatch(r"(?:ordering_)?(\d{1,3})", ordering), orders_of(5).names
+    if not match or int(match[1]) > len(orders):
+        raise DataError(
+            f"likert_order_id '{ordering}': expected '0' to '{len(orders)}', or 'ordering_1', ..."
+        )
+    return orders[max(int(match[1]) - 1, 0)]
 
 
 def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
     """Return the responses table (`tables.RESPONSES`) in one of the authors' raw CSV files.
 
-    The variant is ``t_o``: the number in ``prompt_id``, and how often the flow and template came before
-    in the file. Texts are kept as they are; an empty cell is an empty text. ``finish_reason`` was not
-    recorded and reads ``unknown``.
+    The variant is ``t_o``: the numbers in ``prompt_id`` ("p#3_0"), or its only number and how often the flow and
+    template came before in the file. Texts are kept as they are; an empty cell is an empty text. ``finish_reason`` was
+    not recorded and reads ``unknown``.
 
     Raises `DataError` if the file or a column is missing, or a row names an unknown vignette, template
     or order.
@@ -363,17 +365,18 @@ def read_raw_csv(path: str | Path, vignettes: pd.DataFrame) -> pd.DataFrame:
             f"{path}: the columns {missing} are missing; the authors' raw files have {list(RAW_COLUMNS)}"
         )
     flow = flows_of(raw["Scenario"], vignettes).to_numpy()
-    template = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)$", expand=False)
+    numbers = raw["prompt_id"].str.extract(r"^(?:p#)?(\d+)(?:_(\d+))?$")
+    template = numbers[0]
     if template.isna().any():
         wrong = raw.loc[template.isna(), "prompt_id"].iloc[0]
         raise DataError(f"{path}: prompt_id '{wrong}' is not a template number")
     # ASSUME: rows of one flow and template are in the order in which the random orders were drawn.
-    number = pd.Series(flow).groupby([flow, template.to_numpy()]).cumcount()
+    number = pd.Series(flow).groupby([flow, template.to_numpy()]).cumcount().astype(str)
     orders = {name: order_of(name) for name in raw["likert_order_id"].unique()}
     return pd.DataFrame(
         {
             "flow": flow,
-            "variant": pd.Categorical(template + "_" + number.astype(str)),
+            "variant": pd.Categorical(template + "_" + numbers[1].fillna(number)),
             "order": pd.Categorical(raw["likert_order_id"].map(orders)),
             "text": pd.Categorical(raw["Response"]),
             "finish_reason": category(np.zeros(len(raw), dtype=np.int8), ["unknown"]),

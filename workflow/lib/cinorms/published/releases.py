@@ -64,6 +64,14 @@ class Frame(Value):
     occurrence, order)."""
 
 
+class RawReplies(Value):
+    """Where the authors' own replies are, which are not fetched."""
+
+    url: SomeText = Field(description="Address of the archive.")
+    git_blob: str = Field(pattern=r"^[0-9a-f]{40}(?!\n)$", description="What `git hash-object FILE` prints.")
+    note: SomeText = Field(description="What it holds.")
+
+
 class Reach(Value):
     """One printed number."""
 
@@ -135,6 +143,7 @@ class ReleaseFile(Value):
     models: Mapping[str, Annotated[SomeText, Field(description="Name in the frames.")]] = Field(
         {}, min_length=1, description="The name in the frames of each model of config/models.yaml."
     )
+    raw: LeftOut[RawReplies] = Field(None, description=str(RawReplies.__doc__))
     numbers: Distinct[Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv(?!\n)$")]] = ()
     """CSV files in this folder with the paper's printed numbers (their format is in docs/replication.md)."""
     reach: tuple[Reach, ...] = ()
