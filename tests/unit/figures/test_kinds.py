@@ -164,10 +164,10 @@ NONE, CONTROL = [[None] * 4] * 24, pd.DataFrame({"flow": range(24), "level": pd.
 @pytest.mark.parametrize(
     ("name", "changes", "reason"),
     [
-        ("agreement", {"models": ["a"]}, "agreement needs two models; a alone is there"),
+        ("agreement", {"models": ["a"]}, "agreement compares two models; only a is here"),
         ("agreement", {"levels": NONE}, "no two models hold a norm for the same flow"),
-        ("calibration", {"truth": None}, "nothing was planted here"),
-        ("calibration", {"truth": CONTROL}, "nothing was planted here"),
+        ("calibration", {"truth": None}, "none of these models has planted norms"),
+        ("calibration", {"truth": CONTROL}, "none of these models has planted norms"),
         ("coefficients", {"estimate": np.nan}, "no term of the table 'regression' has an estimate"),
         ("delta", {"expected": np.nan}, "no flow has both a norm and an expected value"),
         ("delta", {"levels": NONE, "by": "recipient"}, "no flow has both a norm and an expected value"),

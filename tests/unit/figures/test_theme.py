@@ -128,7 +128,7 @@ def test_a_base_size_is_that_of_the_print_or_the_width_is_refused():
     assert theme.room(entry, 9.0, 5.0) == pytest.approx(4.5 * 9 / 7)
     with pytest.raises(
         ConfigError,
-        match=r"width: 4\.5 inches do not hold .* base_size 7; allowed: at least 6\.23, or .* at most 5\.05\.",
+        match=r"width: 4\.5 inches are too few .* base_size 7; allowed: at least 6\.23, or .* at most 5\.05\.",
     ):
         theme.room(entry, 9.0, 8.0)
 

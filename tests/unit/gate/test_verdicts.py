@@ -82,7 +82,7 @@ def test_few_templates_are_undecided_and_say_how_many_more(run):
     few = run(planted(1, n_templates=2), planted(1, n_templates=2), {"overall": SHIFT})
     assert (few.verdict, few.exit_code) == ("undecided", 3)
     assert few.claims[0].why == (
-        "a decision needs at least 3 wordings, and there are 2; about 6 more might decide it (a guide)"
+        "a verdict needs at least 3 wordings; there are 2; about 6 more might decide it (a guide)"
     )
     wording = np.random.default_rng(3).normal(0, 0.6, (1, 5, 1))
     noisy = np.clip(np.round(planted(2, n_templates=5) + wording), -2, 2)

@@ -273,7 +273,7 @@ STUDY = {
             {"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}},
             "'gpt' is not a model of these",
         ),
-        ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "the lower threshold comes first"),
+        ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "has the higher threshold first; write"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
         ({"kind": "coefficients", "from": ["fit"], "models": ["planted-tulu-2-13b"]}, "printed.t.models"),
         ({"kind": "pairs", "from": ["by-size"]}, "name analyses without that key"),

@@ -64,7 +64,7 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Rep
     names = list(theme.by_label(selected))
     if len(names) < 2:
         alone = names[0] if names else "none"
-        return theme.empty(entry, f"agreement needs two models; {alone} alone is there.")
+        return theme.empty(entry, f"agreement compares two models; only {alone} is here.")
     frame = matrix(selected, entry)
     if not frame["n_flows"].any():
         return theme.empty(entry, "no two models hold a norm for the same flow.")
@@ -152,7 +152,7 @@ def draw_calibration(
     """Return a matrix per respondent: of the flows planted at a level, the share recovered at each."""
     frame = recovered(selected, entry, planted)
     if frame.empty:
-        why = "nothing was planted here: no respondent that holds norms is among the models."
+        why = "none of these models has planted norms."
         return theme.empty(entry, why)
     options = entry.scales[selected[0].arm].binned.options
     rows = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in (NO_NORM, *options)}
@@ -167,7 +167,10 @@ def draw_calibration(
     for name, part in frame.groupby("panel", observed=True, sort=False):
         of, none = part["flows"].sum(), part.loc[part["recovered"] == NO_NORM, "flows"].sum()
         n_same = part.loc[part["recovered"] == part["planted"], "flows"].sum()
-        counts.append(f"{name} {n_same / of:.0%}, {none / of:.0%} and {(of - n_same - none) / of:.0%}")
+        counts.append(
+            f"{name}: {n_same / of:.0%} as planted, {none / of:.0%} without a norm, "
+            f"{(of - n_same - none) / of:.0%} another norm"
+        )
     plot = (
         p9.ggplot(shown, p9.aes("planted", "recovered"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=0.8)
@@ -184,8 +187,8 @@ def draw_calibration(
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 1.5),
         "For each planted level: the share of its flows recovered at each level. "
-        f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. Of these, the "
-        f"norm recovered is as planted, none, and another: {'; '.join(counts)}.",
+        f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. "
+        f"{'; '.join(counts)}.",
         "Outlined: the recovered norm is the planted one. A dash: no flow was planted at that level.",
         theme.thresholds_text(entry),
     )

@@ -330,7 +330,7 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
     smallest = scale if options.base_size else LEAST_SIZE / NOTE_SIZE
     if options.width < least * smallest - 1e-9:
         why = (
-            f"do not hold this figure with base_size {options.base_size:g}"
+            f"are too few for this figure with base_size {options.base_size:g}"
             if options.base_size
             else f"would make this figure's small text {NOTE_SIZE * options.width / least:.1f} points high"
         )
@@ -379,8 +379,8 @@ def thresholds_text(entry: Entry[Any]) -> str:
         least += f" ({', '.join(others)})"
     t_maj = next((under.t_maj for under in entry.thresholds.values()), "plurality")
     if t_maj == "plurality":
-        return f"Norms: {least}, the most frequent level."
-    return f"Norms: {least}, a level given by at least {t_maj:.0%} of them."
+        return f"A norm is the most frequent level of {least}."
+    return f"A norm needs {least}, and one level in at least {t_maj:.0%} of them."
 
 
 def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, caption: str | Path) -> None:

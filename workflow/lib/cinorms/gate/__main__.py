@@ -21,7 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from cinorms.gate.side import find
 
     parser = argparse.ArgumentParser(prog="cinorms gate", description="Did a model's norms change?")
-    parser.add_argument("--base", required=True, help="STUDY/ARM/MODEL; what can only be one may be left out")
+    parser.add_argument(
+        "--base",
+        required=True,
+        help="STUDY/ARM/MODEL; leave out the arm or the model where there is only one",
+    )
     parser.add_argument("--new", required=True, help="STUDY/ARM/MODEL of the model to judge")
     parser.add_argument("--policy", required=True, help="the policy: a YAML file with claims")
     parser.add_argument(

@@ -72,8 +72,8 @@ class Shift(ByFactor):
         Mapping[str, Annotated[Number, Field(gt=0, le=100, description="Margin in levels.")]]
     ] = Field(None, description="Level of the factor `by` -> its own margin.")
     missing: Literal["left_out", "moved"] = "left_out"
-    """What the new side did not answer and the base did. left_out: it does not count; moved: the claim must hold
-    whatever these answers were, from the lowest level to the highest."""
+    """Answers that the base gave and the new side did not. left_out: they do not count; moved: the claim must hold
+    whatever they were, from the lowest level to the highest."""
 
 
 class SideClaim(ClaimOptions):

@@ -23,7 +23,7 @@ class PolicyFile(Value):
 
     about: str = Field("", description="What the policy is for; shown on the page.")
     confidence: Number = Field(0.95, gt=0.5, lt=1)
-    """1 less the chance of an error; docs/gate.md says of which error."""
+    """1 minus the chance of an error (docs/gate.md describes which)."""
     flows: Literal["fixed", "sample"] = "fixed"
     """fixed: the claims are about exactly these flows; sample: about flows like these."""
     undecided: Literal["report", "fail", "pass"] = "report"

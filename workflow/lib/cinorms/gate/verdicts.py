@@ -148,9 +148,9 @@ def judge(findings: Sequence[ClaimFinding], alpha: float) -> tuple[Judged, ...]:
         verdict: Verdict = "undecided"
         if p <= alpha:
             verdict = "fail"
-            why = f"outside the limit by more than chance explains (p {_p(p)} over all claims)"
+            why = f"clearly outside the limit (p = {_p(p)}, over all claims)"
         elif finding.p_pass <= alpha:
-            verdict, why = "pass", f"within the limit by more than chance explains (p {_p(finding.p_pass)})"
+            verdict, why = "pass", f"clearly within the limit (p = {_p(finding.p_pass)})"
         else:
             why = _why_undecided(finding)
         judged.append(Judged(finding, verdict, p, why))
@@ -161,9 +161,9 @@ def _why_undecided(finding: ClaimFinding) -> str:
     if not finding.n_flows:
         return "no flow was answered on both sides"
     if finding.n_templates < FEWEST:
-        reason = f"a decision needs at least {FEWEST} wordings, and there are {finding.n_templates}"
+        reason = f"a verdict needs at least {FEWEST} wordings; there are {finding.n_templates}"
     elif finding.need is None:
-        return "the result is so near the limit that no number of wordings is likely to decide"
+        return "too near the limit for any number of wordings to decide"
     else:
         reason = f"not enough {finding.need.unit.replace('templates', 'wordings')} to tell"
     return f"{reason}; about {finding.need.more:,} more might decide it (a guide)" if finding.need else reason

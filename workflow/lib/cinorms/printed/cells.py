@@ -94,7 +94,7 @@ def check_thresholds(place: EntryPlace, part: str, given: Iterable[int | TMaj], 
         if value not in known:
             allowed = ", ".join(map(str, known))
             what = "T_maj" if t_maj else "T_val"
-            raise place.error(part, f"{what} {value} was given; allowed: {allowed} (norms.grid of the study)")
+            raise place.error(part, f"{what} {value} is not in the study's norms.grid; allowed: {allowed}")
 
 
 @dataclass(frozen=True)

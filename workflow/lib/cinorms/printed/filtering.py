@@ -72,7 +72,7 @@ class PrintedLostOptions(FromAnalyses):
             check_thresholds(place, "steps", step, t_maj=True)
             if t_majs.index(step[0]) > t_majs.index(step[1]):
                 given, right = list(step), list(step[::-1])
-                raise place.error("steps", f"{given} was given; the lower threshold comes first: {right}")
+                raise place.error("steps", f"{given} has the higher threshold first; write {right}")
 
 
 def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> Printed:

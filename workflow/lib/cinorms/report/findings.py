@@ -262,7 +262,7 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
             "some flows and some answers than for others, that alone can look like dependence."
         )
     if 0 < depends.sum() < total:
-        text += " What decides and who differs most, above, leave out the other models."
+        text += " “What decides” and “Who differs most” cover only models that do."
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = link(arm, list(map(str, table["model"][:4])))
     return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
@@ -455,7 +455,7 @@ def discarded(results: StudyResults) -> Finding:
         if several and len(asked_in) == 1:
             text += f" {worst} has the most: it holds no norm on {share(missing[worst], 1)} of its flows."
     else:
-        text += " Every flow has a norm: the consistency filter discarded nothing."
+        text += " Every flow has a norm; nothing was discarded."
     text = " ".join([text, *_association(results, arm)])
     shown = link(arm, [worst], held="none") if gone else ""
     see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"

@@ -104,7 +104,7 @@ class Standing:
             needed = f"about {more} wordings, not {self.templates} (now: {self.between} of the flows)"
         else:
             return "perhaps on most flows, perhaps not" if self.told and self.survives is None else ""
-        return f"how many of these norms other wordings would give again takes {needed}"
+        return f"to tell how many of these norms other wordings would give again, the study needs {needed}"
 
     @property
     def sentence(self) -> str:
@@ -288,13 +288,13 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
     prompts, title = results.prompts[arm], results.study.dataset_of(arm).title
     flows = counted(max(row.flows for row in rows), "flow")
     if results.is_people(arm):
-        text = f"People rated {flows} of {title}."
+        text = f"People rated {flows} ({title})."
     else:
         who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
         wordings = counted(prompts["template_no"].nunique(), "wording")
         orders = counted(prompts["order_no"].nunique(), "order")
         text = (
-            f"{who} was asked about {flows} of {title}, each in {'at most ' if unequal(rows) else ''}"
+            f"{who} was asked about {flows} ({title}), each in {'at most ' if unequal(rows) else ''}"
             f"{counted(len(prompts), 'variant')}: {wordings}, each with {orders} of the options."
         )
     text += f" {unequal(rows)}" if unequal(rows) else ""

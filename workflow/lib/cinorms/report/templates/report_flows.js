@@ -60,7 +60,7 @@ function flowRow(state, models, factors, i, change) {
   }
   if (models.length > 1) {
     const gap = distance(models, i);
-    cells.push(make("td", { class: "number" }, gap < 0 ? "not both" : String(gap)));
+    cells.push(make("td", { class: "number" }, gap < 0 ? "one has none" : String(gap)));
   }
   return make("tr", {}, ...cells);
 }

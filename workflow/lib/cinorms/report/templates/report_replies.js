@@ -74,7 +74,7 @@ function markedText(text, marks, cut) {
 function replyPart(arm, model, i, v, reply) {
   const head = make("h4", {}, `Reply of ${model.name}${model.planted ? " (planted: simulated)" : ""}`);
   if (!model.replies) return [head, make("p", {}, "This study has no replies of it: its answers were published, or its settings leave replies out.")];
-  if (!reply) return [head, make("p", {}, "The replies are in the folder “replies” beside this page. It is not there, or cannot be read: keep both together.")];
+  if (!reply) return [head, make("p", {}, "The replies are in the folder “replies” next to this page. It is missing or cannot be read: keep the two together.")];
   const read = make("p", {}, "Read as ", answerWords(arm, reply.code), reply.rule ? ` by the rule ${reply.rule}` : "", reply.finish && reply.finish !== "stop" ? ` (the model ended with: ${reply.finish})` : "", ".");
   if (reply.code === NOT_ASKED) return [head, make("p", {}, "It was not asked.")];
   if (reply.text === null) return [head, make("p", {}, "There is no text."), read, overridePart(arm, model, i, v, reply)];
@@ -113,7 +113,7 @@ function overridePart(arm, model, i, v, reply) {
     "details",
     { class: "again" },
     make("summary", {}, "Set this reading right"),
-    make("p", {}, "Add this line to the study’s file of overrides and run the study again: nothing is asked; replies are read again, and all that rests on them is made again. A new file begins with the line ", make("code", {}, HEADER.join(",")), ", and the study names it under ", make("code", {}, "overrides"), "."),
+    make("p", {}, "Add this line to the study’s file of overrides and run the study again: nothing is asked, and only what depends on this reading is rebuilt. A new file begins with the line ", make("code", {}, HEADER.join(",")), ", and the study names it under ", make("code", {}, "overrides"), "."),
     make("div", { class: "controls" }, choice("It says", "override", values.map(([key, text]) => [String(key), text]), chosen.value, (value) => set({ value })), reply.text === null ? "" : check("Wherever a model of the study replied with this text", "override:all", false, (all) => set({ all }))),
     line,
     make("button", { type: "button", onclick: copy }, "Copy the line"),

@@ -48,7 +48,7 @@ async function listSaid(state, places, change) {
       if (run !== latest) return;
       read += value?.read ?? 0;
       if (value?.reply) body.append(saidRow(state, value, change));
-      const missing = value?.missing ? " Some are in files that are not beside this page." : "";
+      const missing = value?.missing ? " Some are missing from the folder “replies” next to this page." : "";
       document.getElementById("said-status").textContent = `${count(body.rows.length)} found in ${done ? "" : `the first ${count(read)} of `}${count(done ? read : all)} replies.${missing}`;
       if (done) return;
     }
