@@ -101,9 +101,9 @@ def test_more_wordings_or_a_stricter_majority_do_not_change_what_is_said_of_a_mo
     [
         (STRONG, "80%", ""),
         (NOTHING, "none", ""),
-        (FEW_WORDINGS, "90%", f"takes {FEWEST_TEMPLATES} wordings, not 4"),
-        (replace(FEW_WORDINGS, status="few_flows"), "90%", "takes 40 flows"),
-        (WIDE, "90%", "takes about 18 wordings, not 11 (now: 55% to 89% of the flows)"),
+        (FEW_WORDINGS, "90%", f"needs {FEWEST_TEMPLATES} wordings, not 4"),
+        (replace(FEW_WORDINGS, status="few_flows"), "90%", "needs 40 flows"),
+        (WIDE, "90%", "needs about 18 wordings, not 11 (now: 55% to 89% of the flows)"),
         (NEAR_HALF, "52%", "perhaps on most flows, perhaps not"),
         (ONE_ANSWER, "80%", "nearly every flow gets the same answer"),
     ],
