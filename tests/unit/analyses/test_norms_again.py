@@ -46,14 +46,14 @@ def test_the_design_of_a_model_is_the_one_in_which_it_was_asked():
     assert set(table.loc[table["asked"], ["templates", "orders"]].itertuples(index=False)) == {(2, 2)}
 
 
-def many_templates(monkeypatch, templates):
-    """Return answers of a model to so many templates: its own answers, and copies of them in another order."""
+def many_templates(monkeypatch, templates, same=0.8):
+    """Return answers of a model to so many templates: copies of its answers, of which a share is the ``same``."""
     own, rng = ANSWERS["small"], np.random.default_rng(1)
     answers, prompts = [], []
     for template in range(templates):
         new = {f"{template % 4}_{order}": f"{template}_{order}" for order in range(2)}
         copy = own[own["variant"].astype(str).isin(new)]
-        level = copy["level"].where(rng.random(len(copy)) < 0.8, -2)
+        level = copy["level"].where(rng.random(len(copy)) < same, -2)
         answers.append(copy.assign(variant=copy["variant"].astype(str).map(new), level=level))
         copy = PROMPTS[PROMPTS["variant"].isin(new)]
         prompts.append(copy.assign(variant=copy["variant"].map(new), template_no=template))
@@ -83,3 +83,16 @@ def test_people_are_asked_in_one_wording():
     found = made.again_of(ANSWERS["small"], people=True)
     assert set(found["status"]) == {"people"}
     assert found["flow"].tolist() == VIGNETTES["flow"].tolist()
+
+
+@pytest.mark.parametrize(("same", "status"), [(0.6, "ok"), (1.0, "alike_templates")])
+def test_wordings_that_are_copies_are_told_wherever_intervals_are_over_wordings(monkeypatch, same, status):
+    copies = many_templates(monkeypatch, 8, same)
+    of_alpha = run("reliability", copies).set_index("measure").loc["alpha", "status"]
+    coefficients_of = run("generalizability", copies)
+    asked = coefficients_of[coefficients_of["asked"] & (coefficients_of["measure"] == "mean")]["status"]
+    regression = run("answer_regression", copies)
+    assert [of_alpha, *asked, *set(regression["fit_status"])] == [status] * 3
+    assert set(run("marginal_means", copies)["status"]) == {status}
+    assert run("flow_dependence", copies)["status"].tolist() == [status]
+    assert ("worth" in regression["fit_reason"].iloc[0]) == (status != "ok")

@@ -1,7 +1,7 @@
 """Kinds on how good the answers are, how many wordings are enough, and how well a design tells flows apart."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.comparing import Repeats, answers_again
-from cinorms.analyses.shared import Frames, for_each_model
+from cinorms.analyses.shared import Frames, for_each_model, marked_alike, named, stack
 from cinorms.core.schema import Distinct
 from cinorms.core.tables import AGAIN
 from cinorms.entries.entry import Entry, Selected
@@ -116,13 +116,14 @@ def generalizability(
     levels = {one.pair: level_matrix(one.frame) for one in selected}
     asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
     again = {one.pair: _repeated(one, levels[one.pair], repeats) for one in selected}
-    rows: list[dict[str, Any]] = []
+    parts: list[pd.DataFrame] = []
     for one in selected:
         own, table = levels[one.pair], prompts[one.arm]
         who = {"arm": one.arm, "model": one.model, "other": ""}
         design = _asked(asked[one.pair], table)
-        rows += [who | row for row in _means("mean", own, table, entry, again[one.pair], design)]
-        rows += [who | row for row in _of_norms(one, own, table, entry, design)]
+        found = [*_means("mean", own, table, entry, again[one.pair], design)]
+        found += _of_norms(one, own, table, entry, design)
+        parts.append(marked_alike(_rows(who, found), [one.frame], table, entry.scales[one.arm]))
     for one, other in itertools.combinations(selected, 2):
         if one.arm == other.arm:
             a, b = levels[one.pair].align(levels[other.pair], join="inner")
@@ -130,8 +131,14 @@ def generalizability(
             who = {"arm": one.arm, "model": one.model, "other": other.model}
             both, table = asked[one.pair] + asked[other.pair], prompts[one.arm]  # NaN where one was not asked
             design = _asked(both.reindex_like(a), table)
-            rows += [who | row for row in _means("difference", a - b, table, entry, repeated, design)]
-    return pd.DataFrame(rows, columns=list(entry.declared.columns))
+            differences = _rows(who, _means("difference", a - b, table, entry, repeated, design))
+            frames = [one.frame, other.frame]
+            parts.append(marked_alike(differences, frames, table, entry.scales[one.arm]))
+    return stack(parts).reindex(columns=list(entry.declared.columns))
+
+
+def _rows(who: dict[str, str], found: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    return named(pd.DataFrame([*found]), who)
 
 
 def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
@@ -319,7 +326,8 @@ KINDS = (
             "phi_high": "Upper end of that interval.",
             "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
             "study's (measure norm).",
-            "status": "ok; no_interval; or why there is no coefficient: few_templates (norms need twice as many, and "
+            "status": "ok; no_interval; alike_templates (wordings are alike: the intervals do not hold, and "
+            "coefficients are too high); or why there is no coefficient: few_templates (norms need twice as many, and "
             "every flow asked in all of them), negative (flows differ by no more than noise), not_repeated (the arm "
             "was asked once), one_order, one_template, no_flows, no_variance.",
         },

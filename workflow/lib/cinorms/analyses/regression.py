@@ -25,6 +25,7 @@ from cinorms.analyses.shared import (
     fit_clm,
     for_each_model,
     held,
+    marked_alike,
     named,
     stack,
     templates_of,
@@ -277,7 +278,10 @@ def answer_regression(
     facts: dict[str, Any] = {"link": options.link, "n_flows": len(flows)}
     fitted = not isinstance(fit, tuple)
     facts |= {f"sd_{name}": float(fit.sd.get(name, np.nan)) if fitted else np.nan for name in _INTERCEPTS}
-    return _with_planted(_rows(frame, fit, facts), (coefficients or {}).get("coefficients", []))
+    table = _rows(frame, fit, facts)
+    scale, columns = entry.scales[one.arm], ("fit_status", "fit_reason")
+    table = marked_alike(table, [answers], prompts, scale, columns)
+    return _with_planted(table, (coefficients or {}).get("coefficients", []))
 
 
 #: What the answers share: that they are about one flow, or in one wording.
@@ -370,7 +374,8 @@ _OF_ANSWERS = {
     "sd_flow": "Standard deviation of the flows' intercepts: what the factors leave, on the scale of the link.",
     "sd_template": "Standard deviation of the templates' intercepts.",
     "mcfadden_r2": "Missing: a mixed model has none.",
-    "fit_status": "ok, or why there is no fit.",
+    "fit_status": "ok; alike_templates if the wordings are too alike for intervals and p-values to hold; or why there "
+    "is no fit.",
     "planted": "Planted change from the baseline to the level, times one factor for all terms (its unit is another); "
     "only of planted respondents.",
     "planted_terms": "Terms with an interval and a planted change; missing for a model.",

@@ -16,7 +16,7 @@ from cinorms.entries.kind import PER_MODEL
 from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
-from cinorms.stats.wordings import level_counts, look_up, template_numbers, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
 
 if TYPE_CHECKING:
@@ -171,11 +171,15 @@ def add_attributes(
 
 
 def marked_alike(
-    table: pd.DataFrame, answers: Iterable[pd.DataFrame], prompts: pd.DataFrame, scale: Scale
+    table: pd.DataFrame,
+    answers: Iterable[pd.DataFrame],
+    prompts: pd.DataFrame,
+    scale: Scale,
+    columns: tuple[str, str] = ("status", "reason"),
 ) -> pd.DataFrame:
     """Return the table with a status and a reason where templates are too alike for its intervals and tests.
 
-    ``answers`` are those of each model that the table is about.
+    ``answers`` are those of each model that the table is about; ``columns`` those of status and (if any) reason.
     """
     templates, said = template_numbers(prompts), []
     for part in answers:
@@ -184,11 +188,10 @@ def marked_alike(
             said.append(f"{counts.shape[2]} wordings are worth {found.effective:.1f}")
     if not said:
         return table
-    ok = table["status"] == "ok"
+    ok = table[columns[0]] == "ok"
     reason = f"intervals and p-values do not hold: {'; '.join(said)}, as some are alike (kind reliability)"
-    return table.assign(
-        status=table["status"].mask(ok, "alike_templates"), reason=table["reason"].mask(ok, reason)
-    )
+    words = dict(zip(columns, (ALIKE_TEMPLATES, reason), strict=True))
+    return table.assign(**{name: table[name].mask(ok, word) for name, word in words.items() if name in table})
 
 
 def templates_of(answers: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Categorical[str]":

@@ -14,7 +14,7 @@ from cinorms.core.scales import Scale
 from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Ints
-from cinorms.stats.wordings import level_counts, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, worth_of
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
@@ -65,7 +65,7 @@ class Dependence:
         share = f"the flow explains {self.share:.1%} of the variance: " if self.verdict in DEPENDS else ""
         found = self.verdict in (*DEPENDS, "depends_little")
         missing = IF_MISSING if found and self.valid < FEW_MISSING else ""
-        alike = IF_ALIKE if found and self.status == "alike_templates" else ""
+        alike = IF_ALIKE if found and self.status == ALIKE_TEMPLATES else ""
         return share + VERDICTS[self.verdict] + missing + alike
 
 
@@ -134,7 +134,7 @@ def dependence(
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
-        status="alike_templates" if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
+        status=ALIKE_TEMPLATES if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
 
 

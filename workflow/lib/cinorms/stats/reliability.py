@@ -18,6 +18,7 @@ from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
 from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import (
+    ALIKE_TEMPLATES,
     groups,
     jackknife,
     level_counts,
@@ -239,7 +240,10 @@ def panel(
     group = groups(counts.shape[2])
     kept = [group != number for number in range(group.max(initial=-1) + 1)]
     single = wordings_worth(levels, templates, counts) if counts.shape[2] > 1 else {}
-    single |= {"alpha": alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])}
+    of_norms = alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])
+    if of_norms.status == "ok" and any(found.status == ALIKE_TEMPLATES for found in single.values()):
+        of_norms = of_norms._replace(status=ALIKE_TEMPLATES)
+    single |= {"alpha": of_norms}
     if people:
         of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
         single["icc_1"] = intraclass_over(levels, of_rater)
@@ -268,7 +272,7 @@ def wordings_worth(levels: pd.DataFrame, templates: pd.Series, counts: Floats) -
     Status ``alike_templates``: they are worth so little that intervals and tests over wordings do not hold.
     """
     found, numbers = worth_of(counts), np.unique(look_up(levels.columns, templates))
-    status = "alike_templates" if found.too_alike else "ok"
+    status = ALIKE_TEMPLATES if found.too_alike else "ok"
     a, b, related = found.pair
     return {
         "wordings: number": FlowEstimate(float(len(numbers)), len(levels)),

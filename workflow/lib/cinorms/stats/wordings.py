@@ -32,6 +32,8 @@ ALIKE, CHANCE = 0.5, 2.9
 LEAST_OWN = 0.25
 #: Templates that are worth less than this part of their number are too alike for intervals over wordings.
 ENOUGH = 0.6
+#: The status of numbers over such templates.
+ALIKE_TEMPLATES = "alike_templates"
 #: More templates or raters than this are left out in so many groups.
 MOST_GROUPS = 15
 
