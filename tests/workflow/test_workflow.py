@@ -129,11 +129,11 @@ def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(pro
     assert found == pytest.approx(stated.loc[stated["model"] == models[1], "delta"].mean())
     assert (distance.loc[(models[1], "its manufacturer"), "status"] == "no_expected").all()
 
-    project.write("next.yaml", {**study, "study": "next", "plan": {"pilot": "tiny", "target_se": 0.25}})
+    project.write("next.yaml", {**study, "study": "next", "plan": {"pilot": "tiny", "target_phi": 0.9}})
     printed = project.run("--configfile", "next.yaml", "--forcerun", "plan", "--", "plan")
     plan = pd.read_csv(project.folder / "results/next/plan.csv").set_index("model")
     assert plan["templates_needed"].ge(1).all()
-    assert plan["se"].gt(0).all()
+    assert plan["phi"].between(0, 1).all()
     assert "templates_needed" in printed
 
 

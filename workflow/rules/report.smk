@@ -113,7 +113,6 @@ rule plan:
             f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
         ),
         variants=list(map(VALUES.planned_prompts, STUDY.worded_arms())),
-        pilot=[path for paths in VALUES.pilot().values() for path in paths],
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -126,8 +125,9 @@ rule plan:
         judge=STUDY.judge(),
         datasets=STUDY.datasets(),
         arms=STUDY.worded_arms(),
-        pilot=list(VALUES.pilot()) if STUDY.settings.plan.pilot else None,
-        target_se=STUDY.settings.plan.target_se,
+        # No input: the plan of a study never makes its answers.
+        pilot=VALUES.pilot(),
+        target_phi=STUDY.settings.plan.target_phi,
         norms=VALUES.norm_warnings(),
         left=get_left,
         code=code_of("plan", *engine_modules().values()),

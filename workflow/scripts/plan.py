@@ -17,13 +17,12 @@ if __name__ == "__main__":
         )
     )
     plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
-    if snakemake.params.pilot is not None:
-        files = iter(snakemake.input.pilot)
+    if snakemake.params.pilot:
         pilot = {
-            tuple(pair): (tables.read(next(files), tables.ANSWERS), tables.read(next(files), tables.PROMPTS))
-            for pair in snakemake.params.pilot
+            (arm, model): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
+            for arm, model, answers, prompts in snakemake.params.pilot
         }
-        plan = add_precision(plan, pilot, snakemake.params.target_se)
+        plan = add_precision(plan, pilot, snakemake.params.target_phi)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
     if snakemake.params.left:

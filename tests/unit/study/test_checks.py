@@ -60,10 +60,6 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"overrides": "mine.csv"},
         "overrides: there is no file 'mine.csv' in the folder that the study runs in ({cwd}); correct the path",
     ),
-    "a pilot that is the study itself": (
-        {"plan": {"pilot": "demo"}},
-        "plan.pilot: 'demo' is this study; name another one",
-    ),
     "a pilot without answers": (
         {"plan": {"pilot": "elsewhere"}},
         "plan.pilot: there is no results/elsewhere/answers in the folder that the study runs in; "

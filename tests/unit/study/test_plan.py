@@ -1,14 +1,17 @@
 """The plan's numbers by hand; what has no rate has no cost, which is not the same as costing nothing."""
 
-import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.validation import load_yaml
+from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.variants import fill, list_variants
+from cinorms.stats.generalizability import DesignSize, coefficients
+from cinorms.stats.wordings import template_numbers
 from cinorms.study.plan import (
     ACTION_TOKENS,
     ANSWER_TOKENS,
@@ -156,7 +159,8 @@ def test_the_text_ends_with_totals_of_what_is_known():
     # What is not known has a total that is not 0; without a pilot and traces, nothing is said of them.
     text = as_text(plan(asked(), asked(model="n")))
     assert total_line(text)[-2:] == ["-", "-"]
-    assert "se" not in text.split()
+    assert "phi" not in plan(asked())
+    assert "How many wordings a model needs shows in its answers" in text
     assert not [name for name in plan(asked()) if "trace" in name or "most" in name]
     assert "most" not in text
 
@@ -176,40 +180,36 @@ def test_the_papers_study_takes_228096_prompts_of_each_open_model(
     assert frame.drop("gpt-4o-mini")["gpu_minutes"].notna().all()
 
 
-def pilot_answers() -> pd.DataFrame:
-    """Return answers to four variants of two flows, whose spread is 1 and 2 levels squared; one is missing."""
-    levels = [0, 0, 0, 2, -2, 2, None, 0]
-    return pd.DataFrame(
-        {
-            "flow": [0] * 4 + [1] * 4,
-            "variant": ["0_0", "0_1", "1_0", "1_1"] * 2,
-            "level": pd.array(levels, dtype="Int8"),
-            "status": ["empty" if level is None else "ok" for level in levels],
-        }
-    )
-
-
 def pilot() -> dict[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]:
-    names = ["0_0", "0_1", "1_0", "1_1"]
-    prompts = pd.DataFrame({"variant": names, "template_no": [0, 0, 1, 1], "order_no": [0, 1, 0, 1]})
-    return {("main", "m"): (pilot_answers(), prompts)}
+    """Return answers about 40 flows in six templates and two orders."""
+    rng, n = np.random.default_rng(1), 40
+    x = rng.normal(0, 1, (n, 1, 1)) + rng.normal(0, 0.8, (n, 6, 1)) + rng.normal(0, 0.5, (n, 6, 2))
+    variants = [f"{template}_{order}" for template in range(6) for order in range(2)]
+    flows = {"flow": np.repeat(np.arange(n), 12), "variant": variants * n}
+    answers = pd.DataFrame({**flows, "level": np.round(x).ravel(), "status": "ok"})
+    return {
+        ("main", "m"): (
+            answers,
+            pd.DataFrame({"variant": variants, "template_no": np.repeat(np.arange(6), 2)}),
+        )
+    }
 
 
-def test_a_pilot_says_how_exact_the_planned_templates_are_and_how_many_are_needed():
-    frame = add_precision(plan(asked()), pilot(), 0.5)
-    # Means by template: 0 and 1, 0 and 0. Variance within them: 0, 2, 8 over 3 answers more than cells.
-    within, orders = (0 + 2 + 8) / 3, frame["orders"][0]
-    change = within / orders - within * (1 + 1 / 2 + 1 / 2 + 1 / 2) / 4
-    spread = (max(0.5 + change, 0) + max(0 + change, 0)) / 2
-    assert frame["se"][0] == pytest.approx(math.sqrt(spread / frame["templates"][0]))
-    assert frame["templates_needed"].tolist() == [max(1, math.ceil(spread / 0.25))]
+def test_existing_answers_say_what_phi_the_planned_templates_have_and_how_many_are_needed():
+    (answers, prompts), frame = pilot()["main", "m"], add_precision(plan(asked()), pilot(), 0.9)
+    design = DesignSize(frame["templates"][0], frame["orders"][0])
+    phi, needed = frame["phi"][0], frame["templates_needed"][0]
+    of = [design, design._replace(templates=needed), design._replace(templates=needed - 1)]
+    found = coefficients(level_matrix(answers), template_numbers(prompts), of)
+    assert phi == found[0].phi.value
+    assert found[2].phi.value < 0.9 <= found[1].phi.value
     line = next(line for line in as_text(frame).splitlines() if line.strip().startswith("main"))
-    assert line.split()[-2:] == [f"{frame['se'][0]:.2f}", str(frame["templates_needed"][0])]
+    assert line.split()[-2:] == [f"{phi:.2f}", str(needed)]
 
 
 def test_what_the_pilot_did_not_ask_is_missing():
     frame = add_precision(plan(asked(model="other")), pilot(), 0.5)
-    assert frame[["se", "templates_needed"]].isna().all(axis=None)
+    assert frame[["phi", "templates_needed"]].isna().all(axis=None)
     assert "nan" not in as_text(frame).lower()
     assert "<na>" not in as_text(frame).lower()
 

@@ -51,10 +51,10 @@ PLAN = CsvTable(
         "trace_tokens_most": "Tokens of all traces if each is as long as the budget (only with such arms).",
         "gpu_minutes_most": "GPU-minutes if each trace is as long as the budget (only with such arms).",
         "usd_most": "Dollars if each trace is as long as the budget (only with such arms).",
-        "se": "Predicted standard error of a flow's mean, in levels (only with a pilot).",
-        "templates_needed": "Templates needed for plan.target_se (only with a pilot).",
+        "phi": "Predicted coefficient Phi of a flow's mean (only with existing answers).",
+        "templates_needed": "Templates needed for plan.target_phi (only with existing answers).",
     },
-    frozenset({"repeat", "se", "templates_needed", *OF_TRACES}),
+    frozenset({"repeat", "phi", "templates_needed", *OF_TRACES}),
 )
 PREVIEW = CsvTable(
     "preview",

@@ -121,22 +121,18 @@ class StudyValues:
         waits = self.study.prompt_set(name).generate or self.study.prompt_set(name).waits
         return f"{self.results}/prompts/{arm}.planned.parquet" if waits else self.prompts(arm)
 
-    def pilot(self) -> dict[tuple[str, str], list[str]]:
-        """Return the files of the pilot's answers to what this study asks, and of its prompts, by arm and model."""
-        pilot = self.study.settings.plan.pilot
-        files = {
-            (arm, model): [
-                f"results/{pilot}/answers/{arm}/{model}.parquet",
-                f"results/{pilot}/prompts/{arm}.parquet",
+    def pilot(self) -> list[list[str]]:
+        """Return arm and model, with the files of the pilot's (or own) answers and prompts, where these exist."""
+        folder = f"results/{self.study.settings.plan.pilot or self.study.name}"
+        rows = [
+            [
+                arm,
+                model,
+                *self._placed([f"{folder}/answers/{arm}/{model}.parquet", f"{folder}/prompts/{arm}.parquet"]),
             ]
             for arm, model in self.asked_pairs()
-            if pilot
-        }
-        return {
-            pair: paths
-            for pair, paths in files.items()
-            if all(Path(self.placed(path)).exists() for path in paths)
-        }
+        ]
+        return [row for row in rows if all(Path(path).exists() for path in row[2:])]
 
     def variant_counts(self, arm: str) -> dict[str, int]:
         """Return the numbers of templates and orders of an arm."""

@@ -420,10 +420,8 @@ def _check_coder(study: Study) -> None:
 
 
 def _check_pilot(study: Study) -> None:
-    """Refuse this study as its own pilot (the plan would have to ask for its answers), and one without answers."""
+    """Refuse a pilot without answers."""
     pilot, place = study.settings.plan.pilot, study.settings.plan.stated_in("pilot")
-    if pilot == study.name:
-        raise ConfigError(f"{place}: {pilot!r} is this study; name another one")
     answers = study.root.results / pilot / "answers" if pilot else None
     if answers and not os.path.isdir(answers):
         raise ConfigError(

@@ -1,5 +1,6 @@
 """The plan: what a study asks each model in each arm, what that costs, before anything is spent."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.variants import select_flows
-from cinorms.stats import budget
+from cinorms.stats.generalizability import DesignSize, coefficients
 from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.agent_files import scenes_of
 
@@ -105,27 +106,26 @@ def _judging(
 
 
 def add_precision(
-    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], target_se: float
+    plan: pd.DataFrame, pilot: Mapping[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]], target_phi: float
 ) -> pd.DataFrame:
-    """Return the plan with the precision that a pilot predicts for its numbers of templates and orders.
+    """Return the plan with the Phi that existing answers predict for its numbers of templates and orders.
 
-    ``pilot`` has answers and prompts by arm and model. Added columns: se (predicted standard error of a flow's mean
-    over the planned templates and orders, in levels, root mean square over flows) and templates_needed (for
-    ``target_se`` in the planned orders, with those made up for that are not answered validly); missing where the
-    pilot did not ask the model in this arm, or in one template only.
+    ``pilot`` has answers and prompts by arm and model. Added columns: phi, and templates_needed (for ``target_phi`` in
+    the planned orders); missing where there are no answers of the model in this arm, or none that show it.
     """
-    errors: list[Any] = []
+    found: list[Any] = []
     needed: list[Any] = []
     for row in plan.to_dict("records"):
-        answers, prompts = pilot.get((row["arm"], row["model"]), (None, None))
-        if answers is None or prompts is None:
-            errors.append(pd.NA)
-            needed.append(pd.NA)
-            continue
-        levels, templates, orders = level_matrix(answers), template_numbers(prompts), row["orders"]
-        errors.append(budget.predicted(levels, templates, row["templates"], orders))
-        needed.append(budget.templates_needed(levels, templates, target_se, orders))
-    return plan.assign(se=pd.array(errors, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
+        phi, design = math.nan, DesignSize(row["templates"], row["orders"])
+        if pair := pilot.get((row["arm"], row["model"])):
+            phi = coefficients(level_matrix(pair[0]), template_numbers(pair[1]), [design])[0].phi.value
+        # The error falls with the number of templates.
+        of_one = design.templates * (1 / phi - 1)
+        found.append(pd.NA if math.isnan(phi) else phi)
+        needed.append(
+            pd.NA if math.isnan(phi) else max(math.ceil(round(of_one * target_phi / (1 - target_phi), 9)), 1)
+        )
+    return plan.assign(phi=pd.array(found, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
 
 def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def as_text(plan: pd.DataFrame) -> str:
     shown = plan.drop(columns="gpus").astype(object)
     shown = pd.concat([shown, pd.DataFrame([total]).astype(object)])
     whole = dict.fromkeys(["flows", "templates", "orders", "repeat", "templates_needed", *counts], (0, ""))
-    for name, (digits, none) in {**whole, **_COSTS, "se": (2, "-")}.items():
+    for name, (digits, none) in {**whole, **_COSTS, "phi": (2, "-")}.items():
         if name in shown:
             shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else none for value in shown[name]]
     lines = shown.rename(columns=_HEADINGS).fillna("").to_string(index=False)
@@ -177,9 +177,11 @@ def as_text(plan: pd.DataFrame) -> str:
             "\ntrace_tokens: expected length of all traces, rates.trace_share (or half) of the arm's budget for each; "
             "trace_tokens_most and the columns 'at most': every trace as long as the budget."
         )
-    if "se" in shown:
-        note += (
-            "\nse: standard error of a flow's mean over these templates and orders, predicted from the pilot; "
-            "templates_needed: templates for plan.target_se with these orders."
-        )
+    note += (
+        "\nphi: share of the variance between flows that another study like this would show again, predicted from "
+        "answers; templates_needed: wordings for plan.target_phi in these orders."
+        if "phi" in shown
+        else "\nHow many wordings a model needs shows in its answers: with some in two wordings, of this study or of "
+        "plan.pilot, the plan states it."
+    )
     return f"\n{lines}\n\n{note}"

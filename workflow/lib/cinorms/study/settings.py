@@ -27,10 +27,10 @@ class PlanSettings(Settings):
     """What the plan shows in addition to numbers and costs."""
 
     pilot: str | None
-    """Name of another study whose answers are in results/{pilot}/answers; from how much they vary, the plan predicts
-    how many templates are enough. Null for none."""
-    target_se: Number = Field(gt=0, le=4)
-    """Target standard error of a flow's mean over templates, in levels."""
+    """Name of a study whose answers are in results/{pilot}/answers; from how much they vary, the plan predicts
+    how many templates are enough. Null for this study."""
+    target_phi: Number = Field(gt=0, lt=1)
+    """Wanted coefficient Phi: the share of the variance between flows that another study would show again."""
 
 
 class DatasetOptions(Settings):
