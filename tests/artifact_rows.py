@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,16 +47,23 @@ def counts(text: str) -> list[str]:
     return ratios + [rf"(?<![\d,]){number}(?![\d,])" for number in re.findall(r"\b\d+(?:,\d{3})+\b", text)]
 
 
-def run(row: Row, command: str, clone: Path) -> str:
-    """Run a command; return what is wrong, or nothing."""
+@cache
+def run(command: str, clone: Path) -> tuple[int, str]:
+    """Run a command; return its exit code and what it prints."""
     begun = time.monotonic()
     done = subprocess.run(
         ["bash", "-c", command], cwd=clone, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    missing = [count for count in counts(row.text) if not re.search(count, done.stdout)]
     print(f"{time.monotonic() - begun:5.0f} s  exit {done.returncode}  {command}", flush=True)
-    if done.returncode:
-        return f"{command}: exit code {done.returncode}\n{done.stdout[-2000:]}"
+    return done.returncode, done.stdout
+
+
+def check(row: Row, command: str, clone: Path) -> str:
+    """Return what is wrong with a row, or nothing."""
+    code, printed = run(command, clone)
+    if code:
+        return f"{command}: exit code {code}\n{printed[-2000:]}"
+    missing = [count for count in counts(row.text) if not re.search(count, printed)]
     return f"{command}: prints no {missing}, which its row states" if missing else ""
 
 
@@ -65,7 +73,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder, "clone")
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        done = set()
         for row in rows((clone / "docs/artifact.md").read_text(encoding="utf-8")):
             command = row.command if row.ci == "row" else row.ci.strip("`")
             if row.ci == "step":
@@ -73,10 +80,9 @@ def main() -> None:
                     wrong.append(f"{row.command}: no step of .ci/run has this command")
             elif row.ci.startswith("no: "):
                 print(f"not run ({row.ci[4:]}): {row.command}")
-            elif command not in done:
-                done.add(command)
-                wrong += filter(None, [run(row, command, clone)])
-    sys.exit("\n".join(wrong) or None)
+            else:
+                wrong += filter(None, [check(row, command, clone)])
+    sys.exit("\n".join(dict.fromkeys(wrong)) or None)
 
 
 if __name__ == "__main__":

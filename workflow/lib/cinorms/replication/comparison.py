@@ -113,7 +113,7 @@ def mismatches(comparison: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary_text(comparison: pd.DataFrame) -> str:
-    """Return the summary as lines for a terminal, the total last."""
+    """Return the summary as lines for a terminal: each item, the total, then claims in words."""
     table = summary(comparison)
     matched, total = int(table["matched"].sum()), int(table["total"].sum())
     verdict = "all matched" if matched == total else f"{total - matched} do not match"
@@ -122,7 +122,10 @@ def summary_text(comparison: pd.DataFrame) -> str:
         f"  {item:<{width}}  {m:>4} of {n}{'' if m == n else '  <-'}"
         for item, m, n in table[["item", "matched", "total"]].to_numpy()
     ]
-    return "\n".join([*lines, f"  {'all':<{width}}  {matched:>4} of {total}: {verdict}"])
+    words = comparison[comparison["match"].isin(IN_WORDS.values())]
+    claims = words["match"].eq(IN_WORDS[True]).groupby(words["item"], sort=False).agg(["sum", "size"])
+    held = [f"  {item}: {n} of {of} hold" for item, n, of in claims.itertuples()]
+    return "\n".join([*lines, f"  {'all':<{width}}  {matched:>4} of {total}: {verdict}", *held])
 
 
 def mismatch_text(comparison: pd.DataFrame) -> str:
