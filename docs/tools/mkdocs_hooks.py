@@ -28,6 +28,19 @@ PLACES = {
     "workflow/lib/cumulink/README.md": "cumulink.md",
     "workflow/lib/optionreader/README.md": "optionreader.md",
 }
+#: Words that a reader searches for, and the page that answers them: search shows it first.
+SEARCHED = {
+    "index.md": ["cite", "citation"],
+    "your-first-context.md": ["endpoint", "start"],
+    "method/vignettes/datasets.md": ["data", "dataset"],
+    "running.md": ["resume", "cost"],
+    "scaling.md": ["cluster", "slurm"],
+    "gate.md": ["version", "versions", "compare", "compared"],
+    "method/human/people.md": ["people", "survey"],
+    "questions.md": ["r", "read", "results", "table"],
+    "method/norms/assessment.md": ["norm", "norms"],
+    "method/stats/generalizability.md": ["wordings"],
+}
 #: Where the pages with the texts of files are.
 FILES = "files"
 #: What a link can lead to a copy of, as it is.
@@ -193,9 +206,10 @@ def pages_of(part: Any) -> Iterator[str]:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Write the links of a page as the site needs them; search finds only what the navigation shows."""
+    """Write the links of a page as the site needs them; search finds what the navigation shows, best answers first."""
     if page.file.src_uri not in set(pages_of(config["nav"])) or page.file.src_uri.startswith("decisions/"):
         page.meta["search"] = {"exclude": True}
+    page.meta["tags"] = SEARCHED.get(page.file.src_uri, [])
     if page.file.src_uri.startswith(f"{FILES}/"):
         return markdown
     source = getattr(page.file, "in_repository", f"{DOCS}/{page.file.src_uri}")

@@ -95,6 +95,7 @@ def test_the_navigation_of_the_site_has_every_page_once():
     here = {place for place in here if not any(fnmatch(place, pattern) for pattern in left_out)}
     assert here - set(named) == set(), "add these pages to `nav` in mkdocs.yml"
     assert set(named) - here == set(), "`nav` in mkdocs.yml names pages that are not there"
+    assert set(HOOKS.SEARCHED) <= set(named)
 
 
 def test_every_note_on_a_decision_is_in_its_index():
