@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from cinorms.norms import assessment
+from cinorms.norms.assessment import level_matrix
+from cinorms.stats import agreement
+from cinorms.stats.wordings import level_counts, template_numbers
 
-from .made import ANSWERS, SMALL, USUAL, norms_of, run
+from ...scales import ACCEPTABILITY
+from .made import ANSWERS, PROMPTS, SMALL, USUAL, norms_of, run
 
 
 def held(model: str) -> np.ndarray:
@@ -24,6 +28,14 @@ def test_a_pair_agrees_where_both_hold_the_same_norm():
     assert row["n_flows"] == both.sum() > 0
     assert row["agreement"] == pytest.approx((a == b)[both].mean())
     assert row["mean_difference"] == pytest.approx((a - b)[both].mean())
+    counts = [
+        level_counts(level_matrix(ANSWERS[m]), template_numbers(PROMPTS), ACCEPTABILITY)
+        for m in ("small", "large-q")
+    ]
+    own = [agreement.reworded(of, USUAL, ACCEPTABILITY.levels) for of in counts]
+    assert row[["agreement_reworded", "kappa_reworded"]].tolist() == pytest.approx(
+        np.mean(own, axis=0).tolist()
+    )
 
 
 def test_a_factor_compares_the_models_that_differ_in_it_only():

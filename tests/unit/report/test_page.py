@@ -17,7 +17,6 @@ from cinorms.core import tables
 from cinorms.core.filling import policy
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.norms.assessment import level_matrix
-from cinorms.report import findings as report_findings
 from cinorms.report import method
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_card, facts_of
@@ -38,7 +37,7 @@ from cinorms.report.results import (
     tally,
 )
 from cinorms.report.words import STATUSES, link, number, share
-from cinorms.stats import wordings
+from cinorms.stats import agreement, wordings
 from cinorms.stats.wordings import Units
 
 from ...html_page import Page
@@ -178,14 +177,18 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
 
 
 def test_the_models_that_differ_most_are_compared_with_themselves(results, monkeypatch):
-    for module in (wordings, report_findings):
-        monkeypatch.setattr(module, "FEWEST_HALVED", 3)
+    monkeypatch.setattr(agreement, "FEWEST_HALVED", 3)
     needs = {model: results.study.thresholds(model) for model in MODELS}
     own = [
-        wordings.own_disagreement(results.counts("main", model), needs[model], 2, (-1, -1, 0, 1, 1))[0]
+        agreement.reworded(results.counts("main", model), needs[model], LEVELS)
         for model in ("model-a", "model-c")
     ]
-    assert f"differs on {share(np.mean(own), 1)}." in first_sentences(results, "main", MODELS)[1].text
+    same, kappa = np.mean(own, axis=0)
+    said = first_sentences(results, "main", MODELS)[1].text
+    assert f"differs on {share(1 - same, 1)}; kappa: {kappa:.2f}." in said
+    values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")})
+    kappa = agreement.pairs(values.astype(float))["kappa_quadratic"].iloc[0]
+    assert f"Quadratic kappa (1: the same norms, 0: as by chance): {kappa:.2f}." in said
 
 
 def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from cinorms.core.errors import DataError
-from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
@@ -113,25 +112,3 @@ def test_flow_intervals_by_hand():
     assert found.loc[1, ["low", "high"]].tolist() == pytest.approx([1 - reach, 2])  # the scale ends at 2
     assert found.loc[[3, 4], ["low", "high"]].isna().all(axis=None)
     assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3))), ACCEPTABILITY).empty
-
-
-def counts_of(x):
-    return wordings.level_counts(*matrix(x), ACCEPTABILITY)
-
-
-def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch):
-    monkeypatch.setattr(wordings, "CUTS", 200)
-    needs, sides = Thresholds(1, 0.5, "strict"), (-1, -1, 0, 1, 1)
-    same = np.repeat(np.array([-2.0, 0, 1])[:, None, None], 6, axis=1)
-    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [0, 0]
-    # Of six templates, one answers 2 to the first flow and five -1: a half has one level, except for the other one.
-    same[0, :, 0] = -1
-    same[0, 0, 0] = 2
-    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [0, 0]
-    same[0, :3, 0] = 2  # as many of both: two halves of three that share none are always apart
-    assert wordings.own_disagreement(counts_of(same), needs, 2, sides).tolist() == [1 / 3, 1 / 3]
-    same[0, :2, 0] = 1
-    same[0, 2:, 0] = 2  # two of six: the halves differ where both are in one of them, which is 2 of 5 times
-    differ, opposed = wordings.own_disagreement(counts_of(same), needs, 2, sides)
-    assert differ == pytest.approx(1 / 3 * 2 / 5, abs=0.03)
-    assert opposed == 0

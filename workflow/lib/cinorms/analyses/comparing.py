@@ -36,7 +36,7 @@ from cinorms.entries.options import ARM_ATTRIBUTES, DESCRIBED, Names, OfNorms
 from cinorms.norms.assessment import assess, grid, level_matrix
 from cinorms.stats import agreement, hypotheses
 from cinorms.stats.repeats import Share, answers_differ, differing, highest, norms_differ, status_above
-from cinorms.stats.wordings import template_numbers
+from cinorms.stats.wordings import level_counts, template_numbers
 
 #: What the further askings of each model and arm gave (`tables.REPEATS`); none for those that were asked once.
 Repeats: TypeAlias = Mapping[tuple[str, str], pd.DataFrame]
@@ -296,12 +296,24 @@ class AgreementSetsOptions(OfNorms):
 
 
 def agreement_pairs(
-    selected: Sequence[Selected], entry: Entry[ComparesNorms], vignettes: Frames, repeats: Repeats
+    selected: Sequence[Selected],
+    entry: Entry[ComparesNorms],
+    vignettes: Frames,
+    repeats: Repeats,
+    answers: Sequence[Selected],
+    prompts: Frames,
 ) -> pd.DataFrame:
-    """Return how often each pair holds the same norm."""
+    """Return how often each pair holds the same norm, next to the same model reworded."""
+    own = {}
+    for one in answers:
+        scale = entry.scales[one.arm]
+        counts = level_counts(level_matrix(one.frame), template_numbers(prompts[one.arm]), scale)
+        own[one.pair] = agreement.reworded(counts, entry.thresholds[one.model], scale.binned.levels)
     parts = []
     for contrast, paired, above in contrasts_of_norms(selected, entry, vignettes, repeats):
         table = agreement.pairs(paired.astype("float64")).drop(columns=["model_a", "model_b"])
+        reworded = np.mean([own[contrast.a.pair], own[contrast.b.pair]], axis=0)
+        above |= dict(zip(("agreement_reworded", "kappa_reworded"), reworded, strict=True))
         parts.append(named(table.assign(**above), contrast.names))
     return or_one_model(stack(parts), entry)
 
@@ -368,6 +380,9 @@ KINDS = (
             "kappa_linear": "Cohen's kappa with linear weights.",
             "kappa_quadratic": "Cohen's kappa with quadratic weights.",
             "mean_difference": "Mean of the first side minus the second, in levels.",
+            "agreement_reworded": "The agreement of one half of a model's wordings (or raters) with the other, mean of "
+            "ten cuts and both sides: what other wordings alone change. Missing with fewer than four.",
+            "kappa_reworded": "Cohen's kappa with quadratic weights of such halves.",
             "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_model.",
             **FLOOR,
             "reason": "Why there is nothing to compare; only in tables without a comparison.",

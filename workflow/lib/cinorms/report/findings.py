@@ -15,16 +15,15 @@ from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import NOTHING, StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import STATUSES, count, counted, link, plain, share
+from cinorms.stats.agreement import pairs, reworded
 from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import (
     CONFIDENCE,
     FEWEST,
-    FEWEST_HALVED,
     Units,
     interval,
-    own_disagreement,
     spread,
 )
 
@@ -138,14 +137,14 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
 def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the two models with different norms on most of their flows; None where no two share enough flows."""
     values = pd.DataFrame({model: results.held(arm, model) for model in models})
-    pairs = []
+    compared = []
     for a, b in itertools.combinations(models, 2):
         gap = (values[a] - values[b]).dropna()
         if len(gap) >= FEWEST_SAID:
-            pairs.append((float((gap != 0).mean()), len(gap), a, b))
-    if results.is_people(arm) or not pairs:
+            compared.append((float((gap != 0).mean()), len(gap), a, b))
+    if results.is_people(arm) or not compared:
         return None
-    differ, n, a, b = max(pairs)
+    differ, n, a, b = max(compared)
     middle = results.scale(arm).middle
     both = values[[a, b]].dropna() - middle
     opposed = float((both[a] * both[b] < 0).mean())
@@ -153,14 +152,17 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         f"{a} and {b}: of the {counted(n, 'flow')} on which both hold a norm, their norms differ on "
         f"{share(differ, 1)}, and are on opposite sides on {share(opposed, 1)}."
     )
-    sides, own = results.scale(arm).sides, []
-    for model in (a, b):
-        counts = results.counts(arm, model)
-        if counts is not None and counts.shape[2] >= FEWEST_HALVED:
-            own.append(own_disagreement(counts, results.study.thresholds(model), 2, sides))
+    kappa = pairs(values[[a, b]].astype(np.float64))["kappa_quadratic"].iloc[0]
+    text += "" if np.isnan(kappa) else f" Quadratic kappa (1: the same norms, 0: as by chance): {kappa:.2f}."
+    counts = [(results.counts(arm, model), results.study.thresholds(model)) for model in (a, b)]
+    levels = results.scale(arm).levels
+    own = [reworded(of, needed, levels) for of, needed in counts if of is not None]
     if own and not np.isnan(own).any():
-        same = share(np.mean(own, axis=0)[0], 1)
-        text += f" The same model reworded (one half of its wordings and the other) differs on {same}."
+        same, kappa = np.mean(own, axis=0)
+        text += (
+            f" The same model reworded (one half of its wordings and the other) differs on {share(1 - same, 1)}; "
+            f"kappa: {kappa:.2f}."
+        )
     shown = link(arm, [a, b], compare="1")
     return Finding(
         "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"

@@ -11,6 +11,12 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.errors import ConfigError
+from cinorms.norms.thresholds import Thresholds
+from cinorms.stats.arrays import Floats
+from cinorms.stats.wordings import norms_of_parts
+
+#: Times that one model's wordings are cut into two halves, and the templates that this needs.
+CUTS, FEWEST_HALVED = 10, 4
 
 
 def common(values: pd.DataFrame, sets: Mapping[str, Sequence[str]], middle: float) -> pd.DataFrame:
@@ -57,3 +63,18 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
         row["status"] = "no_flows" if n == 0 else ("ok" if len(levels) > 1 else "no_variance")
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def reworded(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> tuple[float, float]:
+    """Return the agreement and the quadratic kappa of one model with itself in other wordings, as `pairs` of models.
+
+    Of random halves of its templates, over the flows with a norm in both. ``counts`` are as of `wordings.level_counts`.
+    Missing with fewer than four templates.
+    """
+    if counts.shape[2] < FEWEST_HALVED:
+        return np.nan, np.nan
+    norms = norms_of_parts(counts, thresholds, counts.shape[2] // 2, CUTS, parts=2)
+    level, held = (x.reshape(-1, 2) for x in norms)
+    halves = pd.DataFrame(np.array(levels)[level[held.all(axis=1)]], columns=["one", "other"])
+    found = pairs(halves).iloc[0]
+    return float(found["agreement"]), float(found["kappa_quadratic"])

@@ -23,8 +23,6 @@ from cumulink import two_way_variance
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
 CONFIDENCE = 0.95
-#: Templates that two halves need.
-FEWEST_HALVED = 4
 #: Templates are alike whose answers, less the noise of single answers, correlate by more, and by more than chance
 #: alone: this much over the root of the flows.
 ALIKE, CHANCE = 0.5, 2.9
@@ -282,25 +280,6 @@ def norms_of(counts: Floats, thresholds: Thresholds, part: float = 1.0) -> Norms
     tie = (counts == top).sum(axis=0) > 1
     held = reasons(size.astype(np.int64), top, tie, thresholds.t_val * part, thresholds) == 0
     return Norms(counts.argmax(axis=0), held)
-
-
-#: Times that one model's wordings are cut into as many halves as there are models.
-CUTS = 10
-
-
-def own_disagreement(counts: Floats, thresholds: Thresholds, askings: int, sides: Sequence[int]) -> Floats:
-    """Return on which share of the flows ``askings`` of one model have other norms, and norms on opposite sides.
-
-    Each asking is a random half of its templates. Over the flows with a norm in two of them, as models are compared
-    with each other. ``counts`` are as of `level_counts`; ``sides`` has the side of each level: -1, 0, 1.
-    """
-    norms = norms_of_parts(counts, thresholds, counts.shape[2] // 2, askings * CUTS // 2, parts=2)
-    level, held = (x.reshape(len(x), CUTS, askings) for x in (norms.level, norms.held))
-    side = np.array(sides)[level]
-    compared = held.sum(axis=2) > 1
-    differ = np.where(held, level, -1).max(axis=2) > np.where(held, level, len(sides)).min(axis=2)
-    opposed = (held & (side > 0)).any(axis=2) & (held & (side < 0)).any(axis=2)
-    return divide([(x & compared).sum() for x in (differ, opposed)], compared.sum())
 
 
 def rest_variance(cells: Floats) -> float:
