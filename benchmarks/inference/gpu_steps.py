@@ -7,19 +7,18 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from dataclasses import replace
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
-from workload import Model, flop_per_token, flows_and_variants, questions_of, random_model, sample_of
+from asking import ask, responses_in
+from workload import Model, flop_per_token, questions_of, random_model, sample_of
 
-from cinorms.ask import write_shard
-from cinorms.core import tables
 from cinorms.inference.engines.vllm.conversations import (
-    IN_FLIGHT,
-    C,
     OptionTalk,
     OptionTrie,
+    Talk,
     TextTalk,
     spellings,
     talk,
@@ -32,8 +31,7 @@ from cinorms.inference.engines.vllm.offline import (
     read_config,
 )
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.journal import Journal
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
 #: What the published code runs: eager mode, no prefix caching, answers of up to 100 tokens, blocking launches.
 PUBLISHED = {"enforce_eager": True, "enable_prefix_caching": False}
@@ -92,9 +90,9 @@ def main() -> None:
     model = random_model(job["shape"], dtype, 1, folder / job["step"], awq)
     prompts = sample_of(model, job["prompts"])
     llm = load(model, PUBLISHED if job["step"] == "published" else {}, job["dry_run"])
-    warm_up(llm, model.spec, prompts)
+    warm_up(llm, model.request, prompts)
     if job["step"] == "published":
-        emit(rate=by_calls(llm, model, prompts, model.spec.max_tokens, job["seconds"] / 2))
+        emit(rate=by_calls(llm, model, prompts, model.request.max_tokens, job["seconds"] / 2))
         emit(rate_100_tokens=by_calls(llm, model, prompts, PUBLISHED_TOKENS, job["seconds"] / 2))
         return
     if job["step"] == "cold":
@@ -154,13 +152,13 @@ def load(model: Model, changed: dict[str, Any], dry_run: bool) -> Any:
     started = time.perf_counter()
     for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK"):
         os.environ.setdefault(name, "1")
-    LLM, version, on_cpu = import_vllm(model.spec.model)
+    LLM, version, on_cpu = import_vllm(model.request.model)
     if on_cpu and not dry_run:
         sys.exit("error: vLLM here is the build for CPUs; without GPU only --dry-run says something")
     if on_cpu:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     emit(vllm=version, device=device_name(on_cpu), import_seconds=round(time.perf_counter() - started, 1))
-    settings = llm_settings(model.spec, model.folder, model.max_model_len, model.gpus, on_cpu) | changed
+    settings = llm_settings(model.request, model.folder, model.max_model_len, model.gpus, on_cpu) | changed
     llm = LLM(model=str(model.folder), load_format="dummy", **settings)
     emit(
         startup_seconds=round(time.perf_counter() - started, 1),
@@ -169,25 +167,22 @@ def load(model: Model, changed: dict[str, Any], dry_run: bool) -> Any:
     return llm
 
 
-def warm_up(llm: Any, spec: Spec, prompts: Sequence[Ids]) -> None:
+def warm_up(llm: Any, request: Request, prompts: Sequence[Ids]) -> None:
     """Ask some prompts untimed: the first calls fill allocators."""
-    talks = (TextTalk(at, ids, spec, None) for at, ids in enumerate(prompts[:WARM_UP]))
-    for _ in talk(llm, talks, IN_FLIGHT, lambda n_read: None):
+    talks = (TextTalk(at, ids, request, None) for at, ids in enumerate(prompts[:WARM_UP]))
+    for _ in talk(llm, talks, go_on):
         pass
 
 
 def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
-    """Ask a small shard as a job does: prompts, engine, journal, and the file of responses."""
-    plain = {**model.spec.as_plain(), "select": PATH}
-    spec = Spec.from_plain(plain)
-    engine = VllmEngine(spec, {"gpus": model.gpus, "max_model_len": model.max_model_len})
-    engine._load = lambda folder: llm  # type: ignore[method-assign]
-    out = folder / "responses.parquet"
-    out.parent.mkdir(parents=True)
+    """Ask some flows as a job does: prompts, engine, store, and the table of responses."""
+    questions = questions_of(replace(model.request, select=PATH))
+    engine = VllmEngine({"gpus": model.gpus, "max_model_len": model.max_model_len})
+    engine._llm = llm
     started = time.perf_counter()
-    write_shard(spec, *flows_and_variants(), out, engine, Journal.at(folder / "journal", spec).begin())
+    ask(folder, questions, engine=engine)
+    written = responses_in(folder, questions)
     seconds = time.perf_counter() - started
-    written = tables.read(out, tables.RESPONSES)
     return {
         "prompts": len(written),
         "complete": bool(written["text"].notna().all()),
@@ -196,7 +191,11 @@ def through_the_path(llm: Any, model: Model, folder: Path) -> dict[str, Any]:
     }
 
 
-def begun_within(seconds: float, talks: Iterator[C]) -> Iterator[C]:
+def go_on() -> None:
+    """Do nothing between two steps of vLLM."""
+
+
+def begun_within(seconds: float, talks: Iterator[Talk]) -> Iterator[Talk]:
     """Return those of ``talks`` that begin within ``seconds`` from now."""
     end = time.perf_counter() + seconds
     return takewhile(lambda _: time.perf_counter() <= end, talks)
@@ -207,9 +206,9 @@ def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float)
     llm.reset_prefix_cache()
     started = time.perf_counter()
 
-    talks = (TextTalk(at, ids, model.spec, None) for at, ids in enumerate(prompts))
+    talks = (TextTalk(at, ids, model.request, None) for at, ids in enumerate(prompts))
     counting = Counting(llm)
-    done = list(talk(counting, begun_within(seconds, talks), IN_FLIGHT, lambda n_read: None))
+    done = list(chain.from_iterable(talk(counting, begun_within(seconds, talks), go_on)))
     tokens = sum(len(each.ids) for each in done)
     return rate(
         model,
@@ -223,17 +222,17 @@ def continuously(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float)
 
 def options(llm: Any, model: Model, prompts: Sequence[Ids], seconds: float) -> dict[str, Any]:
     """Ask for the probability of every option, new prompts for about ``seconds``; no branch is left out."""
-    tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
-    text = tokeniser.texts([questions_of(model.spec).chat(0)])[0]
-    shown = model.spec.answer_scale.options
+    tokeniser = Tokeniser.load(model.folder, model.request.settings["wrap"], model.request.model)
+    text = tokeniser.texts([questions_of(model.request).chat(0)])[0]
+    shown = model.request.answer_scale.options
     written = {option: [tokeniser.continuation(text, how) for how in spellings(option)] for option in shown}
-    trie = OptionTrie.of(written, model.spec.model)
+    trie = OptionTrie.of(written, model.request.model)
     llm.reset_prefix_cache()
     started = time.perf_counter()
 
     talks = (Unpruned(at, ids, trie) for at, ids in enumerate(prompts))
     counting = Counting(llm)
-    n = sum(1 for _ in talk(counting, begun_within(seconds, talks), IN_FLIGHT, lambda n_read: None))
+    n = sum(map(len, talk(counting, begun_within(seconds, talks), go_on)))
     took = time.perf_counter() - started
     return {
         "prompts": n,

@@ -4,7 +4,7 @@
 
 A loopback endpoint in a process of its own answers after 0.2 s and refuses at once: nothing, 1% or 5% of the
 requests with 503, or all of them with 429 for 2 s in every 10. Or it sends 20% of its replies one byte at a time, in
-about 14 s. Each job is a process that asks the same prompts through the whole path (journal, state file, responses),
+about 14 s. Each job is a process that asks the same prompts through the whole path (store, state file, responses),
 at most 256 at once (``--at-once``). Prints requests per second relative
 to the same version without refusals, and CPU time per prompt; with ``--than``, both for another version of the
 library, in turn. In a storm a fifth of the time is lost whatever the client does. On a machine with other work the
@@ -124,12 +124,11 @@ def ask(port: int, n: int, at_once: int) -> None:
     """Ask ``n`` prompts with the library of this process; print the seconds, and those of the processor."""
     sys.path.append(str(ROOT / "tests"))
     import openai  # noqa: F401
-    from specs import endpoint_tuning, make_spec
+    from asking import ask as ask_job
+    from asking import make_request, responses_in
 
-    from cinorms.ask import write_shard
     from cinorms.inference import job_state
-    from cinorms.inference.engine_kind import make_engine
-    from cinorms.inference.journal import Journal
+    from cinorms.inference.questions import Questions
     from cinorms.prompts.prompt_sets import load_prompt_set
     from cinorms.prompts.variants import list_variants
     from cinorms.vignettes.designs import expand, load_dataset
@@ -139,14 +138,13 @@ def ask(port: int, n: int, at_once: int) -> None:
     flows = expand(design).head(-(-n // 4))
     templates = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml").templates
     variants = list_variants("chatgpt", templates, 4, 1)
-    spec = make_spec(source="gpt-bench", base_url=f"http://127.0.0.1:{port}/v1", n_templates=4, wrap="none")
+    endpoint = {"source": "gpt-bench", "base_url": f"http://127.0.0.1:{port}/v1", "wrap": "none"}
+    questions = Questions.of(make_request(n_templates=4, **endpoint), flows, variants)
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "responses/main/m/1-of-1.parquet"
-        journal = Journal.at(Path(folder) / "journal", spec).begin()
-        engine = make_engine(spec, endpoint_tuning(limits={"concurrency": at_once}), None)
         started, cpu = time.perf_counter(), time.process_time()
-        with contextlib.redirect_stdout(io.StringIO()), job_state.followed(out):
-            n_asked = len(write_shard(spec, flows, variants, out, engine, journal))
+        with contextlib.redirect_stdout(io.StringIO()), job_state.followed(Path(folder), "m", "1-of-1"):
+            ask_job(Path(folder), questions, limits={"concurrency": at_once})
+            n_asked = len(responses_in(Path(folder), questions))
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     print(json.dumps({"asked": n_asked, "seconds": seconds, "cpu": cpu}))
 

@@ -17,12 +17,12 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from specs import make_spec
+from asking import make_request
 from tiny_model import make_tokenizer
 
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
@@ -43,7 +43,7 @@ class Model:
     """A checkpoint, or the shape of one."""
 
     folder: Path
-    spec: Spec
+    request: Request
     gpus: int
     max_model_len: int
     #: Whether its weights are random numbers: its answers then never end by themselves.
@@ -79,28 +79,28 @@ def random_model(shape: str, dtype: str, gpus: int, folder: Path, awq: bool = Fa
     (folder / "config.json").write_text(json.dumps(config))
     # A file of no weights: vLLM draws them (load_format dummy), but a checkpoint without a file counts as incomplete.
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
-    spec = make_spec(
+    request = make_request(
         "vllm",
-        **{**_SPEC, "model": shape, "dtype": dtype, "source": str(folder), "max_tokens": MAX_TOKENS}
+        **{**_REQUEST, "model": shape, "dtype": dtype, "source": str(folder), "max_tokens": MAX_TOKENS}
         | {"quantisation": "awq" if awq else "none"},
     )
-    questions = questions_of(spec)
+    questions = questions_of(request)
     texts = [questions.chat(at)[0]["content"] for at in range(0, len(questions.grid), 97)]
     # Of about as many tokens a prompt as a large model's tokenizer makes: a prompt's words are few.
     make_tokenizer(texts, 800).save_pretrained(folder)
-    return Model(folder, spec, gpus, 512, random=True)
+    return Model(folder, request, gpus, 512, random=True)
 
 
 def sample_of(model: Model, n: int) -> list[Ids]:
     """Return about ``n`` of all prompts: of each template the first, as neighbours share their beginnings."""
-    questions = questions_of(model.spec)
-    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
+    questions = questions_of(model.request)
+    todo = questions.in_asking_order(np.arange(len(questions.grid)))
     by_template = np.array_split(todo, N_TEMPLATES)
     return _ids(model, questions, np.concatenate([part[: -(-n // N_TEMPLATES)] for part in by_template]))
 
 
 def _ids(model: Model, questions: Questions, todo: npt.NDArray[np.int64]) -> list[Ids]:
-    tokeniser = Tokeniser.load(model.folder, model.spec.identity["wrap"], model.spec.model)
+    tokeniser = Tokeniser.load(model.folder, model.request.settings["wrap"], model.request.model)
     return tokeniser.ids(tokeniser.texts(questions.chat(int(at)) for at in todo))
 
 
@@ -122,8 +122,8 @@ N_TEMPLATES, N_ORDERS = 11, 3
 PLANNED = 6_912 * N_TEMPLATES * N_ORDERS
 #: The longest answer, for a model of random weights.
 MAX_TOKENS = 8
-#: What every spec of this benchmark holds.
-_SPEC: dict[str, Any] = {
+#: What every request of this benchmark holds.
+_REQUEST: dict[str, Any] = {
     "seed": 2026,
     "n_templates": N_TEMPLATES,
     "wrap": "chat_template",
@@ -139,6 +139,6 @@ def flows_and_variants() -> tuple[pd.DataFrame, pd.DataFrame]:
     return expand(dataset.design), list_variants("chatgpt", templates, N_TEMPLATES, N_ORDERS)
 
 
-def questions_of(spec: Spec) -> Questions:
-    """Return the questions of ``spec`` about iot."""
-    return Questions.of(spec, *flows_and_variants())
+def questions_of(request: Request) -> Questions:
+    """Return the questions of ``request`` about iot."""
+    return Questions.of(request, *flows_and_variants())

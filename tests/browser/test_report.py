@@ -307,7 +307,7 @@ def test_print_unfolds_all(window, page):
 
 def responses_of(results: StudyResults, model: str = "model-a") -> pd.DataFrame:
     """Return what a model said in the arm main, and what was read in it."""
-    path = folder_of(results) / f"responses/main/{model}/1-of-1.parquet"
+    path = folder_of(results) / f"responses/main/{model}.parquet"
     answers = tables.read(folder_of(results) / f"answers/main/{model}.parquet", tables.ANSWERS)
     said = tables.read(path, tables.RESPONSES, ["flow", "variant", "text"])
     return answers.merge(said.astype({"text": str}), on=["flow", "variant"])
@@ -392,7 +392,7 @@ def test_the_page_writes_the_line_that_sets_a_reading_right(window, page, result
     path = tmp_path / "overrides.csv"
     path.write_text("\n".join([*header, line]), encoding="utf-8")
     overrides = load_overrides(path, LEVELS)
-    said = tables.read(folder_of(results) / "responses/main/model-a/1-of-1.parquet", tables.RESPONSES)
+    said = tables.read(folder_of(results) / "responses/main/model-a.parquet", tables.RESPONSES)
     row = responses_of(results).query("flow == 7 and variant == '2_1'").iloc[0]
     same = (said["text"] == row["text"]).sum() if everywhere else 1
     assert match_overrides(said, overrides)["n_responses"].tolist() == [same]

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import openai._base_client
 import pandas as pd
 import pytest
 
-from cinorms.ask import write_shard
-from cinorms.core import tables
-from cinorms.inference.engines.openai.engine import make_openai
-from cinorms.inference.engines.openai.live import LiveEngine
-from cinorms.inference.journal import Journal
+from cinorms.inference.engines.openai import live
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
+from cinorms.inference.store import Store
 from cinorms.prompts.variants import list_variants
 
-from ..specs import endpoint_tuning, make_flows, make_spec
+from ..asking import ask, make_flows, make_request, responses_in
 from .server import Endpoint
 
 KEY = "sk-planted-0123456789abcdef"
@@ -46,76 +44,78 @@ def variants(templates: int = 3, orders: int = 2) -> pd.DataFrame:
     return list_variants("test", texts, templates, orders)
 
 
-def spec(endpoint: Endpoint | None, **changes: Any) -> Spec:
-    """Return the spec of a shard that asks ``endpoint``."""
+def request_to(endpoint: Endpoint, **changes: Any) -> Request:
+    """Return the request to a model behind ``endpoint``."""
     stated = {
         "model": "audited",
         "source": "gpt-planted",
-        "base_url": endpoint.url if endpoint else None,
+        "base_url": endpoint.url,
         "seed": 7,
         "n_templates": 3,
         "wrap": "none",
     }
-    return make_spec(**{**stated, **changes})
+    return make_request(**{**stated, **changes})
 
 
 @dataclass
-class Shard:
-    """A shard that can be asked again and again, as after a restart."""
+class Asked:
+    """Questions that can be asked again and again, as after a restart."""
 
     folder: Path
     endpoint: Endpoint
     flows: pd.DataFrame = field(default_factory=lambda: vignettes(20))
     variants: pd.DataFrame = field(default_factory=variants)
     changes: dict[str, Any] = field(default_factory=dict)
-    tuning: dict[str, Any] = field(default_factory=dict)
+    runtime: dict[str, Any] = field(default_factory=dict)
     key: str = KEY
 
     @property
-    def spec(self) -> Spec:
-        return spec(self.endpoint, **self.changes)
+    def questions(self) -> Questions:
+        return Questions.of(request_to(self.endpoint, **self.changes), self.flows, self.variants)
 
     @property
-    def out(self) -> Path:
-        return self.folder / "responses" / "main" / "audited" / f"{self.spec.shard}.parquet"
+    def root(self) -> Path:
+        return self.folder / "replies"
+
+    @property
+    def store(self) -> Store:
+        return Store(self.root, self.questions.request, "s")
 
     @property
     def n(self) -> int:
-        asked = self.variants[self.variants["template_no"] < self.spec.n_templates]
-        return len(self.flows) * len(asked)
+        return len(self.questions.grid)
 
-    def journal(self) -> Journal:
-        return Journal.at(self.out.parent / ".journal", self.spec).begin()
-
-    def engine(self, **pace: Any) -> Any:
-        own = {"key_variable": "CINORMS_TEST_KEY", "job": f"main.audited.{self.spec.shard}"}
-        own["spending"] = str(self.folder / "responses/.spending")
-        tuning = endpoint_tuning(**{**own, **self.tuning})
-        engine: Any = make_openai(self.spec, tuning, self.key)
-        return LiveEngine(engine.endpoint, **{"backoff": 0.01, "chunk": 10, **pace})
-
-    def ask(self, **pace: Any) -> pd.DataFrame:
-        write_shard(self.spec, self.flows, self.variants, self.out, self.engine(**pace), self.journal())
-        return tables.read(self.out, tables.RESPONSES)
+    def ask(self) -> pd.DataFrame:
+        runtime = {"key_variable": "CINORMS_TEST_KEY", **self.runtime}
+        ask(self.root, self.questions, key=self.key, **runtime)
+        return responses_in(self.root, self.questions)
 
     def raw(self) -> pd.DataFrame:
-        """Return what the journal holds, with the flow that each prompt asks about."""
-        questions = Questions.of(self.spec, self.flows, self.variants)
-        flows = dict(zip(map(bytes, questions.prompts), questions.grid["flow"], strict=True))
-        kept = self.journal().read().to_pandas()
-        return kept.assign(flow=[flows[key] for key in kept["prompt"]])
-
-    def parts(self) -> list[Path]:
-        return sorted((self.journal().folder / "parts").glob("*.parquet"))
+        """Return what the store holds, with the flow that each prompt asks about."""
+        flows, found = self.questions.grid["flow"], self.store.read(self.questions.keys)
+        return pd.DataFrame([{"flow": flows[at], **json.loads(reply)} for at, reply in found.items()])
 
     def last_run(self) -> dict[str, Any]:
-        return self.journal().runs()[-1]
+        return self.store.runs()[-1]
 
 
 @pytest.fixture
-def shard(tmp_path: Path, endpoint: Endpoint) -> Shard:
-    """Return a shard of 20 flows in 6 variants."""
-    return Shard(tmp_path, endpoint)
+def asked(tmp_path: Path, endpoint: Endpoint) -> Asked:
+    """Return 20 flows in 6 variants."""
+    return Asked(tmp_path, endpoint)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client send requests again almost at once."""
+    hurry(monkeypatch.setattr)
+
+
+def hurry(change: Callable[[Any, str, float], None] = setattr) -> None:
+    """Shorten every pause between attempts."""
+    for name in ("INITIAL_RETRY_DELAY", "MAX_RETRY_DELAY"):
+        change(openai._base_client, name, 0.01)
+    change(live, "PAUSE", 0.05)
 
 
 def every_file(folder: Path) -> bytes:

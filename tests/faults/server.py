@@ -115,6 +115,29 @@ def completion(
     }
 
 
+def as_response(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a chat completion as OpenAI's other API answers, half of its tokens spent on reasoning."""
+    (choice,), usage = reply["choices"], reply["usage"]
+    text = {"type": "output_text", "text": choice["message"]["content"], "annotations": []}
+    n = usage["completion_tokens"]
+    return {
+        "id": reply["id"],
+        "object": "response",
+        "created_at": reply["created"],
+        "model": reply["model"],
+        "status": "completed",
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "role": "assistant", "content": [text]},
+        ],
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "output_tokens": n,
+            "output_tokens_details": {"reasoning_tokens": n // 2},
+        },
+    }
+
+
 class Endpoint:
     """The server, as a context manager. ``fault(number, body)`` may return a ``Fault`` for a request."""
 
@@ -187,6 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(fault, {})
         elif self.path.endswith("/chat/completions"):
             self._chat(endpoint, json.loads(data))
+        elif self.path.endswith("/responses"):
+            body = json.loads(data)
+            self._chat(endpoint, {**body, "messages": body.pop("input")}, as_response)
         else:
             self._send(404, {"error": {"code": "not_found", "message": self.path}})
 
@@ -209,7 +235,12 @@ class _Handler(BaseHTTPRequestHandler):
         listed = [{"id": model, "object": "model"} for model in models]
         self._send(200, listed[0] if one else {"object": "list", "data": listed})
 
-    def _chat(self, endpoint: Endpoint, body: dict[str, Any]) -> None:
+    def _chat(
+        self,
+        endpoint: Endpoint,
+        body: dict[str, Any],
+        shaped: Callable[[dict[str, Any]], dict[str, Any]] = lambda reply: reply,
+    ) -> None:
         key = json.dumps(body["messages"])
         with endpoint.lock:
             number = endpoint.number
@@ -227,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
         reply = endpoint.reply(body, completion(body, endpoint.answer))
         with endpoint.lock:
             endpoint.answered[key] += 1
-        self._send(200, reply, endpoint.headers)
+        self._send(200, shaped(reply), endpoint.headers)
 
     def _fail(self, fault: Fault, body: dict[str, Any]) -> None:
         if fault.way == "drop":

@@ -18,7 +18,7 @@ from .test_study import KEY, Study
 pytestmark = pytest.mark.slow
 
 N = 9 * 12 * 2
-STATE = "results/api/responses/main/behind-an-api/.progress/1-of-1.json"
+STATE = "results/api/.progress/behind-an-api.1-of-1.json"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def printed_by(study: Study) -> str:
     [
         ("model", "does not know model 'gpt-planted'; it has gpt-4o-planted"),
         ("key", "keys         PLANTED_KEY is not set; behind-an-api needs it"),
-        ("down", "does not answer ([Errno 111] Connection refused)"),
+        ("down", "Connection refused); check that it is up"),
         (
             "norms",
             "arms.main: 2 variants per flow (2 templates x 1 order) for every model are fewer than t_val (10)",
@@ -118,11 +118,11 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
     assert "main  behind-an-api  running" in shown
 
     # Killed with its parent: nobody could write that down.
-    wait_for(lambda: "failed attempts" in printed_by(study))
+    wait_for(lambda: " left" in printed_by(study))
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     printed = printed_by(study)
-    assert "/ behind-an-api:" in printed
+    assert " behind-an-api:" in printed
     assert f"of {N} answered (" in printed
     assert "/s, " in printed
     assert " left" in printed
@@ -161,7 +161,7 @@ def test_when_the_main_process_alone_is_ended_nothing_more_is_spent(study, endpo
     assert endpoint.number == asked
     study.run_as_it_is("--unlock", targets=[])
     study.run_as_it_is(targets=["results/api/provenance.json"])
-    assert endpoint.number == N, "a reply was lost"
+    assert endpoint.number - N <= 2, "more than what was under way was asked again"
 
 
 def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
@@ -180,15 +180,15 @@ def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
         row[:6] for row in rows
     ]
     assert f"Study api: {words}" in call(study, "check")
-    assert f"the journal: {words}." in study.run_as_it_is(targets=["plan"])
+    assert f"the store: {words}." in study.run_as_it_is(targets=["plan"])
     assert len(endpoint.bodies) == N
     study.run_as_it_is(targets=["results/api/provenance.json"])
     assert len(endpoint.bodies) == N + left
     assert "Study api: 1 done" in call(study, "status")
-    assert "the journal: nothing is left to ask." in study.run_as_it_is(targets=["plan"])
+    assert "the store: nothing is left to ask." in study.run_as_it_is(targets=["plan"])
 
 
-def test_no_connection_shows_when_the_next_attempt_is_made(study, endpoint):
+def test_no_connection_is_shown_until_it_is_over(study, endpoint):
     endpoint.fault = lambda number, body: Fault(way="drop") if number >= 20 else None
     run = start(study)
     path = study.folder / STATE
@@ -197,9 +197,8 @@ def test_no_connection_shows_when_the_next_attempt_is_made(study, endpoint):
         return path.exists() and "no connection" in json.loads(path.read_text())["trouble"]
 
     wait_for(waits)
-    wait_for(lambda: "next attempt in" in call(study, "status"))
-    wait_for(lambda: "next attempt in" in printed_by(study))
-    assert "; no connection (" in printed_by(study)
+    wait_for(lambda: "no connection (" in call(study, "status"))
+    wait_for(lambda: "; no connection (" in printed_by(study))
     endpoint.fault = lambda number, body: None
     assert run.wait() == 0, printed_by(study)
     assert json.loads(path.read_text())["trouble"] == ""

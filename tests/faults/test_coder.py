@@ -93,12 +93,12 @@ def test_codes_count_once_a_person_has_confirmed_them(study, endpoint):
     assert "60 of 60" in page
     assert "behind-an-api" in page
 
-    # Its replies are journalled: without the file nothing is asked again.
-    (study.folder / CODING / "acceptability/1-of-1.parquet").unlink()
+    # Its replies are in the store: without the file nothing is asked again.
+    (study.folder / CODING / "acceptability/replies.parquet").unlink()
     study.run(targets=WANTED)
     assert endpoint.number == asked
     found = study.provenance()
-    assert found["coder"][0]["replies_kept"] == n
+    assert found["coder"][0]["replies"] == n
     assert found["usd"] == pytest.approx((len(read) + n) * 120e-6)
 
 

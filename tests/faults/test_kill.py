@@ -1,4 +1,4 @@
-"""Jobs killed at random moments: nothing lost, nothing asked twice but what was under way, the same bytes."""
+"""Jobs killed at random moments: nothing lost, nothing asked twice but what was under way, the same responses."""
 
 import json
 import os
@@ -11,117 +11,141 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.inference.journal import Journal
-from cinorms.inference.spec import Spec
+from cinorms.inference.questions import Questions
+from cinorms.inference.store import Store
 
-from ..specs import endpoint_tuning
-from .conftest import every_file, spec, variants, vignettes
-from .server import Fault, Moody
+from ..asking import make_runtime, responses_in
+from .conftest import every_file, request_to, variants, vignettes
+from .server import Endpoint, Fault, Moody
 
-JOB = Path(__file__).with_name("job.py")
 ROOT = Path(__file__).parents[2]
 
 
-def job(given: dict[str, Any]) -> subprocess.Popen[str]:
-    command, pipe = [sys.executable, str(JOB), json.dumps(given)], subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+class Jobs:
+    """Jobs that ask the same questions one after another; ``runtime`` is how they are reached."""
 
+    def __init__(
+        self, folder: Path, endpoint: Endpoint, n: int, changes: dict[str, Any] | None = None, **runtime: Any
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.endpoint = folder, endpoint
+        request = request_to(endpoint, **(changes or {}))
+        self.questions = Questions.of(request, vignettes(n), variants())
+        tables.write(vignettes(n), folder / "vignettes.parquet", tables.VIGNETTES)
+        tables.write(variants(), folder / "variants.parquet", tables.PROMPTS)
+        own = {"study": "s", "store": str(folder / "replies"), "progress": str(folder / ".progress")}
+        self.runtime = make_runtime(**{**own, **runtime})
 
-def to_its_end(running: subprocess.Popen[str]) -> None:
-    _, errors = running.communicate(timeout=900)
-    assert running.returncode == 0, errors
+    def command(self, module: str = "cinorms.ask") -> list[str]:
+        """Return the command that asks."""
+        files = {name: str(self.folder / f"{name}.parquet") for name in ("vignettes", "variants")}
+        arguments = {
+            "requests": json.dumps([["main", self.questions.request.plain()]]),
+            "runtime": json.dumps(self.runtime),
+            "out": str(self.folder / "asked.json"),
+            "log": str(self.folder / "job.log"),
+            **files,
+        }
+        return [sys.executable, "-m", module, *(f"--{name}={value}" for name, value in arguments.items())]
 
+    def start(self) -> "subprocess.Popen[str]":
+        """Start a job that hurries."""
+        return subprocess.Popen(
+            self.command("tests.faults.job"),
+            stderr=(self.folder / "errors.txt").open("w"),
+            text=True,
+            env=environment(PYTHONPATH=f"{ROOT / 'workflow/lib'}:{ROOT}"),
+        )
 
-def kill_until_done(given: dict[str, Any], kills: int, seen: Callable[[], int], apart: int, seed: int) -> int:
-    """Kill so many jobs, then let one end; return how many did not end by themselves.
+    def end(self) -> None:
+        """Let a job come to its end."""
+        assert self.start().wait(900) == 0, (self.folder / "errors.txt").read_text()
 
-    Most are killed when ``seen``, what jobs have asked, has grown by a random number up to ``apart``: after so many
-    seconds, a job on a slow machine has asked nothing yet.
-    """
-    chance = random.Random(seed)
-    killed, journal = 0, journal_of(given)
-    before = 0
-    for number in range(kills):
-        running = job(given)
-        assert running.stdout is not None
-        if number % 5:
-            running.stdout.readline()
-            kill_at = seen() + chance.randint(1, apart)
-            while seen() < kill_at and running.poll() is None:
-                time.sleep(0.005)
-        else:
-            time.sleep(chance.uniform(0, 1.5))  # while it starts
-        running.send_signal(signal.SIGKILL)
-        killed += running.wait() == -signal.SIGKILL
-        running.stdout.close()
-        kept = journal.read().num_rows
-        assert kept >= before
-        before = kept
-    assert before, "no job was killed after it had an answer"
-    to_its_end(job(given))
-    return killed
+    @property
+    def store(self) -> Store:
+        return Store(Path(self.runtime["store"]), self.questions.request, self.runtime["study"])
 
+    def n_kept(self) -> int:
+        return int(self.store.answered(self.questions.keys).sum())
 
-def journal_of(given: dict[str, Any]) -> Journal:
-    return Journal.at(Path(given["out"]).parent / ".journal", Spec.from_plain(given["spec"])).begin()
+    def responses(self) -> pd.DataFrame:
+        return responses_in(Path(self.runtime["store"]), self.questions, self.runtime["study"])
 
+    def kill_until_done(self, kills: int, apart: int, seed: int) -> int:
+        """Kill so many jobs, then let one end; return how many did not end by themselves.
 
-def files(folder: Path, of: Spec, flows: Any, asked: Any, **tuning: Any) -> dict[str, Any]:
-    """Return what a job needs, in ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tables.write(flows, folder / "vignettes.parquet", tables.VIGNETTES)
-    tables.write(asked, folder / "variants.parquet", tables.PROMPTS)
-    return {
-        "spec": of.as_plain(),
-        "tuning": endpoint_tuning(**tuning),
-        "vignettes": str(folder / "vignettes.parquet"),
-        "variants": str(folder / "variants.parquet"),
-        "out": str(folder / "responses" / "main" / "audited" / "1-of-1.parquet"),
-    }
-
-
-def uninterrupted(given: dict[str, Any], folder: Path) -> bytes:
-    """Return the bytes of the same shard, asked without a kill."""
-    out = folder / "whole" / "main" / "audited" / "1-of-1.parquet"
-    to_its_end(job({**given, "out": str(out)}))
-    return out.read_bytes()
-
-
-@pytest.mark.slow
-def test_a_shard_killed_again_and_again_at_an_endpoint_that_fails_in_every_way(tmp_path, endpoint):
-    endpoint.delay, endpoint.fault = 0.05, Moody(random.Random(3), slow=0.01)
-    given = files(tmp_path, spec(endpoint), vignettes(200), variants(), limits={"concurrency": 8})
-    killed = kill_until_done(given, 5, lambda: endpoint.number, apart=150, seed=3)
-    assert killed >= 4
-    assert len(endpoint.answered) == 1200, "a prompt was lost"
-    # A reply that drips leaves its place to another question.
-    assert sum(endpoint.answered.values()) - 1200 <= killed * 2 * 8, (
-        "more than what was under way was asked twice"
-    )
-    endpoint.delay, endpoint.fault = 0.0, lambda number, body: None
-    assert Path(given["out"]).read_bytes() == uninterrupted(given, tmp_path)
-
-
-# --- The command itself
-
-
-def command(given: dict[str, Any], folder: Path, **tuning: Any) -> list[str]:
-    """Return the command that asks, with more of the ``tuning``."""
-    own = {"journal": str(Path(given["out"]).parent / ".journal"), "spending": str(folder / ".spending")}
-    arguments = {
-        "spec": json.dumps(given["spec"]),
-        "tuning": json.dumps({**given["tuning"], **own, "job": "main.audited.1-of-1", **tuning}),
-        "log": str(folder / "job.log"),
-        **{name: given[name] for name in ("vignettes", "variants", "out")},
-    }
-    return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in arguments.items())]
+        Most are killed when the endpoint was asked a random number of times more, up to ``apart``: after so many
+        seconds, a job on a slow machine has asked nothing yet.
+        """
+        chance, killed, kept = random.Random(seed), 0, 0
+        for number in range(kills):
+            kill_at = self.endpoint.number + chance.randint(1, apart)
+            running = self.start()
+            if number % 5:
+                while self.endpoint.number < kill_at and running.poll() is None:
+                    time.sleep(0.005)
+            else:
+                time.sleep(chance.uniform(0, 1.5))  # while it starts
+            running.send_signal(signal.SIGKILL)
+            killed += running.wait() == -signal.SIGKILL
+            before, kept = kept, self.n_kept()
+            assert kept >= before
+        assert kept, "no job was killed after it had an answer"
+        self.end()
+        return killed
 
 
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "workflow/lib"), **more}
+
+
+def wait_for(there: Callable[[], Any], seconds: float = 600) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_a_job_killed_again_and_again_at_an_endpoint_that_fails_in_every_way(tmp_path, endpoint):
+    endpoint.delay, endpoint.fault = 0.05, Moody(random.Random(3), slow=0.01)
+    jobs = Jobs(tmp_path, endpoint, 200, limits={"concurrency": 8})
+    killed = jobs.kill_until_done(20, apart=60, seed=3)
+    assert killed >= 15
+    assert len(endpoint.answered) == 1200, "a prompt was lost"
+    # A reply that drips is asked for again.
+    assert sum(endpoint.answered.values()) - 1200 <= killed * 2 * 8, (
+        "more than what was under way was asked twice"
+    )
+    endpoint.delay, endpoint.fault = 0.0, lambda number, body: None
+    whole = Jobs(tmp_path / "whole", endpoint, 200)
+    whole.end()
+    pd.testing.assert_frame_equal(jobs.responses(), whole.responses())
+
+
+def test_two_studies_share_what_one_that_was_killed_has_asked(tmp_path, endpoint):
+    endpoint.hold_from = 40  # the first does not come to its end before it is killed
+    one = Jobs(tmp_path / "one", endpoint, 60, limits={"concurrency": 4}, store=str(tmp_path / "replies"))
+    running = one.start()
+    wait_for(lambda: sum(endpoint.answered.values()) >= 20)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    endpoint.hold_from = None
+    endpoint.released.set()
+    two = Jobs(
+        tmp_path / "two", endpoint, 80, limits={"concurrency": 4}, store=str(tmp_path / "replies"), study="t"
+    )
+    two.end()
+    asked = sum(endpoint.asked.values())
+    assert len(endpoint.asked) == 80 * 6
+    assert asked - 80 * 6 <= 8  # what was under way
+    one.end()
+    assert sum(endpoint.asked.values()) == asked
+    assert one.responses()["text"].tolist() == two.responses()["text"].tolist()[: 60 * 6]
 
 
 @pytest.mark.parametrize(
@@ -130,18 +154,16 @@ def environment(**more: str) -> dict[str, str]:
 def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path, endpoint, by, words):
     """SLURM sends SIGTERM half a minute before it kills."""
     endpoint.delay = 0.05
-    given = files(tmp_path, spec(endpoint), vignettes(400), variants())
+    jobs = Jobs(tmp_path, endpoint, 400)
     running = subprocess.Popen(
-        command(given, tmp_path),
+        jobs.command(),
         env=environment(),
         stderr=subprocess.PIPE,
         text=True,
         # What a shell starts in the background ignores SIGINT, and so do the tests then and all that they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    end = time.monotonic() + 600
-    while sum(endpoint.answered.values()) < 200 and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: sum(endpoint.answered.values()) >= 200)
     running.send_signal(by)
     _, shown = running.communicate(timeout=300)
     assert running.returncode != 0
@@ -150,10 +172,9 @@ def test_a_job_that_is_told_to_end_keeps_what_was_answered_and_says_so(tmp_path,
     # SLURM's end is for the log; whoever pressed Ctrl+C sits at the terminal.
     assert words in (log if by == signal.SIGTERM else shown)
     assert "Traceback" not in shown + log
-    kept = journal_of(given)
-    assert kept.read().num_rows >= 200 - 64  # some of the 200 may not have arrived
-    assert kept.runs()[-1]["status"] == "failed"
-    assert sum(endpoint.asked.values()) - kept.read().num_rows <= 64
+    assert jobs.n_kept() >= 200 - 64  # some of the 200 may not have arrived
+    assert jobs.store.runs()[-1]["status"] == "failed"
+    assert sum(endpoint.asked.values()) - jobs.n_kept() <= 64
 
 
 @pytest.mark.parametrize("answer", ["answers", "refuses"])
@@ -161,8 +182,7 @@ def test_a_planted_key_appears_nowhere(tmp_path, endpoint, answer):
     key = "sk-planted-9876543210-do-not-print"
     if answer == "refuses":
         endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {key}")
-    given = files(tmp_path, spec(endpoint), vignettes(5), variants(), key_variable="MY_ENDPOINT_KEY")
-    words = command(given, tmp_path)
+    words = Jobs(tmp_path, endpoint, 5, key_variable="MY_ENDPOINT_KEY").command()
     debug = environment(MY_ENDPOINT_KEY=key, OPENAI_LOG="debug")
     done = subprocess.run(words, env=debug, capture_output=True, text=True)
     assert done.returncode == (0 if answer == "answers" else 1)

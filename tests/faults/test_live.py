@@ -1,44 +1,59 @@
 """Asking live: whatever the endpoint does, every question gets its one reply, and nothing is asked twice."""
 
 import json
-import time
 
+import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, EngineError
-from cinorms.inference.engine_kind import make_engine
-from cinorms.inference.questions import Questions
+from cinorms.inference.engines.openai.client import RETRIES
+from cinorms.inference.engines.openai.live import TRIES
 
-from .conftest import KEY, RATES, Shard, once, spec, vignettes
+from .conftest import KEY, RATES, Asked, once, vignettes
 from .server import Fault, about, answer_to
 
+pytestmark = pytest.mark.usefixtures("impatient")
 
-def test_every_question_is_asked_once_and_its_reply_and_cost_are_kept(shard):
-    shard.tuning = {"rates": RATES}
-    responses = shard.ask()
-    assert len(responses) == shard.n == 120
-    assert set(shard.endpoint.asked.values()) == {1}
-    assert {json.dumps(body["messages"]) for body in shard.endpoint.bodies} == set(shard.endpoint.asked)
-    questions = Questions.of(shard.spec, shard.flows, shard.variants)
+
+def test_every_question_is_asked_once_and_its_reply_and_cost_are_kept(asked):
+    asked.runtime = {"rates": RATES}
+    responses = asked.ask()
+    assert len(responses) == asked.n == 120
+    assert set(asked.endpoint.asked.values()) == {1}
+    assert {json.dumps(body["messages"]) for body in asked.endpoint.bodies} == set(asked.endpoint.asked)
+    questions = asked.questions
     assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(120)]
     assert (responses["finish_reason"] == "stop").all()
     assert (responses["n_prompt_tokens"] == 80).all()
-    run = shard.last_run()
-    assert (run["status"], run["requests"], run["input_tokens"]) == ("done", 120, 9600)
+    run, raw = asked.last_run(), asked.raw()
+    assert (run["status"], run["requests"], run["failures"]) == ("done", 120, 0)
     assert run["request"] == {"model": "gpt-planted", "max_tokens": 100, "temperature": 0}
     assert run["versions"]["openai"]
-    raw = shard.journal().read().to_pandas()
     assert raw["reply_id"].is_unique
     facts = {"fingerprint": "fp_planted", "answered_by": "gpt-planted-2024-07-18", "created": 1_800_000_000}
     for column, fact in facts.items():
         assert set(raw[column]) == {fact}
     assert run["usd"] == pytest.approx(raw["usd"].sum()) == pytest.approx(120 * 0.012)
+    pd.testing.assert_frame_equal(asked.ask(), responses)
+    assert asked.endpoint.number == 120
 
-    before = shard.out.read_bytes()
-    shard.out.unlink()
-    shard.ask()
-    assert shard.out.read_bytes() == before
-    assert shard.endpoint.number == 120
+
+def test_the_api_of_responses_is_asked_too(asked):
+    asked.changes = {"api": "responses", "reasoning": {"effort": "high", "extra_tokens": 500}}
+    responses = asked.ask()
+    questions = asked.questions
+    assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(120)]
+    assert (responses["n_output_tokens"] == 4).all()
+    assert (responses["n_trace_tokens"] == 2).all()
+    sent = {
+        name: value for name, value in asked.endpoint.bodies[0].items() if name not in ("messages", "input")
+    }
+    assert sent == {
+        "model": "gpt-planted",
+        "max_output_tokens": 600,
+        "store": False,
+        "reasoning": {"effort": "high"},
+    }
 
 
 TRANSIENT = {
@@ -54,62 +69,61 @@ TRANSIENT = {
 
 
 @pytest.mark.parametrize("name", TRANSIENT)
-def test_a_passing_fault_leaves_no_trace(shard, name):
-    shard.flows = vignettes(4)
-    clean = Shard(shard.folder / "clean", shard.endpoint, flows=shard.flows)
-    clean.ask()
-    shard.endpoint.number = 0
+def test_a_passing_fault_leaves_no_trace(asked, name):
+    asked.flows = vignettes(4)
+    clean = Asked(asked.folder / "clean", asked.endpoint, flows=asked.flows)
+    expected = clean.ask()
+    asked.endpoint.number = 0
     first = once(TRANSIENT[name])  # what nobody can read is not asked for a third time
-    shard.endpoint.fault = lambda number, body: first(number, body) if number % 7 == 0 else None
-    shard.ask()
-    assert shard.out.read_bytes() == clean.out.read_bytes()
-    assert shard.endpoint.number > 24
-    assert all(count == 2 for count in shard.endpoint.answered.values())  # once by each shard
+    asked.endpoint.fault = lambda number, body: first(number, body) if number % 7 == 0 else None
+    pd.testing.assert_frame_equal(asked.ask(), expected)
+    assert asked.endpoint.number > 24
+    assert all(count == 2 for count in asked.endpoint.answered.values())  # once by each asked
 
 
-def test_a_request_without_reply_is_sent_again(shard):
-    shard.tuning = {"limits": {"timeout": 1.0, "concurrency": 4}}
-    shard.endpoint.fault = lambda number, body: Fault(way="hang") if number == 5 else None
-    assert shard.ask()["text"].notna().all()
-    assert shard.endpoint.number == 121
+def test_a_request_without_reply_is_sent_again(asked):
+    asked.runtime = {"limits": {"timeout": 1.0, "concurrency": 4}}
+    asked.endpoint.fault = lambda number, body: Fault(way="hang") if number == 5 else None
+    assert asked.ask()["text"].notna().all()
+    assert asked.endpoint.number == 121
 
 
-def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(shard):
+def test_a_prompt_that_is_refused_becomes_an_error_with_its_reason(asked):
     refused, filtered = Fault(400, "content_policy_violation", "not this one"), Fault(way="filtered")
-    shard.endpoint.fault = lambda *asked: about(3, refused)(*asked) or about(4, filtered)(*asked)
-    responses = shard.ask()
+    asked.endpoint.fault = lambda *asked: about(3, refused)(*asked) or about(4, filtered)(*asked)
+    responses = asked.ask()
     errors = responses[responses["finish_reason"] == "error"]
     assert set(errors["flow"]) == {3, 4}
     assert len(errors) == 12
     assert errors.loc[errors["flow"] == 3, "text"].isna().all()
-    raw = shard.raw().set_index("flow")["error"]
+    raw = asked.raw().set_index("flow")["error"]
     assert "not this one" in raw[3].iloc[0]
     assert "content_filter" in raw[4].iloc[0]
-    assert set(shard.endpoint.asked.values()) == {1}
+    assert set(asked.endpoint.asked.values()) == {1}
 
 
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
         (Fault(400, "invalid_request", "no such thing"), "every request would be refused"),
-        (Fault(way="drop"), "no connection"),
+        (Fault(way="drop"), "no reply"),
     ],
 )
 def test_an_endpoint_that_refuses_everything_or_is_down_stops_the_job_and_records_nothing(
-    shard, fault, message
+    asked, fault, message
 ):
-    shard.endpoint.fault = lambda number, body: fault
+    asked.endpoint.fault = lambda number, body: fault
     with pytest.raises(EngineError, match=message):
-        shard.ask(backoff=0.001)
-    assert shard.journal().read().num_rows == 0
-    assert fault.way == "drop" or shard.endpoint.number < 40
+        asked.ask()
+    assert len(asked.raw()) == 0
+    assert fault.way == "drop" or asked.endpoint.number < 80  # 64 are under way
 
 
-def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(shard):
-    shard.endpoint.fault = about(7, Fault(500))
-    responses = shard.ask(backoff=0.001)
+def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(asked):
+    asked.endpoint.fault = about(7, Fault(500))
+    responses = asked.ask()
     assert set(responses.loc[responses["finish_reason"] == "error", "flow"]) == {7}
-    assert max(shard.endpoint.asked.values()) == 10
+    assert max(asked.endpoint.asked.values()) == TRIES * (RETRIES + 1)
 
 
 @pytest.mark.parametrize(
@@ -122,78 +136,59 @@ def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(sh
         (Fault(400, "unsupported_value", "bad", param="temperature"), "reasoning"),
     ],
 )
-def test_what_concerns_every_prompt_stops_at_once_and_keeps_the_journal(shard, fault, message):
-    shard.tuning = {"limits": {"concurrency": 4}}
-    shard.endpoint.fault = lambda number, body: fault if number >= 60 else None
+def test_what_concerns_every_prompt_stops_at_once_and_keeps_what_was_answered(asked, fault, message):
+    asked.runtime = {"limits": {"concurrency": 4}}
+    asked.endpoint.fault = lambda number, body: fault if number >= 60 else None
     with pytest.raises(EngineError, match=message) as raised:
-        shard.ask()
+        asked.ask()
     assert KEY not in str(raised.value)
-    assert shard.endpoint.number <= 64
-    assert shard.journal().read().num_rows == 60
-    assert shard.last_run()["status"] == "failed"
-    shard.endpoint.fault = lambda number, body: None
-    shard.ask()
-    assert set(shard.endpoint.answered.values()) == {1}
-
-
-def test_rate_limit_headers_hold_requests_back(shard):
-    shard.flows = vignettes(4)
-    shard.tuning = {"limits": {"concurrency": 1}}
-    # 1,200 a minute, none left, a minute until full: twenty requests a second.
-    shard.endpoint.headers = {
-        "x-ratelimit-limit-requests": "1200",
-        "x-ratelimit-remaining-requests": "0",
-        "x-ratelimit-reset-requests": "1m0s",
-    }
-    started = time.monotonic()
-    shard.ask()
-    assert time.monotonic() - started > 23 * 0.05
+    assert asked.endpoint.number <= 64
+    assert len(asked.raw()) == 60
+    assert asked.last_run()["status"] == "failed"
+    asked.endpoint.fault = lambda number, body: None
+    asked.ask()
+    assert set(asked.endpoint.answered.values()) == {1}
 
 
 # --- Money
 
 
-def test_the_cap_stops_before_it_is_passed_and_a_higher_one_goes_on(shard):
-    shard.tuning = {"rates": RATES, "max_cost_usd": 1.0}
-    with pytest.raises(EngineError, match=r"could exceed max_cost_usd \(1\)"):
-        shard.ask()
-    n = shard.endpoint.number
+def test_the_cap_stops_before_it_is_passed_and_a_higher_one_goes_on(asked):
+    asked.runtime = {"rates": RATES, "max_usd": 1.0}
+    with pytest.raises(EngineError, match=r"share of max_cost_usd"):
+        asked.ask()
+    n = asked.endpoint.number
     assert n * 0.012 <= 1.0
     assert n > 40  # a request costs at most about 0.12; the cap is used up but for less than some of those
-    assert shard.journal().read().num_rows == n
-    shard.tuning["max_cost_usd"] = 2.0
-    shard.ask()
-    assert shard.endpoint.number == 120
-
-
-def test_unanswered_requests_count_as_paid(shard):
-    shard.tuning = {"rates": RATES}
-    shard.endpoint.fault = once(Fault(way="drop"))
-    shard.ask()
-    assert shard.last_run()["usd"] > 120 * 0.1
+    assert len(asked.raw()) == n
+    asked.runtime["max_usd"] = 2.0
+    asked.ask()
+    assert asked.endpoint.number == 120
 
 
 # --- Keys
 
 
-def test_openais_key_is_not_sent_to_another_endpoint(shard, monkeypatch):
+def test_openais_key_is_not_sent_to_another_endpoint(asked, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openais-own")
-    shard.tuning, shard.key = {"key_variable": None}, ""
-    shard.flows = vignettes(2)
-    shard.ask()
-    assert shard.endpoint.keys == {"Bearer none"}
+    asked.runtime, asked.key = {"key_variable": None}, ""
+    asked.flows = vignettes(2)
+    asked.ask()
+    assert asked.endpoint.keys == {"Bearer none"}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [({"wrap": "llama2"}, "wraps prompts itself"), ({"readout": "options"}, "an API gives text only")],
 )
-def test_what_an_api_cannot_do_is_refused(shard, changes, message):
-    shard.changes = changes
+def test_what_an_api_cannot_do_is_refused(asked, changes, message):
+    asked.changes = changes
     with pytest.raises(ConfigError, match=message):
-        shard.ask()
+        asked.ask()
 
 
-def test_openai_itself_needs_a_key():
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
-        make_engine(spec(None), {"key_variable": "OPENAI_API_KEY"}, None)
+def test_without_its_key_nothing_is_asked(asked):
+    asked.key = ""
+    with pytest.raises(ConfigError, match="CINORMS_TEST_KEY is not set"):
+        asked.ask()
+    assert not asked.endpoint.number

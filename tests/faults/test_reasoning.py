@@ -1,20 +1,16 @@
 """Models that reason, behind an endpoint: traces apart from answers, in every way that servers send them."""
 
-import signal
-import time
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.journal_files import read_traces
-from cinorms.inference.questions import Questions
 
 from ..scales import ACCEPTABILITY
-from .conftest import Shard, spec, variants, vignettes
+from .conftest import Asked, vignettes
 from .server import answer_to
-from .test_kill import files, job
+from .test_kill import Jobs
 
 OPENAI = {"reasoning": {"effort": "low", "extra_tokens": 500}, "temperature": None}
 SERVED = {"reasoning": {"effort": "high", "extra_tokens": 500, "switch": "enable_thinking"}}
@@ -39,36 +35,34 @@ def says(content: str | None = None, count: int | None = None, finish: str = "st
     return change
 
 
-def asked(shard: Shard, reply: Any, changes: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """Return the responses to a shard, the answers in them, and the traces in the journal, in their order."""
-    shard.flows, shard.changes, shard.endpoint.reply = vignettes(3), changes, reply
-    responses = shard.ask()
-    questions = Questions.of(shard.spec, shard.flows, shard.variants)
-    traces: list[str] = [""] * shard.n
-    for part in read_traces(shard.journal().folder, questions.prompts):
-        for at, trace in part.itertuples(index=False):
-            traces[at] = trace
-    return responses, read_responses(responses, ACCEPTABILITY), traces
+def replies(
+    asked: Asked, reply: Any, changes: dict[str, Any]
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Return the responses, the answers in them, and the traces in the store, in their order."""
+    asked.flows, asked.changes, asked.endpoint.reply = vignettes(3), changes, reply
+    responses = asked.ask()
+    traces = dict(asked.store.traces(asked.questions.keys))
+    return responses, read_responses(responses, ACCEPTABILITY), [traces.get(at, "") for at in range(asked.n)]
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_a_trace_beside_the_answer_is_kept_apart(shard, name):
-    responses, answers, traces = asked(shard, says(count=200, **{name: TRACE}), SERVED)
-    questions = Questions.of(shard.spec, shard.flows, shard.variants)
-    assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(shard.n)]
+def test_a_trace_beside_the_answer_is_kept_apart(asked, name):
+    responses, answers, traces = replies(asked, says(count=200, **{name: TRACE}), SERVED)
+    questions = asked.questions
+    assert responses["text"].tolist() == [answer_to(questions.chat(at)) for at in range(asked.n)]
     for column, value in (("n_trace_tokens", 200), ("trace_status", "whole"), ("n_output_tokens", 204)):
         assert set(responses[column]) == {value}
-    assert traces == [TRACE] * shard.n
+    assert traces == [TRACE] * asked.n
     assert (answers["status"] == "ok").all()
     assert set(answers["n_trace_tokens"]) == {200}
 
 
 @pytest.mark.parametrize("start", ["<think>", ""], ids=["between marks", "opened by a template"])
-def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard, start):
-    responses, answers, traces = asked(shard, says(f"{start}{TRACE}</think>\n\nANSWER"), SERVED)
+def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(asked, start):
+    responses, answers, traces = replies(asked, says(f"{start}{TRACE}</think>\n\nANSWER"), SERVED)
     assert not responses["text"].str.contains("think").any()
     assert responses["n_trace_tokens"].between(191, 203).all()
-    assert traces == [TRACE] * shard.n
+    assert traces == [TRACE] * asked.n
     assert (answers["status"] == "ok").all()
 
 
@@ -80,40 +74,40 @@ def test_a_trace_in_the_text_is_taken_out_of_it_and_measured(shard, start):
         (says(f"<think>{TRACE}", finish="length"), SERVED),
     ],
 )
-def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(shard, reply, changes):
-    responses, answers, _ = asked(shard, reply, changes)
+def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(asked, reply, changes):
+    responses, answers, _ = replies(asked, reply, changes)
     assert set(responses["trace_status"]) == {"cut"}
     assert set(answers["status"]) == {"trace_cut"}
     assert answers["level"].isna().all()
     assert set(responses["text"]) == {""}
 
 
-def test_an_answer_cut_after_a_whole_trace_is_no_cut_trace(shard):
-    responses, answers, _ = asked(shard, says("Based on the", 100, "length", reasoning=TRACE), SERVED)
+def test_an_answer_cut_after_a_whole_trace_is_no_cut_trace(asked):
+    responses, answers, _ = replies(asked, says("Based on the", 100, "length", reasoning=TRACE), SERVED)
     assert set(responses["trace_status"]) == {"whole"}
     assert set(answers["status"]) == {"truncated"}
 
 
-def test_what_an_endpoint_does_not_say_is_missing_and_not_0(shard):
-    responses, answers, traces = asked(shard, says(), OPENAI)
+def test_what_an_endpoint_does_not_say_is_missing_and_not_0(asked):
+    responses, answers, traces = replies(asked, says(), OPENAI)
     assert responses["n_trace_tokens"].isna().all()
     assert responses["trace_status"].isna().all()
-    assert traces == [""] * shard.n
+    assert traces == [""] * asked.n
     assert (answers["status"] == "ok").all()
 
 
-def test_no_reasoning_is_a_trace_of_no_tokens(shard):
-    responses, _, _ = asked(shard, says(), OFF)
+def test_no_reasoning_is_a_trace_of_no_tokens(asked):
+    responses, _, _ = replies(asked, says(), OFF)
     assert set(responses["n_trace_tokens"]) == {0}
     assert set(responses["trace_status"]) == {"none"}
-    assert shard.endpoint.bodies[0]["chat_template_kwargs"] == {"enable_thinking": False}
-    assert shard.endpoint.bodies[0]["max_tokens"] == 100
+    assert asked.endpoint.bodies[0]["chat_template_kwargs"] == {"enable_thinking": False}
+    assert asked.endpoint.bodies[0]["max_tokens"] == 100
 
 
-def test_the_budget_is_room_beside_the_answer(shard):
+def test_the_budget_is_room_beside_the_answer(asked):
     changes = {"reasoning": {**SERVED["reasoning"], "budget_field": "thinking_token_budget"}}
-    asked(shard, says(count=1, reasoning="x"), changes)
-    body = {name: value for name, value in shard.endpoint.bodies[0].items() if name != "messages"}
+    replies(asked, says(count=1, reasoning="x"), changes)
+    body = {name: value for name, value in asked.endpoint.bodies[0].items() if name != "messages"}
     assert body == {
         "model": "gpt-planted",
         "max_tokens": 600,
@@ -132,40 +126,24 @@ def test_the_budget_is_room_beside_the_answer(shard):
         {"reasoning_content": "\ud800 half a letter", "reasoning": "x" * 100_000},
     ],
 )
-def test_odd_traces_cost_no_answer(shard, message):
-    responses, answers, _ = asked(shard, says(**message), SERVED)
+def test_odd_traces_cost_no_answer(asked, message):
+    responses, answers, _ = replies(asked, says(**message), SERVED)
     assert (responses["finish_reason"] == "stop").all()
     assert (answers["status"] == "ok").all()
 
 
-def test_a_model_that_does_not_reason_has_its_columns_as_before(shard):
-    responses, answers, _ = asked(shard, says(reasoning_content=TRACE, count=3), {})
+def test_a_model_that_does_not_reason_has_its_columns_as_before(asked):
+    responses, answers, _ = replies(asked, says(reasoning_content=TRACE, count=3), {})
     assert not {"n_trace_tokens", "trace_status"} & {*responses, *answers}
     assert "trace_cut" not in answers["status"].cat.categories
-    assert not (shard.journal().folder / "traces").exists()
+    assert not list(asked.store.traces(asked.questions.keys))
 
 
-def test_a_killed_job_keeps_traces_and_asks_no_prompt_twice_that_was_kept(tmp_path, endpoint):
-    """Five jobs killed at any moment: every reply in the journal has its trace, and the bytes are the same."""
+@pytest.mark.slow
+def test_a_killed_job_keeps_the_trace_of_every_reply_that_it_keeps(tmp_path, endpoint):
     endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
-    of = spec(endpoint, **SERVED)
-    given = files(tmp_path, of, vignettes(60), variants(), limits={"concurrency": 8})
-    shard = Shard(tmp_path, endpoint, vignettes(60), variants(), SERVED)
-    for number in range(6):
-        running = job(given)
-        assert running.stdout is not None
-        running.stdout.readline()
-        if number < 5:
-            time.sleep(0.1 + 0.1 * number)
-            running.send_signal(signal.SIGKILL)
-        running.wait(timeout=900)
-        running.stdout.close()
-    assert running.returncode == 0
+    jobs = Jobs(tmp_path, endpoint, 60, SERVED, limits={"concurrency": 8})
+    killed = jobs.kill_until_done(5, apart=60, seed=5)
     assert len(endpoint.asked) == 360
-    assert sum(endpoint.asked.values()) - 360 <= 5 * 8
-    journal = shard.journal()
-    assert journal.read().num_rows >= 360
-    kept = {path.name for path in (journal.folder / "parts").glob("*.parquet")}
-    assert kept <= {path.name for path in (journal.folder / "traces").glob("*.parquet")}
-    questions = Questions.of(of, vignettes(60), variants())
-    assert sum(len(part) for part in read_traces(journal.folder, questions.prompts)) == 360
+    assert sum(endpoint.asked.values()) - 360 <= killed * 8
+    assert dict(jobs.store.traces(jobs.questions.keys)) == dict.fromkeys(range(360), TRACE)

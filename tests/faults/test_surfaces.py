@@ -1,7 +1,5 @@
-"""A machine that refuses: full disks, limits, no locks, other users. One message each, and no reply is lost."""
+"""A machine that refuses: full disks, limits, other users. One message each, and no reply is lost."""
 
-import errno
-import fcntl
 import os
 import random
 import resource
@@ -22,14 +20,13 @@ from plotnine import aes, geom_point, ggplot
 import cinorms_snakemake
 from cinorms.core import tables
 from cinorms.core.csv_files import write_csv
-from cinorms.core.errors import CinormsError, EngineError
+from cinorms.core.errors import CinormsError
 from cinorms.core.logs import without_traceback
 from cinorms.figures.theme import Drawn, save
-from cinorms.inference import journal as journals
 
-from .conftest import RATES, spec, variants, vignettes
+from .conftest import vignettes
 from .server import Moody
-from .test_kill import command, environment, files, journal_of
+from .test_kill import Jobs, environment
 
 IS_ROOT = os.geteuid() == 0
 
@@ -70,24 +67,12 @@ def another_user(folder: Path) -> Iterator[None]:
         os.seteuid(0)
 
 
-@contextmanager
-def no_locks() -> Iterator[None]:
-    """Be on a file system without locks."""
-
-    def refuse(*given: Any) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fcntl, "lockf", refuse)
-        yield
-
-
-#: What refuses, given the shard's folder, and what the message then says.
+#: What refuses, given the folder, and what the message then says.
 REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "size": (lambda folder: limited(resource.RLIMIT_FSIZE, 20_000), r"allow larger files \(ulimit -f\)"),
-    "disk for nothing": (lambda folder: small_disk(folder / "responses", "8k"), "free some space there"),
+    "disk for nothing": (lambda folder: small_disk(folder / "replies", "8k"), "free some space there"),
     "disk for no replies": (
-        lambda folder: small_disk(folder / "responses", "2m"),
+        lambda folder: small_disk(folder / "replies", "4112k"),
         "free some space there",
     ),
     "another user": (lambda folder: another_user(folder), "make it writable"),
@@ -95,49 +80,34 @@ REFUSALS: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(shard, what):
+def test_what_the_machine_refuses_is_one_message_and_costs_no_reply(asked, what):
     refusing, message = REFUSALS[what]
     if not IS_ROOT and what != "size":
         pytest.skip("only root can make it")
     try:
-        with refusing(shard.folder), pytest.raises(CinormsError, match=message):
-            shard.ask()
-        assert not list(shard.folder.rglob("spare.*")), "what is kept free must not fill the disk"
-        assert shard.ask()["text"].notna().all()
+        with refusing(asked.folder), pytest.raises(CinormsError, match=message):
+            asked.ask()
+        assert not list(asked.folder.rglob("*.spare")), "what is kept free must not fill the disk"
+        assert asked.ask()["text"].notna().all()
     finally:
-        subprocess.run(["umount", "-q", shard.folder / "responses"], stderr=subprocess.DEVNULL)
-    assert set(shard.endpoint.answered.values()) == {1}
+        subprocess.run(["umount", "-q", asked.folder / "replies"], stderr=subprocess.DEVNULL)
+    assert set(asked.endpoint.answered.values()) == {1}
 
 
 def test_a_job_that_may_open_few_files_keeps_every_reply_and_says_so_if_it_ends(tmp_path, endpoint):
     endpoint.delay = 0.3  # connections are open at the same time
-    given = files(
-        tmp_path, spec(endpoint), vignettes(50), variants(), limits={"concurrency": 64, "timeout": 60}
-    )
+    jobs = Jobs(tmp_path, endpoint, 50, limits={"concurrency": 64, "timeout": 60})
     done = subprocess.run(
-        command(given, tmp_path),
+        jobs.command(),
         env=environment(),
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)),
     )
-    # New connections are tried again; a part of the journal that cannot be opened ends the job.
+    # New connections are tried again; a file that cannot be opened ends the job.
     assert done.returncode == ("ulimit -n" in done.stderr)
     assert "Traceback" not in done.stderr
-    assert journal_of(given).read().num_rows == sum(endpoint.answered.values()) > 0
-
-
-def test_without_locks_a_study_is_asked_once_unless_its_jobs_must_share_a_cap(shard):
-    with no_locks():
-        shard.tuning = {"rates": RATES, "max_cost_usd": 5.0}
-        with pytest.raises(EngineError, match=r"this file system has no locks.*leave max_cost_usd out"):
-            shard.ask()
-        assert shard.endpoint.number == 0
-        shard.tuning = {}
-        assert shard.ask()["text"].notna().all()
-        shard.out.unlink()
-        shard.ask()
-    assert set(shard.endpoint.asked.values()) == {1}
+    assert jobs.n_kept() == sum(endpoint.answered.values()) > 0
 
 
 def draw(folder: Path) -> None:
@@ -170,24 +140,14 @@ def test_whatever_is_written_a_full_disk_is_one_message(tmp_path, what):
         subprocess.run(["umount", "-q", tmp_path / "disk"], stderr=subprocess.DEVNULL)
 
 
-def test_a_disk_without_room_for_the_spare_leaves_nothing_behind(shard, monkeypatch):
-    def fill(handle: int, start: int, length: int) -> None:
-        os.write(handle, b"0" * 1000)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(journals.os, "posix_fallocate", fill)
-    with pytest.raises(CinormsError, match="free some space"):
-        shard.ask()
-    assert not list(shard.folder.rglob("spare.*"))
-
-
-def test_many_prompts_of_which_a_fifth_fails(shard):
-    shard.flows = vignettes(200)
+@pytest.mark.usefixtures("impatient")
+def test_many_prompts_of_which_a_fifth_fails(asked):
+    asked.flows = vignettes(200)
     moody = Moody(random.Random(20), slow=0)
-    shard.endpoint.fault = moody
-    assert shard.ask(chunk=1000)["text"].notna().all()
-    answered = shard.endpoint.answered
-    assert len(answered) == shard.n
+    asked.endpoint.fault = moody
+    assert asked.ask()["text"].notna().all()
+    answered = asked.endpoint.answered
+    assert len(answered) == asked.n
     assert set(answered.values()) == {1}
     assert sum(moody.failed.values()) > 200
 

@@ -5,14 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from cinorms.inference.engines.openai.live import CHUNK
-
 from ..faults.server import Endpoint
 from .project import N_PROMPTS, Project, Run
 
 CONCURRENCY = 16
-#: More than a chunk is answered, less than two, and then nothing until a test says so.
-HOLD_FROM = CHUNK + CHUNK // 2
+#: So many requests are answered, and then none until a test says so.
+HOLD_FROM = 750
 RESULTS = ("responses", "answers", "norms", "tables")
 
 
@@ -49,9 +47,8 @@ def wait_until_held(run: Run, running: dict[str, Endpoint]) -> None:
 
 def process_of(project: Project, model: str) -> int:
     """Return the process that asks a model now."""
-    paths = sorted((project.folder / "results/.journal").glob("*/runs/*.json"), key=lambda path: path.name)
-    runs = [run for run in (json.loads(path.read_bytes()) for path in paths) if run["asker"][2] == model]
-    return int(runs[-1]["process"])
+    state = project.folder / "results/trial/.progress" / f"{model}.1-of-1.json"
+    return int(json.loads(state.read_bytes())["process"])
 
 
 def check_results(project: Project, running: dict[str, Endpoint], here: Project) -> None:

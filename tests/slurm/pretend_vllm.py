@@ -12,9 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 #: Seconds to wait for the other jobs.
 PATIENCE = 1000.0
 
@@ -22,9 +19,10 @@ PATIENCE = 1000.0
 class PretendEngine:
     """Says "neutral" to everything."""
 
-    def ask(self, questions: Any, todo: Any, keep: Any) -> None:
-        """Answer the rows ``todo``."""
-        keep(pd.DataFrame({"at": np.asarray(todo), "text": "neutral", "finish_reason": "stop"}))
+    def ask(self, questions: Any, rows: Any, keep: Any) -> None:
+        """Answer the rows."""
+        for at in rows.tolist():
+            keep(at, {"text": "neutral", "finish_reason": "stop"})
 
     def facts(self) -> dict[str, Any]:
         """Return what a run record says."""
@@ -54,9 +52,9 @@ def main() -> None:
     if module == "cinorms.ask":
         from cinorms import ask
 
-        spec = json.loads(sys.argv[sys.argv.index("--spec") + 1])
-        take_part(Path(os.environ["PRETEND_FOLDER"]), spec["model"])
-        ask.make_engine = lambda *given: PretendEngine()
+        runtime = json.loads(sys.argv[sys.argv.index("--runtime") + 1])
+        take_part(Path(os.environ["PRETEND_FOLDER"]), runtime["model"])
+        ask._make_engine = lambda *given: PretendEngine()
         ask.main(sys.argv[1:])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -63,7 +63,7 @@ class Project:
         return self.start(*arguments, local=local, study=study).end()
 
     def content(self, *folders: str) -> dict[str, bytes]:
-        """Return the files below ``folders`` of the results, journals left out."""
+        """Return the files below ``folders`` of the results, hidden ones left out."""
         results = self.folder / "results" / "trial"
         return {
             str(path.relative_to(results)): path.read_bytes()
@@ -110,9 +110,3 @@ class Run:
         printed = self.printed.read_text()
         assert self.process.returncode == code, printed
         return printed
-
-
-def check_crew(jobs: list[dict[str, str]]) -> None:
-    """Check that the second of two jobs only collected the replies that the first had asked for both."""
-    _, follower = sorted(jobs, key=lambda job: int(job["JobId"]))
-    assert (follower["TimeLimit"], follower["MinMemoryNode"]) == ("00:10:00", "4000M")

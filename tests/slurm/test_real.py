@@ -3,7 +3,7 @@
 import os
 
 from ..snakemake_runs import ROOT, add_model, run
-from .project import ARM, VENV, Project, check_crew
+from .project import ARM, VENV, Project
 
 
 def test_a_tiny_model_through_vllm_in_jobs(tmp_path, cluster):
@@ -23,7 +23,6 @@ def test_a_tiny_model_through_vllm_in_jobs(tmp_path, cluster):
     assert cluster.last_job() == before, "no job holds a GPU that it cannot use"
     add_model(project.folder, tiny={**entry, "gpus": 0})
     project.run()
-    jobs = [job for job in cluster.jobs() if int(job["JobId"]) > before]
-    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
-    assert all("ask_vllm" in job["Comment"] for job in jobs)
-    check_crew(jobs)
+    (job,) = [job for job in cluster.jobs() if int(job["JobId"]) > before]
+    assert job["JobState"] == "COMPLETED", "one start for both arms"
+    assert "ask_vllm" in job["Comment"]

@@ -15,7 +15,7 @@ from cinorms.core.digest import modules_of
 from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
-from cinorms.study.spec import paraphraser_environment
+from cinorms.study.requests import paraphraser_environment
 
 ROOT = Path(__file__).parents[2]
 RULES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))

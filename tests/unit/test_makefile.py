@@ -24,11 +24,10 @@ RULES = re.findall(r"^\s*rule (\w+):", "".join(map(Path.read_text, SNAKEFILES)),
 #: What make looks for to see whether an environment is ready.
 READY = [".venv/run.done", ".venv/dev.done", *sorted(set(re.findall(r"\.venv-[a-z-]+/done", MAKEFILE)))]
 KEPT = (
-    "results/s/responses/main/m/1-of-1.parquet",
-    "results/s/responses/main/m/.journal/key/parts/1.parquet",
-    "results/.journal/m.key/parts/1.parquet",
-    "results/.journal/m.key/settings.json",
-    "results/s/.spending/x",
+    "results/s/responses/main/m.parquet",
+    "results/s/asked/m/1-of-1.json",
+    "results/.replies/m.key/1.jsonl",
+    "results/.replies/m.key/settings.json",
     "results/s/.checkpoints/m.json",
 )
 REMOVED = ("results/s/norms.csv", "results/s/tables/t.csv", "results/s/report/index.html", "logs/s/a.log")
@@ -182,7 +181,7 @@ def test_one_of_two_set_ups_waits_for_the_other(clone, linked, tmp_path_factory)
     assert is_whole(clone, ".venv/run.done")
 
 
-def test_responses_and_their_journals_stay(tmp_path):
+def test_responses_and_the_store_stay(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (*KEPT, *REMOVED):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -191,4 +190,4 @@ def test_responses_and_their_journals_stay(tmp_path):
     assert [name for name in KEPT if not (tmp_path / name).exists()] == []
     assert [name for name in REMOVED if (tmp_path / name).exists()] == []
     asking = (ROOT / "docs/method/inference/asking.md").read_text(encoding="utf-8")
-    assert "`make clean` keeps responses, journals" in asking
+    assert "`make clean` keeps responses, the store" in asking

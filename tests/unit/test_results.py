@@ -1,28 +1,24 @@
-"""The texts of traces in the results of a study: each in its answer's place, from the journal beside the studies."""
+"""The texts of traces in the results of a study: each in its answer's place, from the store beside the studies."""
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.ask import write_shard
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.inference.engine_kind import Keep
-from cinorms.inference.journal import Journal
-from cinorms.inference.questions import Questions
+from cinorms.inference.questions import Questions, Rows
+from cinorms.inference.responses import response_facts
 from cinorms.prompts.variants import list_variants
 from cinorms.results import Results, open_results
 from cinorms.study.facts import ArmFacts, ModelFacts, StudyFacts
 
+from ..asking import Echo, make_flows, make_request, responses_in
+from ..asking import ask as ask_job
 from ..scales import ACCEPTABILITY
-from ..specs import make_flows, make_spec
 from ..study_facts import facts
 
 FLOWS = make_flows(3)
@@ -30,29 +26,33 @@ VARIANTS = list_variants("set", ["{scenario} {options}"], 1, 2)
 
 
 def ask(folder: Path, **changes: Any) -> None:
-    """Write what a job writes that asks a model; all but one reply has a trace with its place in it."""
-    spec = make_spec("openai", source="s", n_templates=1, **changes)
+    """Write what is collected from a model; all but one reply has a trace with its place in it."""
+    questions = Questions.of(make_request(source="s", n_templates=1, **changes), FLOWS, VARIANTS)
 
-    def reply(asked: Questions, at: npt.NDArray[np.int64], keep: Keep) -> None:
-        places = asked.grid[["flow", "row"]].to_numpy()[at]
-        texts = [f"neutral {flow} {row} {spec.repeat}" for flow, row in places]
-        chunk = pd.DataFrame({"at": at, "text": texts, "finish_reason": "stop"})
-        if "reasoning" in changes:
-            chunk["trace"] = [f"about {asked.grid['flow'].iloc[i]}" if i else None for i in at]
-            chunk = chunk.assign(n_trace_tokens=3, trace_status="whole")
-        keep(chunk)
+    class Engine(Echo):
+        def ask(self, asked: Questions, rows: Rows, keep: Keep) -> None:
+            for at in rows.tolist():
+                flow, row = asked.grid[["flow", "row"]].to_numpy()[at]
+                reply = {"text": f"neutral {flow} {row}", "finish_reason": "stop"}
+                traced = {
+                    "trace": f"about {flow}" if at else None,
+                    "n_trace_tokens": 3,
+                    "trace_status": "whole",
+                }
+                keep(at, reply | (traced if "reasoning" in changes else {}))
 
-    engine = SimpleNamespace(ask=reply, facts=dict)
-    out = folder / f"study/responses/main/m/{spec.shard}.parquet"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_shard(spec, FLOWS, VARIANTS, out, engine, Journal.at(folder / ".journal", spec).begin())  # type: ignore[arg-type]
+    ask_job(folder / ".replies", questions, engine=Engine())
+    out = folder / "study/responses/main/m.parquet"
+    tables.write(
+        responses_in(folder / ".replies", questions), out, tables.RESPONSES, response_facts(questions)
+    )
 
 
-def describe(folder: Path, *shards: str) -> Results:
+def describe(folder: Path) -> Results:
     """Write what the study is, and return its results."""
     models = {"m": facts(ModelFacts), "other": facts(ModelFacts)}
     arms = {"main": facts(ArmFacts, models=["m"])}
-    study = facts(StudyFacts, models=models, arms=arms, shards={"main": {"m": shards}})
+    study = facts(StudyFacts, models=models, arms=arms)
     (folder / "study").mkdir(exist_ok=True)
     (folder / "study/study.json").write_text(json.dumps(study.plain()), encoding="utf-8")
     return open_results(folder / "study")
@@ -62,12 +62,12 @@ def describe(folder: Path, *shards: str) -> Results:
 def results(tmp_path: Path) -> Results:
     tables.write(FLOWS, tmp_path / "study/vignettes/iot.parquet", tables.VIGNETTES)
     tables.write(VARIANTS, tmp_path / "study/prompts/main.parquet", tables.PROMPTS)
-    return describe(tmp_path, "1-of-1")
+    return describe(tmp_path)
 
 
 def test_each_trace_is_at_the_place_of_its_answer(tmp_path, results):
     ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
-    (tmp_path / "study/responses/main/m/._1-of-1.parquet").write_bytes(b"\0\5")
+    (tmp_path / "study/responses/main/._m.parquet").write_bytes(b"\0\5")
     found = results.traces("main", "m")
     assert found["flow"].tolist() == [0, 0, 1, 1, 2, 2]
     assert found["trace"].isna().tolist() == [True, *[False] * 5]
@@ -92,46 +92,28 @@ def test_where_there_are_none_a_message_says_so(tmp_path, results):
         results.traces("main", "m")
 
 
-def test_each_answer_has_its_prompt_and_its_text_of_the_first_asking(tmp_path, results):
+def test_each_answer_has_its_prompt_and_its_text(tmp_path, results):
     ask(tmp_path)
-    ask(tmp_path, shard="1-of-1-repeat-2")
-    results = describe(tmp_path, "1-of-1", "1-of-1-repeat-2")
-    said = tables.read(tmp_path / "study/responses/main/m/1-of-1.parquet", tables.RESPONSES)
+    said = tables.read(tmp_path / "study/responses/main/m.parquet", tables.RESPONSES)
     answers = read_responses(said, ACCEPTABILITY)
     (tmp_path / "study/answers/main").mkdir(parents=True)
     tables.write(answers, tmp_path / "study/answers/main/m.parquet", tables.ANSWERS)
     found = results.answers(text=True)
     assert list(found) == [*results.answers(), "prompt", "text"]
-    assert found["text"].tolist() == [f"neutral {flow} {row} 1" for flow in range(3) for row in range(2)]
+    assert found["text"].tolist() == [f"neutral {flow} {row}" for flow in range(3) for row in range(2)]
     for row in found.itertuples():
         options = ", ".join(ACCEPTABILITY.options[int(place)] for place in row.order)
         assert row.prompt == f"flow {row.flow} [{options}]"
-    both = results.replies("main", "m", [2])
-    assert both["repeat"].value_counts().to_dict() == {1: 2, 2: 2}
+    assert results.replies("main", "m", [2])["flow"].tolist() == [2, 2]
     with pytest.raises(DataError, match=r"asked about none of these flows .* numbers 0 to 2"):
         results.replies("main", "m", [7])
-    for path in (tmp_path / "study/responses/main/m").glob("*.parquet"):
-        path.unlink()
+    (tmp_path / "study/responses/main/m.parquet").unlink()
     assert results.answers("main", "m", text=True)[["prompt", "text"]].isna().all(axis=None)
 
 
-def test_files_that_a_run_with_other_shards_left_are_not_read(tmp_path, results):
-    ask(tmp_path)
-    for number in (1, 2):
-        ask(tmp_path, shard=f"{number}-of-2", reasoning={"effort": "low", "extra_tokens": 9})
-    assert len(results.replies("main", "m")) == len(FLOWS) * len(VARIANTS)
-    with pytest.raises(DataError, match="no responses with traces"):
-        results.traces("main", "m")
-    both = describe(tmp_path, "1-of-2", "2-of-2")
-    assert len(both.replies("main", "m")) == len(FLOWS) * len(VARIANTS)
-    (tmp_path / "study/responses/main/m/2-of-2.parquet").unlink()
-    with pytest.raises(DataError, match=r"2-of-2\.parquet: there is no such file; let the study run"):
-        both.replies("main", "m")
-
-
-def test_without_the_journal_a_message_says_where_traces_are(tmp_path, results):
+def test_without_the_store_a_message_says_where_traces_are(tmp_path, results):
     ask(tmp_path, reasoning={"effort": "low", "extra_tokens": 9})
-    (tmp_path / ".journal").rename(tmp_path / "elsewhere")
+    (tmp_path / ".replies").rename(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="traces are where the model was asked"):
         results.traces("main", "m")
 
@@ -149,7 +131,7 @@ def test_a_damaged_dictionary_gets_one_message(tmp_path, results, content):
 
 def test_a_damaged_file_of_responses_gets_one_message(tmp_path, results):
     ask(tmp_path)
-    (tmp_path / "study/responses/main/m/1-of-1.parquet").write_bytes(b"PAR1")
+    (tmp_path / "study/responses/main/m.parquet").write_bytes(b"PAR1")
     for read in (results.traces, results.replies):
-        with pytest.raises(DataError, match=r"1-of-1\.parquet: cannot be read"):
+        with pytest.raises(DataError, match=r"m\.parquet: cannot be read"):
             read("main", "m")

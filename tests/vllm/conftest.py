@@ -10,21 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.inference.engines.vllm import offline
+from cinorms.core.ending import OPENED
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.designs import expand, load_dataset
 
-from ..specs import make_spec
+from ..asking import make_request
 from ..tiny_model import write_tiny_model
 
 ROOT = Path(__file__).parents[2]
 RESOURCES = ROOT / "resources"
 
-TUNING = {"max_model_len": 256, "gpus": 0}
+#: How the tiny model is reached.
+RUNTIME = {"study": "s", "model": "tiny", "shard": "1-of-1", "max_model_len": 256, "gpus": 0}
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +56,8 @@ def copied(checkpoint: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint, tmp_path / "copied"))
 
 
-def spec_of(checkpoint: Path, **changes: Any) -> Spec:
-    """Return the spec of a shard of the tiny model: 96 flows in 4 variants."""
+def request_of(checkpoint: Path, **changes: Any) -> Request:
+    """Return a request to the tiny model: 96 flows in 4 variants."""
     stated = {
         "model": "tiny",
         "seed": 2026,
@@ -66,17 +67,15 @@ def spec_of(checkpoint: Path, **changes: Any) -> Spec:
         "source": str(checkpoint),
         "dtype": "float32",
     }
-    return make_spec(**{"engine": "vllm", **stated, **changes})
+    return make_request(**{"engine": "vllm", **stated, **changes})
 
 
 @pytest.fixture(scope="session")
-def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[Spec], Questions]:
-    """Return a function that gives the questions of a spec, in two orders."""
+def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[Request], Questions]:
+    """Return a function that gives what a request asks, in two orders."""
 
-    def build(spec: Spec) -> Questions:
-        return Questions.of(
-            spec, flows, list_variants("chatgpt", templates, n_templates=spec.n_templates, n_orders=2)
-        )
+    def build(request: Request) -> Questions:
+        return Questions.of(request, flows, list_variants("chatgpt", templates, request.n_templates, 2))
 
     return build
 
@@ -84,43 +83,36 @@ def questions_of(flows: pd.DataFrame, templates: tuple[str, ...]) -> Callable[[S
 class Session:
     """Engines that share one load of the checkpoint: loading it takes longer than a test."""
 
-    def __init__(self, questions_of: Callable[[Spec], Questions]) -> None:
+    def __init__(self, questions_of: Callable[[Request], Questions]) -> None:
         self._questions_of = questions_of
-        self._llm: Any = None
-        self.loads = 0
+        self.llm: Any = None
         self.facts: dict[str, Any] = {}
 
-    def engine(self, spec: Spec, chunk: int = 1_000) -> VllmEngine:
+    def engine(self, request: Request) -> VllmEngine:
         """Return an engine that uses the checkpoint which was loaded first."""
-        engine = VllmEngine(spec, TUNING, chunk)
-        load = engine._load
-
-        def load_once(folder: Path) -> Any:
-            if self._llm is None:
-                self._llm = load(folder)
-                offline._LOADED.clear()  # a test that loads another model must not close this one
-                self.loads += 1
-                self.facts = engine.facts()
-            return self._llm
-
-        engine._load = load_once  # type: ignore[method-assign]
+        engine = VllmEngine(RUNTIME)
+        if self.llm is None:
+            self.llm = engine._load(request, Path(request.settings["source"]))
+            OPENED.pop_all()  # a test that loads another model must not close this one
+            self.facts = engine.facts()
+        engine._llm = self.llm
         return engine
 
-    def ask(self, spec: Spec, chunk: int = 1_000) -> pd.DataFrame:
-        """Ask every question of ``spec`` and return the replies in the order of the grid."""
-        questions, chunks = self._questions_of(spec), []
-        todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-        self.engine(spec, chunk).ask(questions, todo, chunks.append)
-        return pd.concat(chunks).set_index("at").sort_index()
+    def ask(self, request: Request) -> pd.DataFrame:
+        """Ask every question of ``request`` and return the replies in the order of the grid."""
+        questions = self._questions_of(request)
+        return replies(self.engine(request), questions)
+
+
+def replies(engine: Any, questions: Questions) -> pd.DataFrame:
+    """Return the replies of an engine to ``questions``, in the order of the grid."""
+    found: dict[int, Any] = {}
+    engine.ask(questions, questions.in_asking_order(np.arange(len(questions.grid))), found.__setitem__)
+    return pd.DataFrame.from_dict(found, orient="index").sort_index()
 
 
 @pytest.fixture(scope="session")
-def session(questions_of: Callable[[Spec], Questions]) -> Iterator[Session]:
+def session(questions_of: Callable[[Request], Questions]) -> Iterator[Session]:
     """Return engines that share one load."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     return Session(questions_of)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the tests with the real model kill more jobs than CI does."""
-    parser.addoption("--kills", type=int, default=1, help="jobs of the real model to kill, per readout")

@@ -14,17 +14,16 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from cinorms.ask import _stop, write_shard
-from cinorms.core import tables
+from cinorms.ask import Job, _stop, read_askings
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints
+from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.offline import VllmEngine
-from cinorms.inference.journal import Journal
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
-TUNING = {"max_model_len": 256, "gpus": 0}
-#: Prompts that are handed over at once: few, so that a kill falls between many of them.
-CHUNK = 4
+RUNTIME = {"study": "s", "model": "tiny", "shard": "1-of-1", "max_model_len": 256, "gpus": 0}
+#: Requests that vLLM has at once: few, so that a kill falls between many of them.
+AT_ONCE = 4
 
 
 class Witness:
@@ -40,6 +39,9 @@ class Witness:
         self._names[key] = hashlib.sha256(str(prompt["prompt_token_ids"]).encode()).hexdigest()
         self._engine.add_request(key, prompt, sampling, priority=priority)
 
+    def abort_request(self, keys: list[str]) -> None:
+        self._engine.abort_request(keys)
+
     def step(self) -> list[Any]:
         outputs: list[Any] = self._engine.step()
         with self._asked.open("a") as file:
@@ -48,32 +50,31 @@ class Witness:
         return outputs
 
 
-def run(given: dict[str, Any], out: Path, llm: Any) -> None:
-    """Ask the shard, as ``cinorms.ask`` does."""
+def run(given: dict[str, Any], store: str, llm: Any) -> None:
+    """Ask what has no reply in ``store``, as ``cinorms.ask`` does."""
     start_logging(given["log"])
     signal.signal(signal.SIGTERM, _stop)
-    spec = Spec.from_plain(given["spec"])
-    engine = VllmEngine(spec, TUNING, given["chunk"])
-    engine._load = lambda folder: llm  # type: ignore[method-assign]
-    vignettes = tables.read(given["vignettes"], tables.VIGNETTES)
-    variants = tables.read(given["variants"], tables.PROMPTS)
-    journal = Journal.at(out.parent / ".journal", spec).begin()
-    write_shard(spec, vignettes, variants, out, engine, journal)
+    runtime = {**RUNTIME, "store": store}
+    engine = VllmEngine(runtime)
+    engine._llm = llm
+    requests = [("main", Request.from_plain(given["request"]))]
+    Job(runtime, None, engine).ask(read_askings(requests, [(given["vignettes"], given["variants"])], runtime))
 
 
 def main() -> None:
     """Load the checkpoint, then run a job for each line."""
     given = json.loads(sys.argv[1])
-    spec = Spec.from_plain(given["spec"])
-    folder = checkpoints.find(spec.identity["source"], None, spec.model)
-    llm = VllmEngine(spec, TUNING)._load(folder)
+    conversations.IN_FLIGHT = AT_ONCE
+    request = Request.from_plain(given["request"])
+    folder = checkpoints.find(request.settings["source"], None, request.model)
+    llm = VllmEngine(RUNTIME)._load(request, folder)
     print("loaded", flush=True)
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
             code = 1
             try:
-                run(given, Path(line.strip()), Witness(llm, Path(given["asked"])))
+                run(given, line.strip(), Witness(llm, Path(given["asked"])))
                 code = 0
             except SystemExit as end:
                 code = int(end.code or 0)

@@ -10,23 +10,22 @@ from pathlib import Path
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 from cinorms.prompts.variants import list_variants
 
 from .conftest import ROOT
-from .job import CHUNK
 
 
 class Jobs:
     """A process that has loaded the checkpoint, and starts jobs which use it."""
 
     def __init__(
-        self, folder: Path, spec: Spec, flows: pd.DataFrame, templates: tuple[str, ...], chunk: int = CHUNK
+        self, folder: Path, request: Request, flows: pd.DataFrame, templates: tuple[str, ...]
     ) -> None:
-        self.spec = spec
+        self.request = request
         self.asked = folder / "asked.txt"
         self.log = folder / "log.txt"
-        given = {"spec": spec.as_plain(), "chunk": chunk, "asked": str(self.asked), "log": str(self.log)}
+        given = {"request": request.plain(), "asked": str(self.asked), "log": str(self.log)}
         given |= {name: str(folder / f"{name}.parquet") for name in ("vignettes", "variants")}
         tables.write(flows, given["vignettes"], tables.VIGNETTES)
         tables.write(list_variants("chatgpt", templates, 2, 2), given["variants"], tables.PROMPTS)
@@ -48,10 +47,10 @@ class Jobs:
         while self._read() != "loaded":
             pass
 
-    def start(self, out: Path) -> int:
-        """Start a job and return its process id."""
+    def start(self, store: Path) -> int:
+        """Start a job that adds to ``store``, and return its process id."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{out}\n")
+        self._process.stdin.write(f"{store}\n")
         self._process.stdin.flush()
         return int(self._read())
 

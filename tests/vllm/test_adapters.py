@@ -1,25 +1,33 @@
-"""A model and its adapter share one start of vLLM, and each gives its own answers."""
+"""Several arms of a model and its adapter share one start of vLLM, and each gets the replies that it gets alone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
 
-from cinorms import ask
-from cinorms.core import tables
+from cinorms.core.ending import OPENED
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.inference import checkpoints
-from cinorms.inference.companions import Companion, place_of, write_companions
-from cinorms.inference.engines.vllm import offline
-from cinorms.prompts.variants import list_variants
+from cinorms.inference.engines.vllm.offline import VllmEngine
 
-from .conftest import TUNING, spec_of
+from ..asking import ask, responses_in
+from .conftest import RUNTIME, request_of
 from .test_answers import prompts_of
 
+#: Arms that differ in everything that needs no other engine, and the column of those that give no text.
+ARMS: dict[str, dict[str, Any]] = {
+    "main": {},
+    "drawn": {"temperature": 0.8},
+    "options": {"readout": "options", "n_templates": 1},
+    "wrapped": {"wrap": "llama2"},
+}
+COLUMN = {"options": "p_options"}
 RANK = 4
 
 
@@ -42,60 +50,42 @@ def merged(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return folder, model
 
 
-def test_a_model_and_its_adapter_share_a_start(
-    tmp_path,
-    checkpoint,
-    merged,
-    flows,
-    templates,
-    session,
-    questions_of,
-    monkeypatch,
-):
+def test_arms_and_an_adapter_share_a_start(tmp_path, checkpoint, merged, session, questions_of, monkeypatch):
     folder, reference = merged
-    monkeypatch.setattr(offline, "_LOADED", {})
-    vignettes, variants = tmp_path / "vignettes.parquet", tmp_path / "variants.parquet"
-    tables.write(flows, vignettes, tables.VIGNETTES)
-    tables.write(list_variants("chatgpt", templates, 1, 2), variants, tables.PROMPTS)
-    responses, jobs = tmp_path / "results/s/responses", {}
-    for model, more in (("base", {}), ("adapted", {"lora": str(folder)})):
-        record = tmp_path / f"results/s/checkpoints/{model}.json"
-        record.parent.mkdir(parents=True, exist_ok=True)
-        checkpoints.main(
-            f"--model {model} --source {checkpoint} --lora={more.get('lora', '')} --lock {tmp_path}/{model}.lock "
-            f"--out {record} --log {tmp_path}/{model}.log".split()
-        )
-        plain = spec_of(checkpoint, model=model, lora_rank=8, n_templates=1, **more).as_plain()
-        where = {"journal": str(tmp_path / "results/.journal"), "asker": ["s", "main", model]}
-        out = str(responses / f"main/{model}/1-of-1.parquet")
-        jobs[model] = Companion(plain, {**TUNING, **where}, str(vignettes), str(variants), out, str(record))
-    place = Path(place_of(str(responses), "main", "base", "1-of-1"))
-    write_companions(place, [jobs["adapted"]])
-    ask.ask_job(jobs["base"], None, [], write=True)
-    ask.ask_companions(place, None, [])
-    assert len(offline._LOADED) == 1
-    with monkeypatch.context() as without_start:  # what was asked is collected
-        without_start.setattr(offline.VllmEngine, "_load", None)
-        ask.ask_job(jobs["adapted"], None, [], write=True)
-    found = {model: tables.read(job.out, tables.RESPONSES)["text"].astype(str) for model, job in jobs.items()}
-
-    alone = spec_of(checkpoint, n_templates=1)
-    assert found["base"].tolist() == session.ask(alone)["text"].tolist()
-    tokeniser, texts = prompts_of(alone, questions_of(alone))
+    runtime, loads = {**RUNTIME, "store": str(tmp_path / "replies")}, []
+    load = VllmEngine._load
+    monkeypatch.setattr(VllmEngine, "_load", lambda *given: loads.append(given) or load(*given))
+    arms = {name: questions_of(request_of(checkpoint, lora_rank=8, **more)) for name, more in ARMS.items()}
+    revision = checkpoints.folder_digest(folder)
+    adapted = request_of(checkpoint, lora_rank=8, model="adapted", lora=str(folder), lora_revision=revision)
+    arms["adapted"] = questions_of(replace(adapted, n_templates=1))
+    try:
+        ask(tmp_path, *arms.values(), **runtime)
+        assert len(loads) == 1
+    finally:
+        OPENED.close()
+    ask(tmp_path, *arms.values(), **runtime)
+    assert len(loads) == 1, "nothing is left to ask"
+    found = {name: responses_in(tmp_path, questions) for name, questions in arms.items()}
+    for name, more in ARMS.items():
+        own, column = session.ask(request_of(checkpoint, **more)), COLUMN.get(name, "text")
+        pairs = zip(own[column], found[name][column], strict=True)
+        assert all(np.allclose(*pair) if name in COLUMN else pair[0] == pair[1] for pair in pairs)
+    tokeniser, texts = prompts_of(adapted, arms["adapted"])
     for at in range(0, len(texts), 7):
         ids = torch.tensor([tokeniser.tokenizer(texts[at], add_special_tokens=False)["input_ids"]])
         written = reference.generate(ids, do_sample=False, max_new_tokens=8)[0, ids.shape[1] :]
-        assert found["adapted"][at] == tokeniser.tokenizer.decode(written, skip_special_tokens=True)
-    assert (found["base"] != found["adapted"]).mean() > 0.2
-    spec = json.loads(tables.facts(jobs["adapted"].out)["spec"])
-    assert spec["lora_revision"] == checkpoints.folder_digest(folder)
+        text = tokeniser.tokenizer.decode(written, skip_special_tokens=True)
+        assert found["adapted"]["text"][at] == text
+    base = found["main"].merge(found["adapted"], on=["flow", "variant", "order"])
+    assert (base["text_x"].astype(str) != base["text_y"].astype(str)).mean() > 0.2
 
 
 def test_an_adapter_that_does_not_fit_is_refused_with_what_to_do(merged, checkpoint, tmp_path):
     folder, _ = merged
 
     def adapter(**changes: Any) -> Any:
-        return offline.VllmEngine(spec_of(checkpoint, **{"lora": str(folder), **changes}), TUNING)._adapter()
+        return VllmEngine(RUNTIME)._adapter(request_of(checkpoint, **{"lora": str(folder), **changes}))
 
     assert adapter(lora_rank=8).lora_path == str(folder)
     with pytest.raises(ConfigError, match=r"has rank 4, and `lora_rank` of its entry is 1: set it"):

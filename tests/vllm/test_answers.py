@@ -5,21 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
+from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.conversations import OptionTrie, spellings
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
-from cinorms.prompts.variants import list_variants
+from cinorms.inference.request import Request
 
+from ..asking import ask, responses_in
 from ..scales import ACCEPTABILITY
-from ..specs import ask_shard
-from .conftest import spec_of
+from .conftest import RUNTIME, replies, request_of
 
 SCALE = ACCEPTABILITY
 
@@ -30,44 +29,39 @@ def reference(checkpoint: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
 
 
-def prompts_of(spec: Spec, questions: Questions) -> tuple[Tokeniser, list[str]]:
+def prompts_of(request: Request, questions: Questions) -> tuple[Tokeniser, list[str]]:
     """Return the prompts of ``questions`` as text, in the order of the grid."""
-    tokeniser = Tokeniser.load(spec.identity["source"], spec.identity["wrap"], "tiny")
+    tokeniser = Tokeniser.load(request.settings["source"], request.settings["wrap"], "tiny")
     return tokeniser, tokeniser.texts(questions.chat(at) for at in range(len(questions.grid)))
 
 
 def test_text_is_what_transformers_generates(session, checkpoint, reference, questions_of):
-    spec = spec_of(checkpoint)
-    replies = session.ask(spec)
-    tokeniser, texts = prompts_of(spec, questions_of(spec))
-    assert len(replies) == 9 * 12 * 4
+    request = request_of(checkpoint)
+    found = session.ask(request)
+    tokeniser, texts = prompts_of(request, questions_of(request))
+    assert len(found) == 9 * 12 * 4
     for at in range(0, len(texts), 7):
         ids = torch.tensor([tokeniser.tokenizer(texts[at], add_special_tokens=False)["input_ids"]])
-        found = reference.generate(ids, do_sample=False, max_new_tokens=8)[0, ids.shape[1] :]
-        assert replies["text"][at] == tokeniser.tokenizer.decode(found, skip_special_tokens=True)
-        assert replies["n_prompt_tokens"][at] == ids.shape[1]
-        assert replies["n_output_tokens"][at] == len(found)
-    assert set(replies["finish_reason"]) <= {"stop", "length"}
-    assert replies["text"].isin(SCALE.options).mean() > 0.9
-    assert len(set(replies["text"])) > 1
+        written = reference.generate(ids, do_sample=False, max_new_tokens=8)[0, ids.shape[1] :]
+        assert found["text"][at] == tokeniser.tokenizer.decode(written, skip_special_tokens=True)
+        assert found["n_prompt_tokens"][at] == ids.shape[1]
+        assert found["n_output_tokens"][at] == len(written)
+    assert set(found["finish_reason"]) <= {"stop", "length"}
+    assert found["text"].isin(SCALE.options).mean() > 0.9
+    assert len(set(found["text"])) > 1
 
 
-def test_chunks_change_no_answer_and_the_model_is_loaded_once(session, checkpoint):
-    spec = spec_of(checkpoint)
-    pd.testing.assert_frame_equal(session.ask(spec, chunk=1_000), session.ask(spec, chunk=37))
-    assert session.loads == 1
-
-
-def test_a_seeded_answer_depends_on_its_question_alone(session, checkpoint):
-    spec = spec_of(checkpoint, temperature=1.5)
-    hot = session.ask(spec)
-    assert (hot["text"] == session.ask(spec, chunk=29)["text"]).all()
-    assert (hot["text"] != session.ask(spec_of(checkpoint))["text"]).mean() > 0.2
-    assert (hot["text"] != session.ask(replace(spec, seed=1))["text"]).mean() > 0.2
+def test_a_seeded_answer_depends_on_its_question_alone(session, checkpoint, monkeypatch):
+    request = request_of(checkpoint, temperature=1.5)
+    hot = session.ask(request)
+    monkeypatch.setattr(conversations, "IN_FLIGHT", 29)
+    assert (hot["text"] == session.ask(request)["text"]).all()
+    assert (hot["text"] != session.ask(request_of(checkpoint))["text"]).mean() > 0.2
+    assert (hot["text"] != session.ask(replace(request, seed=1))["text"]).mean() > 0.2
 
 
 def test_max_tokens_cuts_an_answer_and_says_so(session, checkpoint):
-    cut = session.ask(spec_of(checkpoint, max_tokens=1))
+    cut = session.ask(request_of(checkpoint, max_tokens=1))
     assert (cut["n_output_tokens"] == 1).all()
     assert (cut["finish_reason"] == "length").mean() > 0.8
     assert cut["text"].isin(["strongly", "somewhat", "neutral"]).mean() > 0.9
@@ -89,10 +83,10 @@ def brute_force(reference: Any, tokeniser: Tokeniser, text: str) -> np.ndarray[A
 
 
 def test_options_are_what_brute_force_gives(session, checkpoint, reference, questions_of):
-    spec = spec_of(checkpoint, readout="options")
-    replies = session.ask(spec)
-    p = np.stack(list(replies["p_options"]))
-    tokeniser, texts = prompts_of(spec, questions_of(spec))
+    request = request_of(checkpoint, readout="options")
+    found = session.ask(request)
+    p = np.stack(list(found["p_options"]))
+    tokeniser, texts = prompts_of(request, questions_of(request))
     some = range(0, len(texts), 5)
     expected = np.stack([brute_force(reference, tokeniser, texts[at]) for at in some])
     worst = np.abs(p[some] - expected).max()
@@ -102,7 +96,7 @@ def test_options_are_what_brute_force_gives(session, checkpoint, reference, ques
     assert worst < 1e-4
     assert (np.sort(expected, axis=1)[:, -2] > 0.01).mean() > 0.3  # more than one option was likely somewhere
     assert ((p.sum(axis=1) > 0.5) & (p.sum(axis=1) < 1 + 1e-6)).all()
-    assert replies["text"].isna().all()
+    assert found["text"].isna().all()
 
 
 def test_first_tokens_cannot_tell_the_options_apart(checkpoint):
@@ -116,23 +110,22 @@ def test_first_tokens_cannot_tell_the_options_apart(checkpoint):
     assert len(trie.ways) >= 10
 
 
-def test_both_readouts_become_answers(session, checkpoint, flows, templates):
+def test_both_readouts_become_answers(session, checkpoint, questions_of, tmp_path):
     levels = {}
     for readout in ("text", "options"):
-        spec = spec_of(checkpoint, readout=readout)
-        variants = list_variants("chatgpt", templates, n_templates=2, n_orders=2)
-        responses, _ = ask_shard(spec, flows, variants, engine=session.engine(spec))
-        answers = read_responses(responses, SCALE)
+        request = request_of(checkpoint, readout=readout)
+        ask(tmp_path, questions_of(request), engine=session.engine(request), **RUNTIME)
+        answers = read_responses(responses_in(tmp_path, questions_of(request)), SCALE)
         assert (answers["status"] == "ok").mean() > 0.9
         levels[readout] = answers["level"]
     both = levels["text"].notna() & levels["options"].notna()
     assert (levels["text"] == levels["options"])[both].mean() > 0.8
 
 
-def test_facts_say_what_was_run(session, checkpoint):
-    engine = session.engine(spec_of(checkpoint))
-    session.ask(spec_of(checkpoint))
+def test_facts_say_what_was_run(session, checkpoint, questions_of):
+    engine = session.engine(request_of(checkpoint))
+    replies(engine, questions_of(request_of(checkpoint)))
     assert session.facts["device"].startswith("CPU")
     assert session.facts["load_seconds"] > 0
-    assert session.facts["checkpoint"] == str(checkpoint)
-    assert engine.facts()["prompts"] == 0
+    assert engine.facts()["checkpoint"] == str(checkpoint)
+    assert engine.facts()["prompts"] == 9 * 12 * 4

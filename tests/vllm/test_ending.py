@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, spec_of
+from .conftest import ROOT, request_of
 from .test_failures import job, wait_until
 
 #: What Python runs first. A finalizer that is there before multiprocessing has vLLM's clean-up run after the exit
@@ -36,10 +36,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_a_job_ends_soon_after_its_work(tmp_path, checkpoint, flows, templates, environment):
-    command = job(tmp_path, spec_of(checkpoint), flows, templates)
+    command = job(tmp_path, request_of(checkpoint), flows, templates)
     with subprocess.Popen(command, env=environment) as running:
         log = tmp_path / "log.txt"
-        wait_until(lambda: running.poll() is not None or "responses in" in text_of(log), "asking")
+        wait_until(lambda: running.poll() is not None or "questions asked in" in text_of(log), "asking")
         try:
             assert running.wait(SOON) == 0
         finally:
@@ -48,7 +48,7 @@ def test_a_job_ends_soon_after_its_work(tmp_path, checkpoint, flows, templates, 
 
 
 def test_a_job_that_is_told_to_stop_ends_soon(tmp_path, checkpoint, flows, templates, environment):
-    command = job(tmp_path, spec_of(checkpoint), flows, templates)
+    command = job(tmp_path, request_of(checkpoint), flows, templates)
     with subprocess.Popen(command, env=environment) as running:
         log = tmp_path / "log.txt"
         wait_until(lambda: running.poll() is not None or "Loaded" in text_of(log), "loading")

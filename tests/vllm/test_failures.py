@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,20 +20,19 @@ from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
+from cinorms.inference.store import Store
 from cinorms.prompts.variants import list_variants
 
-from .conftest import ROOT, TUNING, spec_of
+from .conftest import ROOT, RUNTIME, replies, request_of
 
-Build = Callable[[Spec], Questions]
+Build = Callable[[Request], Questions]
 
 
-def ask(spec: Spec, questions_of: Build, **tuning: Any) -> None:
-    """Ask a shard by an engine of its own, as a job does."""
-    questions = questions_of(spec)
-    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-    engine = VllmEngine(spec, {**TUNING, **tuning})
-    engine.ask(questions, todo, lambda chunk: pytest.fail("nothing can be answered"))
+def ask(request: Request, questions_of: Build, **runtime: Any) -> None:
+    """Ask with an engine of its own, as a job does."""
+    replies(VllmEngine({**RUNTIME, **runtime}), questions_of(request))
+    pytest.fail("nothing can be answered")
 
 
 def edit(checkpoint: Path, **changes: Any) -> Path:
@@ -57,16 +55,16 @@ def test_a_prompt_that_is_too_long(checkpoint, questions_of, monkeypatch):
     with pytest.raises(
         ConfigError, match=r"longest prompt has \d+ tokens and an answer may have 8; `max_model_len`"
     ):
-        ask(spec_of(checkpoint), questions_of, max_model_len=64)
+        ask(request_of(checkpoint), questions_of, max_model_len=64)
     with pytest.raises(ConfigError, match=r"the model takes 1024 in all: lower max_tokens"):
-        ask(spec_of(checkpoint, max_tokens=2_000), questions_of)
+        ask(request_of(checkpoint, max_tokens=2_000), questions_of)
 
 
 def test_a_missing_checkpoint(tmp_path, questions_of):
     with pytest.raises(DataError, match=r"there is no folder .*/nowhere; correct `source`"):
-        ask(spec_of(tmp_path / "nowhere"), questions_of)
+        ask(request_of(tmp_path / "nowhere"), questions_of)
     with pytest.raises(DataError, match=r"holds no complete checkpoint; correct `source`"):
-        ask(spec_of(tmp_path, model="mine"), questions_of)
+        ask(request_of(tmp_path, model="mine"), questions_of)
 
 
 def test_a_checkpoint_with_a_part_missing(copied, questions_of):
@@ -74,26 +72,26 @@ def test_a_checkpoint_with_a_part_missing(copied, questions_of):
     (copied / "model.safetensors").rename(copied / "model-1-of-2.safetensors")
     (copied / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(DataError, match="holds no complete checkpoint"):
-        ask(spec_of(copied), questions_of)
+        ask(request_of(copied), questions_of)
 
 
 def test_a_checkpoint_that_was_changed_after_it_was_fetched(copied, questions_of):
-    spec = spec_of(copied, revision=folder_digest(copied))
+    request = request_of(copied, revision=folder_digest(copied))
     edit(copied, rope_theta=5.0)
     with pytest.raises(
         DataError, match=r"is sha256:[0-9a-f]+, sha256:[0-9a-f]+ was fetched; its files have changed"
     ):
-        ask(spec, questions_of)
+        ask(request, questions_of)
 
 
 def test_a_quantisation_that_is_not_the_checkpoints(copied, questions_of):
     with pytest.raises(EngineError, match=r"says `quantisation: awq`, its checkpoint is not quantised"):
-        ask(spec_of(copied, quantisation="awq"), questions_of)
+        ask(request_of(copied, quantisation="awq"), questions_of)
     edit(copied, quantization_config={"quant_method": "awq", "bits": 4})
     with pytest.raises(
         EngineError, match=r"is quantised with awq, .* says `quantisation: none`; correct the entry"
     ):
-        ask(spec_of(copied), questions_of)
+        ask(request_of(copied), questions_of)
 
 
 def test_quantised_checkpoints_load_by_their_entry_alone():
@@ -113,13 +111,13 @@ def test_no_gpu(checkpoint, questions_of, monkeypatch):
     monkeypatch.setattr(type(current_platform), "is_cpu", lambda self: False)
     monkeypatch.setattr(type(current_platform), "device_count", lambda *a, **k: 0, raising=False)
     with pytest.raises(EngineError, match=r"no GPU is visible: request one from the cluster .*`make real`"):
-        ask(spec_of(checkpoint), questions_of)
+        ask(request_of(checkpoint), questions_of)
 
 
 def test_no_vllm(checkpoint, questions_of, monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ConfigError, match=r"vLLM cannot be imported here .*envs/vllm.yaml"):
-        ask(spec_of(checkpoint), questions_of)
+        ask(request_of(checkpoint), questions_of)
 
 
 # --- While it is loaded
@@ -130,7 +128,7 @@ def test_an_unknown_architecture(copied, questions_of, session):
     with pytest.raises(
         EngineError, match=r"NobodyKnowsForCausalLM.*this version of vLLM does not know such models"
     ):
-        ask(spec_of(copied), questions_of)
+        ask(request_of(copied), questions_of)
 
 
 def test_code_of_its_own(copied, questions_of, session):
@@ -141,14 +139,14 @@ def test_code_of_its_own(copied, questions_of, session):
     )
     (copied / "mine.py").write_text("raise SystemExit('foreign code ran')\n")
     with pytest.raises(CinormsError) as caught:
-        ask(spec_of(copied), questions_of)
+        ask(request_of(copied), questions_of)
     assert "trust_remote_code" in str(caught.value) or "no tokenizer" in str(caught.value)
 
 
 def test_memory_that_is_not_there(checkpoint, questions_of, session, monkeypatch):
     monkeypatch.setattr(offline, "CPU_CACHE", 10**15)
     with pytest.raises(EngineError, match="memory is full: stop other programs, or give the job more"):
-        ask(spec_of(checkpoint), questions_of)
+        ask(request_of(checkpoint), questions_of)
 
 
 @pytest.mark.parametrize(
@@ -185,17 +183,17 @@ def test_another_failure_says_where_to_look():
 # --- As a job
 
 
-def job(tmp_path: Path, spec: Spec, flows: pd.DataFrame, templates: tuple[str, ...]) -> list[str]:
+def job(tmp_path: Path, request: Request, flows: pd.DataFrame, templates: tuple[str, ...]) -> list[str]:
     """Return the command line of a job."""
     files = {name: str(tmp_path / "results" / f"{name}.parquet") for name in ("vignettes", "variants")}
     tables.write(flows, files["vignettes"], tables.VIGNETTES)
     tables.write(list_variants("chatgpt", templates, 2, 2), files["variants"], tables.PROMPTS)
-    out = tmp_path / "results/responses/main/tiny/1-of-1.parquet"
+    where = {"store": str(tmp_path / "results/.replies"), "progress": str(tmp_path / "results/s/.progress")}
     given = {
-        "spec": json.dumps(spec.as_plain()),
-        "tuning": json.dumps({**TUNING, "journal": str(out.parent / ".journal")}),
+        "requests": json.dumps([["main", request.plain()]]),
+        "runtime": json.dumps({**RUNTIME, **where}),
         **files,
-        "out": str(out),
+        "out": str(tmp_path / "results/asked.json"),
     }
     given["log"] = str(tmp_path / "log.txt")
     return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in given.items())]
@@ -234,7 +232,7 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it(tmp_path, checkp
         "CUDA_VISIBLE_DEVICES": "0",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "1",  # as on a GPU: the engine in processes of its own
     }
-    command, log = job(tmp_path, spec_of(checkpoint), flows, templates), tmp_path / "log.txt"
+    command, log = job(tmp_path, request_of(checkpoint), flows, templates), tmp_path / "log.txt"
     with subprocess.Popen(command, env=environment) as killed:
         wait_until(
             lambda: killed.poll() is not None or (log.exists() and "Loaded" in log.read_text()), "loading"
@@ -246,11 +244,9 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it(tmp_path, checkp
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stdout
-    responses = tables.read(tmp_path / "results/responses/main/tiny/1-of-1.parquet", tables.RESPONSES)
-    assert len(responses) == 9 * 12 * 4
+    assert json.loads((tmp_path / "results/asked.json").read_text()) == {"questions": {"main": 9 * 12 * 4}}
     assert "EngineCore" in log.read_text()  # what the other processes say is in the log
-    (*_, last) = sorted((tmp_path / "results/responses/main/tiny/.journal").glob("*/runs/*.json"))
-    record = json.loads(last.read_text())
+    record = Store(tmp_path / "results/.replies", request_of(checkpoint)).runs()[-1]
     assert record["prompts"] == 9 * 12 * 4
     assert record["vllm"].startswith("0.")
     assert record["device"].startswith("CPU")  # whatever CUDA_VISIBLE_DEVICES says
@@ -266,7 +262,7 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(tmp_path, 
         "PYTHONPATH": str(ROOT / "workflow/lib"),
         "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
     }
-    command = job(tmp_path, spec_of(copied), flows, templates)
+    command = job(tmp_path, request_of(copied), flows, templates)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.count("model 'tiny': vLLM stopped") == 1

@@ -15,13 +15,14 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.journal import Journal
-from cinorms.inference.journal_files import read_traces
+from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
+from cinorms.inference.store import Store
 
-from .conftest import spec_of
-from .job import CHUNK
+from ..asking import responses_in
+from .conftest import request_of
+from .job import AT_ONCE
 from .jobs import Jobs
 
 #: The tiny model's template, which opens a trace where it is told to.
@@ -40,15 +41,15 @@ def thinking(copied: Path) -> Path:
     return copied
 
 
-def questions(build: Callable[[Spec], Questions], spec: Spec) -> tuple[Questions, list[int]]:
-    found = build(spec)
+def questions(build: Callable[[Request], Questions], request: Request) -> tuple[Questions, list[int]]:
+    found = build(request)
     return found, list(range(0, len(found.grid), 29))
 
 
 def test_trace_and_answer_are_those_that_transformers_generates(session, thinking, checkpoint, questions_of):
-    spec = spec_of(thinking, reasoning=ON)
-    replies = session.ask(spec)
-    asked, some = questions(questions_of, spec)
+    request = request_of(thinking, reasoning=ON)
+    replies = session.ask(request)
+    asked, some = questions(questions_of, request)
     tokenizer = AutoTokenizer.from_pretrained(thinking)
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
     end = tokenizer.eos_token_id
@@ -76,8 +77,8 @@ def test_trace_and_answer_are_those_that_transformers_generates(session, thinkin
 
 
 def test_no_reasoning_is_the_prompt_without_a_trace(session, thinking):
-    off = session.ask(spec_of(thinking, reasoning={**ON, "effort": "none", "budget": 0}))
-    plain = session.ask(spec_of(thinking))
+    off = session.ask(request_of(thinking, reasoning={**ON, "effort": "none", "budget": 0}))
+    plain = session.ask(request_of(thinking))
     assert (off["text"] == plain["text"]).all()
     assert (off["n_trace_tokens"] == 0).all()
     assert set(off["trace_status"]) == {"none"}
@@ -85,8 +86,8 @@ def test_no_reasoning_is_the_prompt_without_a_trace(session, thinking):
 
 
 def test_a_trace_ends_at_its_mark_wherever_tokens_end(session, checkpoint):
-    replies = session.ask(spec_of(checkpoint, reasoning=BEFORE_THE_WORD))
-    plain = session.ask(spec_of(checkpoint))
+    replies = session.ask(request_of(checkpoint, reasoning=BEFORE_THE_WORD))
+    plain = session.ask(request_of(checkpoint))
     named = plain["text"].str.contains("acceptable") & (plain["finish_reason"] == "stop")
     assert named.any()
     assert set(replies.loc[named, "trace_status"]) == {"whole"}
@@ -95,22 +96,24 @@ def test_a_trace_ends_at_its_mark_wherever_tokens_end(session, checkpoint):
     assert set(replies.loc[plain["text"] == "neutral", "trace_status"]) <= {"unclosed"}
 
 
-def test_a_seeded_trace_depends_on_its_question_alone(session, thinking):
-    spec = spec_of(thinking, reasoning=ON, temperature=1.2)
-    one, other = session.ask(spec), session.ask(spec, chunk=29)
+def test_a_seeded_trace_depends_on_its_question_alone(session, thinking, monkeypatch):
+    request = request_of(thinking, reasoning=ON, temperature=1.2)
+    one = session.ask(request)
+    monkeypatch.setattr(conversations, "IN_FLIGHT", 29)
+    other = session.ask(request)
     assert (one["trace"] == other["trace"]).all()
     assert (one["text"] == other["text"]).all()
 
 
 def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(session, thinking, questions_of):
-    spec = spec_of(thinking, reasoning={**ON, "budget": 5_000})
-    found = questions_of(spec)
+    request = request_of(thinking, reasoning={**ON, "budget": 5_000})
+    found = questions_of(request)
 
-    def keep(chunk: Any) -> None:
+    def keep(at: int, reply: Any) -> None:
         raise AssertionError("nothing is asked")
 
     with pytest.raises(ConfigError, match="an answer with its trace may have 50"):
-        session.engine(spec).ask(found, np.arange(4), keep)
+        session.engine(request).ask(found, np.arange(4), keep)
 
 
 KILLS = 6
@@ -119,39 +122,33 @@ KILLS = 6
 @pytest.fixture
 def jobs(tmp_path: Path, thinking: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> Iterator[Jobs]:
     """Return jobs on the tiny model, which writes a trace before each answer."""
-    found = Jobs(tmp_path, spec_of(thinking, reasoning=ON), flows, templates)
+    found = Jobs(tmp_path, request_of(thinking, reasoning=ON), flows, templates)
     yield found
     found.close()
 
 
 def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(tmp_path, jobs, questions_of):
-    chance, out, asked = random.Random(5), tmp_path / "main/tiny/1-of-1.parquet", questions_of(jobs.spec)
+    chance, root, asked = random.Random(5), tmp_path / "replies", questions_of(jobs.request)
 
     def traces(of: Path) -> dict[int, str]:
-        parts = read_traces(Journal.at(of.parent / ".journal", jobs.spec).folder, asked.prompts)
-        return {int(at): trace for part in parts for at, trace in part.itertuples(index=False)}
+        return dict(Store(of, jobs.request).traces(asked.keys))
 
     for _ in range(KILLS):
         before = jobs.n_asked()
-        pid = jobs.start(out)
+        pid = jobs.start(root)
         # Each question is two requests, its trace and then its answer: some kills fall between them.
-        jobs.wait_for(before + CHUNK * chance.randint(1, 6))
+        jobs.wait_for(before + AT_ONCE * chance.randint(1, 6))
         time.sleep(chance.uniform(0, 0.05))
         os.kill(pid, signal.SIGKILL)
         assert jobs.end() == -signal.SIGKILL, jobs.log.read_text()
-        journal = Journal.at(out.parent / ".journal", jobs.spec)
-        replies = set()
-        if journal.folder.exists():
-            journal._settle()  # as the next job does: what a slow job has only logged has its trace there
-            replies = set(journal.read()["prompt"].to_pylist())
-        assert len(traces(out)) == len(replies)
-    assert 0 < len(replies) < len(asked.grid)
-    jobs.start(out)
+        n_kept = Store(root, jobs.request).answered(asked.keys).sum()
+        assert len(traces(root)) == n_kept
+    assert 0 < n_kept < len(asked.grid)
+    jobs.start(root)
     assert jobs.end() == 0, jobs.log.read_text()
-    assert len(asked.grid) < jobs.n_asked() <= 2 * (len(asked.grid) + CHUNK * KILLS)
-    whole = tmp_path / "whole/tiny/1-of-1.parquet"
-    jobs.start(whole)
+    assert len(asked.grid) < jobs.n_asked() <= 2 * (len(asked.grid) + AT_ONCE * KILLS)
+    jobs.start(tmp_path / "whole")
     assert jobs.end() == 0, jobs.log.read_text()
-    assert out.read_bytes() == whole.read_bytes()
-    assert len(traces(out)) == len(asked.grid)
-    assert traces(out) == traces(whole)
+    pd.testing.assert_frame_equal(responses_in(root, asked), responses_in(tmp_path / "whole", asked))
+    assert len(traces(root)) == len(asked.grid)
+    assert traces(root) == traces(tmp_path / "whole")

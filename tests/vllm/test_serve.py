@@ -9,18 +9,17 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engine_kind import make_engine
+from cinorms.inference.engines.openai.live import LiveEngine
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
+from ..asking import make_runtime
 from ..ports import free_port
-from ..specs import endpoint_tuning
-from .conftest import spec_of
+from .conftest import replies, request_of
 
 #: Seconds that the server has to load the checkpoint: a minute on an idle machine.
 PATIENCE = 600
@@ -63,30 +62,27 @@ def answers(url: str) -> bool:
         return False
 
 
-def ask(spec: Spec, key: str, questions_of: Callable[..., Questions], folder: Path) -> pd.DataFrame:
-    """Return the replies to every question of ``spec``, in the order of the grid."""
-    tuning = endpoint_tuning(key_variable="SERVER_KEY", spending=str(folder), limits={"concurrency": 32})
-    questions, chunks = questions_of(spec), []
-    todo = questions.missing(np.zeros(len(questions.grid), dtype=bool))
-    make_engine(spec, tuning, key).ask(questions, todo, chunks.append)
-    return pd.concat(chunks).set_index("at").sort_index()
+def ask(request: Request, key: str, questions_of: Callable[..., Questions]) -> pd.DataFrame:
+    """Return the replies to every question of ``request``, in the order of the grid."""
+    runtime = make_runtime(key_variable="SERVER_KEY", limits={"concurrency": 32})
+    return replies(LiveEngine(runtime, key), questions_of(request))
 
 
-def test_a_server_gives_what_the_engine_vllm_gives(served, checkpoint, session, questions_of, tmp_path):
-    spec = spec_of(checkpoint, engine="openai", source="served", base_url=served)
-    replies = ask(spec, KEY, questions_of, tmp_path)
-    offline = session.ask(spec_of(checkpoint))
-    assert len(replies) == len(offline) == 9 * 12 * 4
+def test_a_server_gives_what_the_engine_vllm_gives(served, checkpoint, session, questions_of):
+    request = request_of(checkpoint, engine="openai", source="served", base_url=served)
+    found = ask(request, KEY, questions_of)
+    offline = session.ask(request_of(checkpoint))
+    assert len(found) == len(offline) == 9 * 12 * 4
     for column in ("n_prompt_tokens", "n_output_tokens", "finish_reason"):
-        assert replies[column].tolist() == offline[column].tolist()
-    assert (replies["text"] == offline["text"]).all()
-    assert set(replies["answered_by"]) == {"served"}
-    assert replies["reply_id"].is_unique
+        assert found[column].tolist() == offline[column].tolist()
+    assert (found["text"] == offline["text"]).all()
+    assert set(found["answered_by"]) == {"served"}
+    assert found["reply_id"].is_unique
 
 
-def test_what_the_server_refuses_is_one_message(served, checkpoint, questions_of, tmp_path):
-    spec = spec_of(checkpoint, engine="openai", source="served", base_url=served)
+def test_what_the_server_refuses_is_one_message(served, checkpoint, questions_of):
+    request = request_of(checkpoint, engine="openai", source="served", base_url=served)
     with pytest.raises(EngineError, match=r"check the key in SERVER_KEY"):
-        ask(spec, "another key", questions_of, tmp_path)
+        ask(request, "another key", questions_of)
     with pytest.raises(EngineError, match=r"does not know model 'retired': it may have been retired"):
-        ask(spec.with_identity(source="retired"), KEY, questions_of, tmp_path)
+        ask(request.with_settings(source="retired"), KEY, questions_of)

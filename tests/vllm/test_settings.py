@@ -1,25 +1,23 @@
 """What vLLM is told about a model follows from its registry entry."""
 
 import json
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.conversations import of_one_request
 from cinorms.inference.engines.vllm.offline import llm_settings
 
-from .conftest import spec_of
+from .conftest import request_of
 
 
 def settings(folder: Path, on_cpu: bool = False, gpus: int = 1, **config: Any) -> dict[str, Any]:
     """Return what vLLM is told about a checkpoint with the configuration ``config``."""
     stated = config.pop("stated", {})
     (folder / "config.json").write_text(json.dumps(config))
-    return llm_settings(spec_of(folder, **stated), folder, max_model_len=512, gpus=gpus, on_cpu=on_cpu)
+    return llm_settings(request_of(folder, **stated), folder, max_model_len=512, gpus=gpus, on_cpu=on_cpu)
 
 
 def test_on_gpus_prefixes_are_cached_and_graphs_are_on(tmp_path):
@@ -70,26 +68,12 @@ def test_a_cpu_without_bfloat16_computes_in_float32(
     assert settings(tmp_path, on_cpu=on_cpu, stated={"dtype": stated})["dtype"] == taken
 
 
-def test_nothing_comes_between_the_first_token_and_the_whole_answer(monkeypatch):
+def test_only_the_whole_answer_comes_and_its_parameters_are_not_copied(monkeypatch):
     from vllm.sampling_params import RequestOutputKind
 
-    found = of_one_request(8)
-    assert found == {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": 9, "skip_clone": True}
-    # vLLM 0.24, which fits torch 2.11, does not know stream_interval and would refuse it.
+    assert of_one_request() == {"output_kind": RequestOutputKind.FINAL_ONLY, "skip_clone": True}
+    # vLLM 0.24, which fits torch 2.11, does not know skip_clone and would refuse it.
     monkeypatch.setattr(
         "vllm.SamplingParams", SimpleNamespace(__struct_fields__=("temperature", "max_tokens"))
     )
-    assert of_one_request(8) == {"output_kind": RequestOutputKind.FINAL_ONLY}
-
-
-def test_a_small_model_gets_one_core_on_cpu(monkeypatch, tmp_path):
-    told: list[int] = []
-    monkeypatch.setattr("torch.set_num_threads", told.append)
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    (tmp_path / "model.safetensors").write_bytes(b"1234")
-    monkeypatch.setattr(offline, "SMALL", 4)
-    offline._use_one_core_if_small(tmp_path)
-    assert (told, os.environ["OMP_NUM_THREADS"]) == ([], "2")
-    monkeypatch.setattr(offline, "SMALL", 5)
-    offline._use_one_core_if_small(tmp_path)
-    assert (told, os.environ["OMP_NUM_THREADS"]) == ([1], "1")
+    assert of_one_request() == {"output_kind": RequestOutputKind.FINAL_ONLY}

@@ -24,7 +24,7 @@ def answered(finished: Project) -> Project:
     """Return a project in which the study's prompts were exported, and answered with what the model said directly."""
     finished.run("--configfile", "tiny.yaml", "--", "export_prompts_plain")
     exported = finished.folder / "results/tiny/exported/plain/main/prompts.jsonl"
-    responses = pd.read_parquet(finished.folder / f"results/tiny/responses/main/{MODEL}/1-of-1.parquet")
+    responses = pd.read_parquet(finished.folder / f"results/tiny/responses/main/{MODEL}.parquet")
     said = responses.set_index(["flow", "variant"])["text"]
     received = finished.folder / "received"
     received.mkdir()
@@ -62,17 +62,15 @@ def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     foreign = json.dumps({"input": "What is the capital of France?", "text": "Paris"})
     (folder / "short.jsonl").write_text("\n".join([*lines[:-2], foreign]) + "\n", encoding="utf-8")
     answered.write("short.yaml", elsewhere("short", response_files="received/short.jsonl"))
-    assert f"Not matched  results/short/responses/main/{MODEL}/unmatched.1-of-1.csv" in answered.run(
+    assert f"Not matched  results/short/responses/main/{MODEL}.unmatched.csv" in answered.run(
         "--configfile", "short.yaml"
     )
     results = answered.folder / "results/short"
-    listed = pd.read_csv(results / f"responses/main/{MODEL}/unmatched.1-of-1.csv")
+    listed = pd.read_csv(results / f"responses/main/{MODEL}.unmatched.csv")
     assert listed["reason"].tolist() == ["unknown_prompt", "not_received", "not_received"]
     assert listed["text"].tolist()[0] == "Paris"
     assert len(pd.read_parquet(results / f"answers/main/{MODEL}.parquet")) == len(lines) - 2
-    log = (answered.folder / f"logs/short/import_responses/main/{MODEL}/1-of-1.log").read_text(
-        encoding="utf-8"
-    )
+    log = (answered.folder / f"logs/short/import_responses/main/{MODEL}.log").read_text(encoding="utf-8")
     assert "2 were not received; 1 of" in log
     page = (results / "report/index.html").read_text(encoding="utf-8")
     assert "origin not stated" in page
@@ -104,7 +102,7 @@ def test_a_key_of_a_model_in_the_files_is_in_nothing_that_is_kept(answered, monk
     answered.write("leaks.yaml", {**study, "models": ["remote"]})
     answered.run("--configfile", "leaks.yaml")
     results = answered.folder / "results/leaks"
-    texts = pd.read_parquet(results / "responses/main/remote/1-of-1.parquet")["text"]
+    texts = pd.read_parquet(results / "responses/main/remote.parquet")["text"]
     assert texts.str.contains("(asked with [key])", regex=False).sum() == 9
     for path in (*results.rglob("*"), *(answered.folder / "logs/leaks").rglob("*")):
         assert path.is_dir() or key.encode() not in path.read_bytes(), path

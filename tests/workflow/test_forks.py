@@ -22,7 +22,7 @@ def files_of(project: Project) -> dict[str, bytes]:
     return {
         str(path.relative_to(results)): path.read_bytes()
         for path in results.rglob("*")
-        if path.is_file() and ".progress" not in path.parts and ".journal" not in path.parts
+        if path.is_file() and ".progress" not in path.parts and ".replies" not in path.parts
     }
 
 

@@ -221,5 +221,5 @@ def test_what_snakedeploy_writes_plans_the_config_of_its_folder(caller):
     settings |= {**SMALL, "models": ["my-own"], "resources": ["config"]}
     config.write_text(yaml.safe_dump(settings), encoding="utf-8")
     printed = caller.run("-n")
-    assert "results/tiny/responses/main/my-own/1-of-1.parquet" in printed
+    assert "results/tiny/responses/main/my-own.parquet" in printed
     assert "results/demo" not in printed

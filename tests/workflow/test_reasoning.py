@@ -39,9 +39,8 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def read(project: Project, stage: str, arm: str) -> pd.DataFrame:
-    name = "planted-reasoner/1-of-1" if stage == "responses" else "planted-reasoner"
     contract = tables.RESPONSES if stage == "responses" else tables.ANSWERS
-    return tables.read(project.folder / f"results/thinking/{stage}/{arm}/{name}.parquet", contract)
+    return tables.read(project.folder / f"results/thinking/{stage}/{arm}/planted-reasoner.parquet", contract)
 
 
 def test_each_arm_has_its_traces_and_the_one_without_reasoning_no_columns(thought):

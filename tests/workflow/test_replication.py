@@ -180,7 +180,7 @@ def test_raw_files_go_through_the_answers_stage(school):
     school.write("raw.yaml", {**STUDY, "study": "raw", "compare": None, "arms": {"main": arm}})
     school.run("--configfile", "raw.yaml")
     results = school.folder / "results/raw"
-    responses = pd.read_parquet(results / "responses/main/tulu-2-7b/1-of-1.parquet")
+    responses = pd.read_parquet(results / "responses/main/tulu-2-7b.parquet")
     assert responses["text"].tolist()[1] == "I would say: strongly unacceptable."
     assert responses["order"].tolist()[:2] == ["01234", "43210"]
     answers = pd.read_parquet(results / "answers/main/tulu-2-7b.parquet")

@@ -93,14 +93,14 @@ def test_nothing_re_runs_where_a_module_or_a_rule_is_only_touched(finished):
     assert planned(finished) == {}
 
 
-def test_a_shard_that_somebody_deleted_is_asked_again(finished):
-    (shard,) = (finished.folder / "results/tiny/responses/main/planted-gpt-4o-mini").glob("*.parquet")
-    away = shard.with_suffix(".away")
-    shard.rename(away)
+def test_responses_that_somebody_deleted_are_made_again(finished):
+    path = finished.folder / "results/tiny/responses/main/planted-gpt-4o-mini.parquet"
+    away = path.with_suffix(".away")
+    path.rename(away)
     try:
         assert planned(finished)["ask_planted"] == 1
     finally:
-        away.rename(shard)
+        away.rename(path)
     assert planned(finished) == {}
 
 

@@ -129,7 +129,7 @@ def test_the_dictionary_has_every_column_of_every_file(demo, results):
     folder, dictionary = demo / "results/demo", results.dictionary
     assert dictionary.columns.tolist() == ["file", "holds", "column", "description"]
     described = dictionary.groupby("file")["column"].apply(list)
-    files = [path for path in folder.rglob("*") if ".journal" not in str(path)]
+    files = [path for path in folder.rglob("*") if ".replies" not in str(path)]
     made = [path for path in files if path.suffix in (".csv", ".parquet")]
     assert len(made) > 20
     for path in made:

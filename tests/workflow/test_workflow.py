@@ -37,7 +37,7 @@ def test_the_page_on_size_states_the_jobs_of_a_dry_run(project, study):
 
 def test_run_makes_every_stage(finished):
     results = finished.folder / "results" / "tiny"
-    responses = pq.read_table(results / "responses/main/planted-gpt-4o-mini/1-of-1.parquet")
+    responses = pq.read_table(results / "responses/main/planted-gpt-4o-mini.parquet")
     assert responses.num_rows == 9 * 2 * 12 * 5
     answers = pd.read_parquet(results / "answers/main/planted-gpt-4o-mini.parquet")
     assert len(answers) == responses.num_rows
@@ -64,19 +64,6 @@ def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(fi
     facts = json.loads((results / "planted/main/planted-gpt-4o-mini.json").read_text(encoding="utf-8"))
     held = {(row["factor"], row["level"]): row["coefficient"] for row in facts["coefficients"]}
     assert held["transmission_principle", "if owner has given consent"] == 12.43
-
-
-def test_shards_change_nothing_in_the_answers(project, finished):
-    registry = yaml.safe_load((project.folder / "config/models.yaml").read_text(encoding="utf-8"))
-    registry["planted-gpt-4o-mini"]["shards"] = 3
-    project.write("config/models.yaml", registry)
-    answers = "results/tiny/answers/main/planted-gpt-4o-mini.parquet"
-    project.run(*TINY, "--", answers)
-    shards = project.folder / "results/tiny/responses/main/planted-gpt-4o-mini"
-    assert len(list(shards.glob("*.parquet"))) == 3
-    ours, theirs = (pd.read_parquet(p.folder / answers) for p in (project, finished))
-    columns = ["flow", "variant", "order", "level", "status", "rule"]
-    pd.testing.assert_frame_equal(ours[columns].astype("str"), theirs[columns].astype("str"))
 
 
 def test_a_persons_readings_stated_norms_and_a_pilot_are_files_a_study_names(project):

@@ -32,30 +32,66 @@ rule list_unread:
 
 CODER_KIND = VALUES.coder_kind
 
-if CODER_KIND:
+if CODER_KIND and CODER_KIND.planted:
 
-    rule ask_coder:
+    use rule ask_planted as ask_coder with:
         input:
-            **VALUES.checkpoint(CODER_KIND, STUDY.coder),
             vignettes="results/{study}/coding/{scale}/unread.parquet",
             variants="results/{study}/coding/{scale}/prompts.parquet",
         output:
-            responses="results/{study}/coding/{scale}/1-of-1.parquet",
+            responses="results/{study}/coding/{scale}/replies.parquet",
         log:
             "logs/{study}/ask_coder/{scale}.log",
         wildcard_constraints:
             scale=pattern(VALUES.coded_scales),
+        params:
+            request=of(VALUES.coder_request),
+            code=code_of("ask_planted"),
+
+elif CODER_KIND:
+
+    rule ask_coder:
+        input:
+            **VALUES.coder_checkpoints(),
+            vignettes=collect(
+                f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales
+            ),
+            variants=collect(
+                f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
+            ),
+        output:
+            asked="results/{study}/coding/asked.json",
+        log:
+            "logs/{study}/ask_coder.log",
         conda:
             get_env(CODER_KIND.environment)
         threads: CODER_KIND.needs.threads
         resources:
-            **CREWS.needs(CODER_KIND, STUDY.coder),
+            **resources_of(STUDY, CODER_KIND, STUDY.coder),
         params:
-            tuning=unrecorded(VALUES.coder_tuning),
+            runtime=unrecorded(VALUES.coder_runtime),
             python=get_python_in(CODER_KIND.virtual_environment),
-            spec=of(VALUES.coder_spec),
+            requests=json.dumps(list(VALUES.coder_requests().items()), sort_keys=True),
         shell:
             get_ask_command(CODER_KIND)
+
+    use rule collect_responses as collect_codes with:
+        input:
+            **VALUES.fetched(STUDY.coder),
+            asked=ancient("results/{study}/coding/asked.json"),
+            vignettes="results/{study}/coding/{scale}/unread.parquet",
+            variants="results/{study}/coding/{scale}/prompts.parquet",
+        output:
+            responses="results/{study}/coding/{scale}/replies.parquet",
+            facts="results/{study}/coding/{scale}/replies.json",
+        log:
+            "logs/{study}/collect_codes/{scale}.log",
+        wildcard_constraints:
+            scale=pattern(VALUES.coded_scales),
+        params:
+            store=unrecorded(VALUES.store),
+            request=of(VALUES.coder_request),
+            code=code_of("collect_responses"),
 
 
 rule judge_coder:
@@ -80,7 +116,7 @@ rule judge_coder:
     conda:
         "../../envs/core.yaml"
     params:
-        specs=of(VALUES.coder_specs),
+        requests=of(VALUES.coder_requests),
         coder=STUDY.coder,
         scales=VALUES.scales_to_code(),
         sample=STUDY.hand_sample,
@@ -95,7 +131,7 @@ rule judge_coder:
 
 rule read_answers:
     input:
-        responses=of(VALUES.shards),
+        responses=of(VALUES.responses),
         vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=OVERRIDES,
@@ -113,36 +149,10 @@ rule read_answers:
     params:
         scale=of(VALUES.scale),
         levels=VALUES.levels,
-        asked=of(VALUES.asked_spec),
+        asked=of(VALUES.asked_request),
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
-
-
-rule read_repeats:
-    input:
-        first=of(VALUES.shards),
-        repeats=of(VALUES.repeats),
-        vignettes=of(VALUES.vignettes),
-        variants="results/{study}/prompts/{arm}.parquet",
-        overrides=OVERRIDES,
-        codes=CODES,
-    output:
-        repeats="results/{study}/repeats/{arm}/{model}.parquet",
-    log:
-        "logs/{study}/read_repeats/{arm}/{model}.log",
-    wildcard_constraints:
-        arm=pattern(STUDY.repeated_arms()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        scale=of(VALUES.scale),
-        levels=VALUES.levels,
-        asked=of(VALUES.whole_spec),
-        code=code_of("read_repeats"),
-    script:
-        "../scripts/read_repeats.py"
 
 
 rule check_overrides:

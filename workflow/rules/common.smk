@@ -6,17 +6,20 @@ from inspect import signature
 from cinorms.core.digest import code_digest
 from cinorms.exchange.registry import format_modules
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
-from cinorms.inference.spec import PATTERN as SHARD_PATTERN
+from cinorms.inference.questions import SHARD
 from cinorms.report.words import closing_words
-from cinorms.rules.crews import Crews
+from cinorms.rules.resources import resources_of
 from cinorms.rules.values import StudyValues, pattern
-from cinorms.study.spec import all_shards_of, paraphraser_environment, spending_folder
+from cinorms.study.requests import (
+    arms_of,
+    paraphraser_environment,
+    shards_of,
+)
 from cinorms.study.study import READ_HERE
 
 SCRIPTS = LIBRARY.parent / "scripts"
 # Every path, input and parameter that is looked up in the study.
 VALUES = StudyValues(STUDY, local, INSIDE.placed)
-CREWS = Crews(VALUES, INSIDE)
 RESULTS = VALUES.results
 
 
@@ -81,6 +84,12 @@ NORMS = f"{RESULTS}/norms.csv"
 DICTIONARY = f"{RESULTS}/dictionary.csv"
 REPORT = f"{RESULTS}/report/index.html"
 PROVENANCE = f"{RESULTS}/provenance.json"
+# What a job may spend follows from the plan; another plan asks nothing again.
+PLANNED = (
+    {"plan": ancient(f"{RESULTS}/plan.csv")}
+    if STUDY.settings.max_cost_usd is not None
+    else {}
+)
 TABLES = VALUES.made_of("analyses", "csv")
 PRINTED = VALUES.made_of("printed", "csv")
 FIGURES = VALUES.made_of("figures", "png")
@@ -103,7 +112,7 @@ wildcard_constraints:
     dataset="|".join(STUDY.datasets()),
     arm="|".join(STUDY.arms),
     model=pattern(STUDY.all_models()),
-    shard=SHARD_PATTERN,
+    shard=SHARD,
     analysis=pattern(STUDY.settings.analyses),
     figure=pattern(STUDY.settings.figures),
     printed=pattern(STUDY.settings.printed),

@@ -1,22 +1,24 @@
 """Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
 
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
-`fetch_checkpoint_{engine}` follow from that. `spec` is one value with everything that can change a response and nothing
-else: changing anything else asks no model again. Jobs that need the same engine load it once (`cinorms/rules/crews.py`).
+`fetch_checkpoint_{engine}` follow from that. A job starts its engine once and asks all arms of a model, or its part of
+them; what it asks and how that is sampled is one value, `requests`: changing anything else asks no model again. The
+store (results/.replies, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
+`collect_responses` takes an arm's replies from it. That a model was asked is `ancient` there: another arm asks the model
+again, and only its own responses are new.
 
 Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
 """
 
 
 def get_ask_command(kind):
-    """Return the command that asks a shard. Another text would ask every model again: Snakemake compares it."""
+    """Return the command that asks. Another text would ask every model again: Snakemake compares it."""
     # The checkpoint is here already: compute nodes often have no internet.
     offline = "HF_HUB_OFFLINE=1 " if kind.checkpoint else ""
-    tuning = " --tuning {params.tuning:q}" if kind.journalled else ""
-    fetched = " --checkpoint {input.checkpoint:q}" if kind.checkpoint else ""
+    fetched = " --checkpoints {input.checkpoints:q}" if kind.checkpoint else ""
     return (
-        f"{offline}{{params.python}} -m cinorms.ask --spec {{params.spec:q}}{tuning}{fetched}"
-        " --vignettes {input.vignettes:q} --variants {input.variants:q} --out {output.responses:q} --log {log:q}"
+        f"{offline}{{params.python}} -m cinorms.ask --requests {{params.requests:q}} --runtime {{params.runtime:q}}"
+        f"{fetched} --vignettes {{input.vignettes:q}} --variants {{input.variants:q}} --out {{output.asked:q}} --log {{log:q}}"
     )
 
 
@@ -65,35 +67,80 @@ def define_ask(kind):
         name:
             f"ask_{kind.name}"
         input:
-            **VALUES.checkpoint(kind, "{model}"),
-            vignettes=of(VALUES.vignettes),
-            variants="results/{study}/prompts/{arm}.parquet",
+            unpack(of(VALUES.job_inputs)),
+            **PLANNED,
         output:
-            responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+            asked="results/{study}/asked/{model}/{shard}.json",
         log:
-            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.log",
+            f"logs/{{study}}/ask_{kind.name}/{{model}}/{{shard}}.log",
         benchmark:
-            f"logs/{{study}}/ask_{kind.name}/{{arm}}/{{model}}/{{shard}}.benchmark.tsv"
+            f"logs/{{study}}/ask_{kind.name}/{{model}}/{{shard}}.benchmark.tsv"
         wildcard_constraints:
-            arm=ASKED_ARMS,
-            model=pattern(VALUES.engine_models(kind)),
-        priority: CREWS.priority
+            model=pattern(VALUES.jobs(kind)),
+        # Where jobs wait for a GPU, the longest begins first, and none is left for the end.
+        priority: of(VALUES.minutes)
         conda:
             get_env(kind.environment)
         threads: kind.needs.threads
         resources:
-            **CREWS.needs(kind),
+            **resources_of(STUDY, kind),
         params:
-            **({"tuning": unrecorded(VALUES.tuning)} if kind.journalled else {}),
+            runtime=unrecorded(VALUES.runtime),
             python=get_python_in(kind.virtual_environment),
-            spec=of(VALUES.spec),
+            requests=of(VALUES.requests),
         shell:
             get_ask_command(kind)
 
 
 for kind in engine_kinds():
-    if not kind.people:
+    if kind.make:
         define_ask(kind)
+
+
+rule collect_responses:
+    input:
+        unpack(of(VALUES.fetched)),
+        asked=ancient(of(VALUES.receipts)),
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}.parquet",
+        facts="results/{study}/responses/{arm}/{model}.json",
+    log:
+        "logs/{study}/collect_responses/{arm}/{model}.log",
+    wildcard_constraints:
+        arm=ASKED_ARMS,
+        model=pattern(VALUES.models_asked()),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        store=unrecorded(VALUES.store),
+        request=of(VALUES.request),
+        code=code_of("collect_responses"),
+    script:
+        "../scripts/collect_responses.py"
+
+
+rule ask_planted:
+    input:
+        vignettes=of(VALUES.vignettes),
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        responses="results/{study}/responses/{arm}/{model}.parquet",
+    log:
+        "logs/{study}/ask_planted/{arm}/{model}.log",
+    wildcard_constraints:
+        arm=ASKED_ARMS,
+        model=pattern(STUDY.planted()),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        request=of(VALUES.request),
+        code=code_of("ask_planted"),
+    script:
+        "../scripts/ask_planted.py"
 
 
 def define_paraphrases(prompt_set):

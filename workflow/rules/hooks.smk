@@ -23,7 +23,7 @@ TO_READ = [
     for name, request in AWAITED.items()
     if request["paraphraser"]["engine"] != "planted" and not accepted_unread()
 ]
-ASKING = tuple(f"ask_{kind.name}" for kind in engine_kinds() if not kind.people)
+ASKING = tuple(f"ask_{kind.name}" for kind in engine_kinds() if kind.make)
 OTHERS_ASKING = ("ask_coder", *(f"generate_paraphrases_{name}" for name in AWAITED))
 FOLLOWERS = []
 
@@ -46,10 +46,10 @@ def start_run():
             # The frozen file then records that nobody has read it.
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
-    asked = dict.fromkeys((j.wildcards.arm, j.wildcards.model) for j in asking)
+    asked = [pair for j in asking for pair in arms_of(STUDY, j.wildcards.model)]
     case = Case(
         STUDY,
-        asked or left_to_ask(STUDY),
+        dict.fromkeys(asked) or left_to_ask(STUDY),
         Surroundings(
             ROOT.folder,
             os.environ,
@@ -72,12 +72,11 @@ def start_run():
             file=sys.stderr,
         )
         raise SystemExit(1)
-    CREWS.join(asking, (*ASKING, *OTHERS_ASKING))
-    shards = {pair: all_shards_of(STUDY, *pair) for pair in case.asked}
+    shards = {j.wildcards.model: shards_of(STUDY, j.wildcards.model) for j in asking}
     queue = partial(waiting_jobs, STUDY.name, os.environ, Path.cwd())
     FOLLOWERS.append(
         Follower(
-            Path(VALUES.responses),
+            Path(VALUES.results),
             shards,
             queue=queue if INSIDE.is_on_slurm else None,
         )

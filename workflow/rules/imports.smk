@@ -37,9 +37,9 @@ rule import_raw_csv:
         vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
     output:
-        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+        responses="results/{study}/responses/{arm}/{model}.parquet",
     log:
-        "logs/{study}/import_raw_csv/{arm}/{model}/{shard}.log",
+        "logs/{study}/import_raw_csv/{arm}/{model}.log",
     wildcard_constraints:
         arm=pattern(STUDY.arms_from("raw_csv")),
     localrule: True
@@ -99,10 +99,10 @@ rule import_responses:
         vignettes=of(VALUES.vignettes),
         variants="results/{study}/prompts/{arm}.parquet",
     output:
-        responses="results/{study}/responses/{arm}/{model}/{shard}.parquet",
-        unmatched="results/{study}/responses/{arm}/{model}/unmatched.{shard}.csv",
+        responses="results/{study}/responses/{arm}/{model}.parquet",
+        unmatched="results/{study}/responses/{arm}/{model}.unmatched.csv",
     log:
-        "logs/{study}/import_responses/{arm}/{model}/{shard}.log",
+        "logs/{study}/import_responses/{arm}/{model}.log",
     wildcard_constraints:
         arm=pattern(STUDY.arms_from("responses")),
     localrule: True
@@ -110,7 +110,7 @@ rule import_responses:
         "../../envs/core.yaml"
     params:
         arm=of(VALUES.arm),
-        spec=of(VALUES.whole_spec),
+        request=of(VALUES.request),
         key_variables=unrecorded(VALUES.key_variables),
         code=code_of("import_responses", *format_modules().values()),
     script:
@@ -132,7 +132,7 @@ rule export_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        specs=of(VALUES.specs),
+        requests=of(VALUES.arm_requests),
         code=code_of("export_prompts", *format_modules().values()),
     script:
         "../scripts/export_prompts.py"

@@ -1,6 +1,6 @@
 """Inference: the steps beside the jobs that ask (engines.smk): commits that were fetched, what was planted, provenance.
 
-The journal (results/.journal, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
+The store (results/.replies, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
 """
 
 
@@ -19,7 +19,7 @@ rule describe_planted:
     conda:
         "../../envs/core.yaml"
     params:
-        spec=of(VALUES.whole_spec),
+        request=of(VALUES.request),
         code=code_of("describe_planted"),
     script:
         "../scripts/describe_planted.py"
@@ -28,6 +28,7 @@ rule describe_planted:
 rule gather_provenance:
     input:
         responses=of(VALUES.asked),
+        facts=VALUES.reply_facts(),
         coded=VALUES.coder_replies(),
         received=[path for *_, path in VALUES.responses_from("responses")],
     output:
@@ -41,7 +42,6 @@ rule gather_provenance:
         asked=of(VALUES.provenance),
         coded=of(VALUES.coder_provenance),
         received=of(VALUES.received_from),
-        spending=spending_folder(VALUES.placed_responses),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

@@ -56,7 +56,7 @@ rule write_report:
 
 rule write_replies:
     input:
-        responses=of(VALUES.shards),
+        responses=of(VALUES.responses),
         answers="results/{study}/answers/{arm}/{model}.parquet",
         variants="results/{study}/prompts/{arm}.parquet",
     output:
@@ -128,7 +128,7 @@ rule plan:
         # No input: the plan of a study never makes its answers.
         pilot=VALUES.pilot(),
         target_phi=STUDY.settings.plan.target_phi,
-        norms=VALUES.norm_warnings(),
+        warnings=VALUES.plan_warnings(),
         left=get_left,
         code=code_of("plan", *engine_modules().values()),
     script:

@@ -8,10 +8,10 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     path = snakemake.input.overrides[0]
     columns = ["flow", "variant", "text", "finish_reason"]
-    shards = (
-        (arm, model, tables.read(shard, tables.RESPONSES, columns))
-        for (arm, model), shard in zip(snakemake.params.places, snakemake.input.responses, strict=True)
+    responses = (
+        (arm, model, tables.read(file, tables.RESPONSES, columns))
+        for (arm, model), file in zip(snakemake.params.places, snakemake.input.responses, strict=True)
     )
-    counts = settled(shards, load_overrides(path, snakemake.params.levels), path)
+    counts = settled(responses, load_overrides(path, snakemake.params.levels), path)
     csv_tables.write(counts, snakemake.output.settled, csv_tables.OVERRIDES)
     print(f"{len(counts)} overrides settle {counts['n_responses'].sum():,} responses")

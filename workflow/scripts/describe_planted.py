@@ -11,10 +11,12 @@ from cinorms.prompts.variants import select_flows
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    spec = snakemake.params.spec
-    vignettes = select_flows(tables.read(snakemake.input.vignettes, tables.VIGNETTES), spec["select"])
-    planted = plant(respondent_of(spec), vignettes, spec["factors"], Scale.of(spec["scale"]), spec["seed"])
+    request = snakemake.params.request
+    vignettes = select_flows(tables.read(snakemake.input.vignettes, tables.VIGNETTES), request["select"])
+    planted = plant(
+        respondent_of(request), vignettes, request["factors"], Scale.of(request["scale"]), request["seed"]
+    )
     tables.write(planted, snakemake.output.planted, tables.PLANTED)
-    facts = describe(spec, vignettes)
+    facts = describe(request, vignettes)
     Path(snakemake.output.coefficients).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    print(f"{spec['model']}: {len(facts['coefficients'])} coefficients, {len(planted):,} flows")
+    print(f"{request['model']}: {len(facts['coefficients'])} coefficients, {len(planted):,} flows")

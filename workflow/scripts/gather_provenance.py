@@ -9,6 +9,6 @@ from cinorms.inference.provenance import gather
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     asked = snakemake.params
-    provenance = gather(snakemake.wildcards.study, asked.asked, asked.coded, asked.spending, asked.received)
+    provenance = gather(snakemake.wildcards.study, asked.asked, asked.coded, asked.received)
     text = json.dumps(provenance, indent=1, ensure_ascii=False, allow_nan=False)
     Path(snakemake.output.provenance).write_text(text + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@ from cinorms.core.logs import start_logging
 from cinorms.exchange.importing import import_responses
 from cinorms.exchange.registry import format_named
 from cinorms.inference.checkpoints import secrets_in
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
 if __name__ == "__main__":
     secrets = secrets_in(snakemake.params.key_variables)
@@ -14,7 +14,7 @@ if __name__ == "__main__":
     imported = import_responses(
         format_named(arm["response_format"]),
         snakemake.input.files,
-        Spec.from_plain(snakemake.params.spec),
+        Request.from_plain(snakemake.params.request),
         tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         tables.read(snakemake.input.variants, tables.PROMPTS),
         arm["response_origin"],

@@ -9,7 +9,7 @@ from cinorms.coding.sample import as_levels, compare, draw_sample, load_codes, m
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale
-from cinorms.inference.collected_replies import check_complete
+from cinorms.inference.responses import check_complete
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
@@ -18,9 +18,11 @@ if __name__ == "__main__":
     questions = [tables.read(path, tables.VIGNETTES) for path in given.unread]
     readings = [tables.read(path, tables.READINGS) for path in given.readings]
     replies = [None] * len(scales)
-    for at, (path, spec) in enumerate(zip(given.replies, asked.specs.values(), strict=True)):
+    for at, (path, request) in enumerate(zip(given.replies, asked.requests.values(), strict=True)):
         replies[at] = tables.read(path, tables.RESPONSES)
-        check_complete(path, replies[at], spec, questions[at], tables.read(given.prompts[at], tables.PROMPTS))
+        check_complete(
+            path, replies[at], request, questions[at], tables.read(given.prompts[at], tables.PROMPTS)
+        )
     parts = zip(scales.values(), questions, replies, readings, strict=True)
     coded = [with_codes(read, read_replies(items, reply, scale)) for scale, items, reply, read in parts]
     every, shown = (pd.concat(parts, ignore_index=True) for parts in (coded, questions))

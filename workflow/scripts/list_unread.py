@@ -13,8 +13,8 @@ if __name__ == "__main__":
     scale = Scale.of(snakemake.params.scale)
     overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels)
     parts, readings = [], []
-    for model, vignettes_file, prompts_file, *shards in snakemake.params.files:
-        responses = tables.stack([tables.read(path, tables.RESPONSES) for path in shards], tables.RESPONSES)
+    for model, vignettes_file, prompts_file, responses_file in snakemake.params.files:
+        responses = tables.read(responses_file, tables.RESPONSES)
         variants = tables.read(prompts_file, tables.PROMPTS)
         vignettes = tables.read(vignettes_file, tables.VIGNETTES)
         answers = read_replies(responses, scale, vignettes, variants, overrides)

@@ -26,6 +26,6 @@ if __name__ == "__main__":
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
     if snakemake.params.left:
-        print(f"Now, with the replies in the journal: {snakemake.params.left}.", file=terminal)
-    for warning in snakemake.params.norms:
+        print(f"Now, with the replies in the store: {snakemake.params.left}.", file=terminal)
+    for warning in snakemake.params.warnings:
         print(f"warning: {warning}", file=terminal)

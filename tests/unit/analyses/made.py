@@ -95,8 +95,14 @@ def entry_for(kind: str, models: list[str], **options: Any) -> Entry[Any]:
         | {"quantisation": "awq" if "-q" in m else "none"}
         for m in models
     }
-    conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "order": "balanced"}
-    conditions |= {"readout": "text", "wrapper": "registry", "layout": "single", "system": "none"}
+    conditions = {"dataset": "d", "paraphraser": "chatgpt", "temperature": 0, "sample": 1}
+    conditions |= {
+        "order": "balanced",
+        "readout": "text",
+        "wrapper": "registry",
+        "layout": "single",
+        "system": "none",
+    }
     conditions["reasoning"] = "registry"
     pairs = [("main", m) for m in models]
     return make_entry(
@@ -139,11 +145,6 @@ def again_of(answers: pd.DataFrame, *, people: bool = False) -> pd.DataFrame:
     return predict(answers, norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL, people=people)
 
 
-def asked_again(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the repeats of a model that gives the same answers when it is asked a second time."""
-    return answers.drop(columns="p_options").assign(repeat=2, same_reply=pd.array([True] * len(answers)))
-
-
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
     """Return the table of a kind, as make_table.py makes it."""
     models = list(answers)
@@ -163,7 +164,6 @@ def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -
         "prompts": {"main": PROMPTS},
         "planted": {("main", m): planted for m in models},
         "coefficients": {("main", m): {"coefficients": rows} for m in models},
-        "repeats": {("main", m): asked_again(frame) for m, frame in answers.items()},
         "expected": Path(options["expected"]) if "expected" in options else None,
     }
     entry = entry_for(kind, models, **{**NEEDED.get(kind, {}), **options})

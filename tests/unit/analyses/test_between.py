@@ -39,11 +39,11 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm():
     entry = in_two_arms(entry, "hot", conditions={**entry.conditions["main"], "temperature": 1})
     both = [Selected("main", "small", norms_of(ANSWERS["small"]))]
     both.append(Selected("hot", "small", norms_of(ANSWERS["large"])))
-    table = call(entry, both, {"vignettes": dict.fromkeys(["main", "hot"], VIGNETTES), "repeats": {}})
+    table = call(entry, both, {"vignettes": dict.fromkeys(["main", "hot"], VIGNETTES)})
     assert table[["arm_a", "level_a", "arm_b", "level_b"]].to_numpy().tolist() == [["main", "0", "hot", "1"]]
     assert table["effect_size"].iloc[0] < 0  # the shifted answers are the higher ones
     within = replace(entry, options=entry.options.model_copy(update={"factor": None}))
-    assert call(within, both, {"vignettes": {}, "repeats": {}})["status"].tolist() == ["one_model"]
+    assert call(within, both, {"vignettes": {}})["status"].tolist() == ["one_model"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind):
     selected = [Selected(arm, "small", frame) for arm in entry.arms]
 
     def made(other: pd.DataFrame) -> pd.DataFrame:
-        further = {"vignettes": {"main": VIGNETTES, "other": other}, "repeats": {}}
+        further = {"vignettes": {"main": VIGNETTES, "other": other}}
         return call(entry, selected, further | {"prompts": dict.fromkeys(entry.arms, PROMPTS)})
 
     assert made(VIGNETTES)["status"].iloc[0] != "one_model"
@@ -76,7 +76,7 @@ def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind, options):
     entry = in_two_arms(entry, scales=replace(ACCEPTABILITY, name="other"))
     selected = [Selected(arm, "small", norms_of(ANSWERS["small"])) for arm in entry.arms]
     with pytest.raises(ConfigError, match=r"different scales \(acceptability and other\)"):
-        call(entry, selected, {"vignettes": dict.fromkeys(entry.arms, VIGNETTES), "repeats": {}})
+        call(entry, selected, {"vignettes": dict.fromkeys(entry.arms, VIGNETTES)})
 
 
 def test_model_contrasts_find_the_planted_shift():
@@ -122,7 +122,7 @@ def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates
 
     def conclusions(margin: float) -> list[str]:
         entry = entry_for("model_contrasts", list(ANSWERS), margin=margin)
-        further = {"vignettes": {"main": VIGNETTES}, "prompts": {"main": prompts}, "repeats": {}}
+        further = {"vignettes": {"main": VIGNETTES}, "prompts": {"main": prompts}}
         return call(entry, selected, further)["conclusion"].tolist()
 
     assert conclusions(0.9) == ["small_difference"] * 3

@@ -14,9 +14,9 @@ from cinorms.entries.kind import kinds
 from cinorms.prompts.variants import list_variants
 from cinorms.vignettes.factors import DatasetFactors
 
+from ...asking import make_flows
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY
-from ...specs import make_flows
 
 DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
 N = 6

@@ -25,7 +25,7 @@ from cinorms.planted.respondents import answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import dataset_of, record
-from ...specs import make_spec
+from ...asking import make_request
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
 #: The item's words are also in what is needed: words alone find it in every action that says what is needed.
@@ -44,10 +44,10 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 def ask(flows: pd.DataFrame, variants: pd.DataFrame, **planted: Any) -> pd.DataFrame:
-    spec = make_spec("planted", scale=SCALE.known, n_templates=1, planted=planted)
+    spec = make_request("planted", scale=SCALE.known, n_templates=1, planted=planted)
     grid = ask_grid(flows["flow"], variants, "fixed", 1, 5)
     named = pd.DataFrame({"flow": grid["flow"], "variant": "0_0", "order": "012"})
-    return named.join(answer(spec.as_plain(), flows, variants, grid)).astype({"text": "category"})
+    return named.join(answer(spec.plain(), flows, variants, grid)).astype({"text": "category"})
 
 
 def truly_shares(told: pd.DataFrame, texts: pd.Series) -> np.ndarray:

@@ -22,7 +22,7 @@ from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
 
-from ...specs import make_spec
+from ...asking import make_request
 
 SCALE = papers_scale("acceptability")
 TEXTS = [
@@ -117,7 +117,7 @@ def test_two_items_with_one_number_both_have_one():
 def test_the_coder_is_shown_the_flow_the_reply_and_the_options():
     asked = responses()
     items = merge_items([find_unread(asked, read_responses(asked, SCALE), VIGNETTES, SCALE.name).items])
-    spec = make_spec(scale=SCALE.name, n_templates=1, order_method="fixed")
+    spec = make_request(scale=SCALE.name, n_templates=1, order_method="fixed")
     questions = Questions.of(spec, questions_of(items), prompts_of(SCALE))
     assert len(questions.grid) == len(items) == 4
     shown = [questions.chat(at)[0]["content"] for at in range(4)]

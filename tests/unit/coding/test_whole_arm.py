@@ -12,55 +12,48 @@ from cinorms.coding.whole_arm import ArmReader
 from cinorms.core import sealing, tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
 from cinorms.prompts.variants import list_variants
 
+from ...asking import make_flows, make_request
 from ...scales import ACCEPTABILITY
-from ...specs import make_flows, make_spec
 
 N_FLOWS = 90
-SPEC = make_spec("planted", order_method="random", n_templates=2)
+REQUEST = make_request("planted", order_method="random", n_templates=2)
 VARIANTS = list_variants("p", ["{scenario} {options}"] * 2, 2, 3)
 VIGNETTES = make_flows(N_FLOWS)
 TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return files of responses in two shards, with many row groups."""
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a file of responses with many row groups."""
     monkeypatch.setattr(sealing, "GROUP_ROWS", 20)
-    chance, paths = np.random.default_rng(4), []
-    for shard in ("1-of-2", "2-of-2"):
-        frame = Questions.of(
-            Spec.from_plain({**SPEC.as_plain(), "shard": shard}), VIGNETTES, VARIANTS
-        ).named()
-        frame["text"] = pd.Categorical.from_codes(
-            chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS
-        )
-        frame["finish_reason"] = pd.Categorical(["stop"] * len(frame))
-        frame = frame.assign(n_prompt_tokens=np.int32(1), n_output_tokens=np.int32(1), p_options=None)
-        paths.append(str(tmp_path / f"{shard}.parquet"))
-        tables.write(frame, paths[-1], tables.RESPONSES)
-    return paths
+    chance, path = np.random.default_rng(4), str(tmp_path / "m.parquet")
+    frame = Questions.of(REQUEST, VIGNETTES, VARIANTS).named()
+    frame["text"] = pd.Categorical.from_codes(chance.integers(0, len(TEXTS), len(frame)), categories=TEXTS)
+    frame["finish_reason"] = pd.Categorical(["stop"] * len(frame))
+    frame = frame.assign(n_prompt_tokens=np.int32(1), n_output_tokens=np.int32(1), p_options=None)
+    tables.write(frame, path, tables.RESPONSES)
+    return path
 
 
 def reader() -> ArmReader:
     overrides = pd.DataFrame(
         {"sha256": [text_hash("I cannot say.")], "level": pd.array([1], dtype="Int8"), "status": ["ok"]}
     ).assign(flow=pd.array([None], dtype="Int64"))
-    return ArmReader(VIGNETTES, VARIANTS, ACCEPTABILITY, SPEC.as_plain(), overrides)
+    return ArmReader(VIGNETTES, VARIANTS, ACCEPTABILITY, REQUEST.plain(), overrides)
 
 
-def read(paths: list[str], most: int | None, out: Path) -> tuple[ArmReader, pd.DataFrame]:
+def read(path: str, most: int | None, out: Path) -> tuple[ArmReader, pd.DataFrame]:
     whole = reader()
-    tables.write_ranges(whole.read(paths, most), out, tables.ANSWERS)
+    tables.write_ranges(whole.read(path, most), out, tables.ANSWERS)
     return whole, tables.read(out, tables.ANSWERS)
 
 
 @pytest.mark.parametrize(("most", "n_ranges"), [(1_000, 1), (200, 3), (45, 12)])
-def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(paths, tmp_path, most, n_ranges):
-    whole, expected = read(paths, None, tmp_path / "whole.parquet")
-    parts, found = read(paths, most, tmp_path / "parts.parquet")
+def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(path, tmp_path, most, n_ranges):
+    whole, expected = read(path, None, tmp_path / "whole.parquet")
+    parts, found = read(path, most, tmp_path / "parts.parquet")
     assert (len(whole.reviews), len(parts.reviews)) == (1, n_ranges)
     pd.testing.assert_frame_equal(found.astype(str), expected.astype(str))
     pd.testing.assert_frame_equal(merge_reviews(parts.reviews), merge_reviews(whole.reviews))
@@ -68,8 +61,8 @@ def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(paths, tmp_path
     assert sum(parts.settled).tolist() == sum(whole.settled).tolist() != [0]
 
 
-def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths, tmp_path):
-    _, answers = read(paths, None, tmp_path / "answers.parquet")
+def test_a_range_without_flows_costs_no_row_of_the_next_reader(path, tmp_path):
+    _, answers = read(path, None, tmp_path / "answers.parquet")
     parts = [answers[answers["flow"] < 20], answers[:0], answers[answers["flow"] >= 60]]
     tables.write_ranges(parts, tmp_path / "gap.parquet", tables.ANSWERS)
     ranges = tables.read_ranges([tmp_path / "gap.parquet"], tables.ANSWERS, 60)
@@ -77,17 +70,17 @@ def test_a_range_without_flows_costs_no_row_of_the_next_reader(paths, tmp_path):
     assert sorted(set(flows)) == [*range(20), *range(60, N_FLOWS)]
 
 
-def test_a_flow_that_is_missing_is_noticed_in_its_range(paths, tmp_path):
-    frame, lost = tables.read(paths[1], tables.RESPONSES), N_FLOWS - 1
-    tables.write(frame[frame["flow"] != lost], paths[1], tables.RESPONSES)
-    with pytest.raises(DataError, match=f"2-of-2.*3 of .* questions are missing, e.g. flow {lost}"):
-        read(paths, 100, tmp_path / "answers.parquet")
+def test_a_flow_that_is_missing_is_noticed_in_its_range(path, tmp_path):
+    frame, lost = tables.read(path, tables.RESPONSES), N_FLOWS - 1
+    tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES)
+    with pytest.raises(DataError, match=f"6 of .* questions are missing, e.g. flow {lost}"):
+        read(path, 100, tmp_path / "answers.parquet")
     assert not (tmp_path / "answers.parquet").exists()
 
 
-def test_a_selection_is_read_whole(paths):
+def test_a_selection_is_read_whole(path):
     selected = reader()
-    selected.asked = {**SPEC.as_plain(), "select": {"vignette": ["flow 1"]}}
+    selected.asked = {**REQUEST.plain(), "select": {"vignette": ["flow 1"]}}
     with pytest.raises(DataError):
-        list(selected.read(paths, 10))
+        list(selected.read(path, 10))
     assert selected.reviews == []

@@ -23,6 +23,7 @@ from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 
 from ...agents import flows
+from ...asking import make_request, respond
 from ...exchange_runs import (
     ROOT,
     answers_bytes,
@@ -32,7 +33,6 @@ from ...exchange_runs import (
     planted_responses,
     take,
 )
-from ...specs import ask_shard, make_spec
 
 JOKE = "Tell me a joke."
 
@@ -104,14 +104,14 @@ def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path,
     vignettes, disclosure = flows(tmp_path / "flows", 3), load_scale(FOLDER / "disclosure.yaml")
     variants = list_variants("act", load_prompt_set(ROOT / "resources/prompts/act.yaml").templates, 2, 2)
     planted = {"engine": "planted", "planted": {"acts": {"link": 1}}}
-    spec = make_spec(**planted, scale=disclosure.known, n_templates=2, factors=["sender"])
+    spec = make_request(**planted, scale=disclosure.known, n_templates=2, factors=["sender"])
     export_prompts(format_named(name), [spec], vignettes, variants, "act", tmp_path / "exported")
     written = "".join(
         path.read_text(encoding="utf-8") for path in sorted((tmp_path / "exported").rglob("*.json*"))
     )
     assert all(f"page {page} of 1" in written for page in range(4)), "what the agent saw is in the prompt"
     (way,) = ways_of([spec], vignettes, variants)
-    responses = ask_shard(spec, vignettes, variants)[0]
+    responses = respond(spec, vignettes, variants)
     lines = [
         {"id": prompt.id, "text": text}
         for prompt, text in zip(way.prompts(), responses["text"].astype(str), strict=True)

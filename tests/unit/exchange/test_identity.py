@@ -5,8 +5,8 @@ import hashlib
 from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, ways_of
 from cinorms.inference.questions import Questions
 
+from ...asking import make_request
 from ...exchange_runs import arm
-from ...specs import make_spec
 
 CHAT = [{"role": "system", "content": "Rate."}, {"role": "user", "content": "a tells b"}]
 
@@ -43,9 +43,9 @@ def test_a_way_has_the_prompts_that_the_engine_would_send():
 
 def test_models_that_receive_the_same_prompts_share_them():
     spec, vignettes, variants = arm()
-    plain = {**spec.as_plain(), "engine": "vllm"}
+    plain = {**spec.plain(), "engine": "vllm"}
     others = [
-        make_spec(**{**plain, "model": model, **changes})
+        make_request(**{**plain, "model": model, **changes})
         for model, changes in {
             "alike": {},
             "chat": {"wrap": "chat_template"},
@@ -55,7 +55,7 @@ def test_models_that_receive_the_same_prompts_share_them():
         }.items()
     ]
     ways = ways_of([spec, *others], vignettes, variants)
-    assert [(way.name, list(way.specs), way.wrapper, len(way)) for way in ways] == [
+    assert [(way.name, list(way.requests), way.wrapper, len(way)) for way in ways] == [
         ("prompts-1", [spec.model, "alike", "chat"], None, 24),
         ("prompts-2", ["tulu"], "tulu", 24),
         ("prompts-3", ["single"], None, 24),

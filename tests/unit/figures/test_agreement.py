@@ -27,7 +27,7 @@ def test_the_matrix_is_symmetric_and_leaves_the_diagonal_free(norms_of, figure_e
 def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(norms_of, figure_entry, built):
     models = ["b", "a", "c"]
     selected = [norms_of(m, levels) for m, levels in zip(models, (A, B, A), strict=True)]
-    drawn = draw(selected, figure_entry("agreement", models), {})
+    drawn = draw(selected, figure_entry("agreement", models))
     tiles, texts = built(drawn.plot)[:2]
     assert len(tiles) == 2 * 6
     x, y = (next(s for s in drawn.plot.scales if axis in s.aesthetics).limits for axis in "xy")
@@ -46,28 +46,8 @@ def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_en
 def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built):
     models = ["a", "b", "none"]
     selected = [norms_of("a", A), norms_of("b", B), norms_of("none", NONE)]
-    drawn = draw(selected, figure_entry("agreement", models), {})
+    drawn = draw(selected, figure_entry("agreement", models))
     assert (built(drawn.plot)[1]["label"] == "-").sum() == 8
-
-
-def test_the_caption_names_pairs_that_differ_in_no_more_than_the_engine_alone_changes(
-    norms_of, answers_of, figure_entry
-):
-    models = ["a", "b"]
-    selected, entry = [norms_of("a", A), norms_of("b", B)], figure_entry("agreement", models)
-
-    def caption(again: list[list[int]]) -> str:
-        answers = answers_of("a", again).frame
-        repeats = {(selected[0].arm, "a"): answers.assign(repeat=2, same_reply=False)}
-        return " ".join(draw(selected, entry, repeats).caption.split())
-
-    half = [[-1, -1]] * 12 + [[-1, -1]] * 12  # half of a's norms are others
-    assert "Asked again, the engine alone changes up to 50.0% of a model's norms; 1 pair differs" in caption(
-        half
-    )
-    assert "so the engine alone may be the reason: a and b." in caption(half)
-    assert "up to 0.0% of a model's norms; every pair of models differs by more." in caption(A)
-    assert "Asked again" not in draw(selected, entry, {}).caption
 
 
 # --- Recovered and planted norms

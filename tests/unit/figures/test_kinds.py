@@ -76,7 +76,6 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
             "prompts": {"main": small_prompts},
             "planted": {} if truth is None else {("main", model): truth for model in models},
             "expected": None,
-            "repeats": {},
         }
         made: dict[str, Any] = {
             "answers": lambda: [answers_of(model, levels) for model in models],

@@ -1,114 +1,247 @@
-"""One shard asked from the command line: equal specs give equal bytes, and the file says what it holds."""
+"""A job: all arms of a model with one engine, nothing twice; and the responses that are collected from its replies."""
 
 import hashlib
 import json
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.ask import main, run_facts
 from cinorms.core import tables
-from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
-from cinorms.prompts.variants import ask_grid, messages
-from cinorms.study.spec import make_spec
-from cinorms.study.study import Study
+from cinorms.core.errors import ConfigError, DataError, EngineError
+from cinorms.inference import engine_kind
+from cinorms.inference.questions import Questions, Rows, shard_names
+from cinorms.inference.responses import (
+    REPLY,
+    check_complete,
+    collect,
+    count_left,
+    is_current,
+    of_frame,
+    response_facts,
+)
+from cinorms.inference.store import Store
+from cinorms.prompts.variants import list_variants
 
-from ...scales import ACCEPTABILITY, ORDERS
-from ...specs import ask_shard
-
-LIBRARY = Path(__file__).parents[3] / "workflow/lib"
-
-
-@pytest.fixture(scope="module")
-def spec(build_study: Callable[..., Study]) -> Spec:
-    """Return the spec of a shard of two templates of a planted respondent."""
-    arm = {"dataset": "iot", "prompts": "chatgpt", "templates": 2, "select": {"sender": ["a door lock"]}}
-    study = build_study({"arms": {"main": arm}})
-    return make_spec(study, "main", "planted-tulu-2-7b", "2-of-2")
-
-
-def run(folder: Path, plain: dict[str, Any], out: Path, log: Path) -> subprocess.CompletedProcess[str]:
-    """Ask from the command line; ``folder`` has the vignettes and the variants."""
-    files = {name: folder / f"{name}.parquet" for name in ("vignettes", "variants")}
-    words = {"spec": json.dumps(plain), **files, "out": out, "log": log}
-    command = [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in words.items())]
-    return subprocess.run(command, env={"PYTHONPATH": str(LIBRARY)}, capture_output=True, text=True)
-
-
-@pytest.fixture(scope="module")
-def asked(
-    spec: Spec, iot_flows: pd.DataFrame, iot_variants: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """Ask the shard from the command line and return where its responses are."""
-    folder = tmp_path_factory.mktemp("asked")
-    tables.write(iot_flows, folder / "vignettes.parquet", tables.VIGNETTES)
-    tables.write(iot_variants, folder / "variants.parquet", tables.PROMPTS)
-    out, log = folder / "responses/main/planted-tulu-2-7b/2-of-2.parquet", folder / "logs/ask.log"
-    done = run(folder, spec.as_plain(), out, log)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert "planted-tulu-2-7b: 2,592 responses in " in log.read_text(encoding="utf-8")
-    return out
+from ...asking import (
+    TEMPLATES,
+    Echo,
+    ask,
+    make_flows,
+    make_questions,
+    make_request,
+    make_runtime,
+    responses_in,
+)
 
 
-def test_a_shard_asks_its_own_part_of_the_grid(asked, iot_flows, iot_variants):
-    responses = tables.read(asked, tables.RESPONSES)
-    flows = iot_flows[iot_flows["sender"] == "a door lock"]["flow"]
-    assert responses["variant"].tolist() == ["1_0", "1_1", "1_2"] * 864
-    assert responses["flow"].tolist() == list(flows.repeat(3))
-    grid = ask_grid(flows, iot_variants, "balanced", 2026, 5)
-    of_template_1 = grid[grid["row"].between(3, 5)]
-    assert [ORDERS.index(order) for order in responses["order"]] == of_template_1["order_code"].tolist()
-    assert responses["text"].notna().all()
-    assert responses["n_prompt_tokens"].isna().all()
+def written(path: Path, questions: Questions, root: Path) -> bytes:
+    ranges, _ = collect(questions, Store(root, questions.request, "s"))
+    tables.write_ranges(ranges, path, tables.RESPONSES, response_facts(questions))
+    return path.read_bytes()
 
 
-def test_the_command_line_writes_what_the_library_gives(asked, spec, iot_flows, iot_variants, tmp_path):
-    responses, facts = ask_shard(spec, iot_flows, iot_variants)
-    tables.write(responses, tmp_path / "again.parquet", tables.RESPONSES, facts)
-    assert (tmp_path / "again.parquet").read_bytes() == asked.read_bytes()
+def test_a_job_asks_what_is_new_and_the_responses_are_in_the_order_of_the_questions(tmp_path):
+    first, more = make_questions(3), make_questions(5)
+    engine = Echo()
+    assert ask(tmp_path, first, more, engine=engine) == {"arm0": 12, "arm1": 20}
+    assert len(engine.asked) == len(set(engine.asked)) == 20
+    ask(tmp_path, more, engine=engine, study="another study", shard="1-of-2")
+    ask(tmp_path, make_questions(4), engine=engine)
+    assert len(engine.asked) == 20
+    ask(tmp_path, make_questions(3, sample=2), engine=engine)
+    assert len(engine.asked) == 32
+    found = responses_in(tmp_path, more)
+    assert found["text"].tolist() == [more.chat(at)[-1]["content"] for at in range(20)]
+    assert found[["flow", "variant", "order"]].equals(more.named())
+    other = make_questions(3, max_tokens=9)
+    ask(tmp_path, first, other, engine=engine)
+    assert len(engine.asked) == 44
 
 
-def test_the_file_says_what_was_asked_and_shows_its_first_prompt(asked, spec, iot_flows, iot_variants):
-    facts = tables.facts(asked)
-    assert json.loads(facts["spec"]) == spec.as_plain()
-    assert facts["engine"] == "planted"
-    assert facts["questions_sha256"] == Questions.of(spec, iot_flows, iot_variants).digest
-    first = tables.read(asked, tables.RESPONSES).iloc[0]
-    chat = messages(
-        iot_variants["template"][3],
-        iot_flows["vignette"][first["flow"]],
-        ORDERS.index(first["order"]),
-        ACCEPTABILITY,
+def test_flows_that_are_told_alike_are_asked_once(tmp_path):
+    engine, questions = Echo(), make_questions(["a", "b", "a"], order_method="fixed", orders=1)
+    ask(tmp_path, questions, engine=engine)
+    assert len(engine.asked) == 4
+    assert len(responses_in(tmp_path, questions)) == 6
+
+
+def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
+    questions = make_questions(20)
+    ask(tmp_path / "whole", questions, engine=Echo())
+    expected = written(tmp_path / "whole.parquet", questions, tmp_path / "whole")
+    asked = []
+    for shard in (*shard_names(3), *shard_names(2)):
+        while True:
+            engine = Echo(most=7)
+            try:
+                ask(tmp_path / "cut", questions, engine=engine, shard=shard)
+                break
+            except InterruptedError:
+                pass
+            finally:
+                asked += engine.asked
+    assert sorted(asked) == sorted(questions.chat(at)[-1]["content"] for at in range(80))
+    assert written(tmp_path / "cut.parquet", questions, tmp_path / "cut") == expected
+
+
+class Refusing(Echo):
+    def ask(self, questions: Questions, rows: Rows, keep: Any) -> None:
+        if questions.request.max_tokens == 9:
+            raise ConfigError("a mistake in this arm")
+        super().ask(questions, rows, keep)
+
+
+def test_an_arm_that_is_refused_does_not_keep_the_others_from_being_asked(tmp_path):
+    engine = Refusing()
+    with pytest.raises(ConfigError, match="a mistake in this arm"):
+        ask(tmp_path, make_questions(2, max_tokens=9), make_questions(2), engine=engine)
+    assert len(engine.asked) == 8
+
+
+def test_what_is_missing_is_one_message_that_says_how_to_ask_it(tmp_path):
+    ask(tmp_path, make_questions(2), engine=Echo())
+    with pytest.raises(
+        EngineError, match=r"4 of 12 questions to model 'm' .* `--forcerun ask_openai` to ask them"
+    ):
+        responses_in(tmp_path, make_questions(3))
+    assert count_left(make_questions(3), Store(tmp_path, make_request())) == 4
+    assert count_left(make_questions(3), Store(tmp_path / "none", make_request())) == 12
+
+
+def test_replies_say_of_themselves_who_answered_and_what_it_took(tmp_path):
+    questions = make_questions(3)
+    about = {"n_prompt_tokens": 8, "n_output_tokens": 2, "answered_by": "x", "created": 10, "usd": 0.01}
+    ask(tmp_path, questions, engine=Echo(**about))
+    ranges, facts = collect(questions, Store(tmp_path, questions.request, "s"))
+    list(ranges)
+    assert facts.plain() == {
+        "replies": 12,
+        "input_tokens": 96,
+        "output_tokens": 24,
+        "first_reply": 10,
+        "last_reply": 10,
+        "errors": {},
+        "answered_by": {"x": 12},
+        "fingerprints": {},
+    }
+    (run,) = Store(tmp_path, questions.request).runs()
+    assert (run["status"], run["device"], run["engine"]) == ("done", "here", "openai")
+    assert {"cinorms", "python", "pandas", "openai"} <= set(run["versions"])
+    assert run_facts(questions.request, make_runtime())["shard"] == "1-of-1"
+
+
+def test_the_file_says_what_was_asked_and_shows_its_first_prompt(tmp_path):
+    questions = make_questions(3)
+    ask(tmp_path, questions, engine=Echo())
+    path = tmp_path / "r.parquet"
+    written(path, questions, tmp_path)
+    facts = tables.facts(path)
+    assert json.loads(facts["request"]) == questions.request.plain()
+    assert json.loads(facts["example_prompt"]) == questions.chat(0)
+    assert facts["example_prompt_sha256"] == hashlib.sha256(facts["example_prompt"].encode()).hexdigest()
+    assert is_current(path, questions)
+    assert not is_current(path, make_questions(4))
+    assert not is_current(path, make_questions(3, max_tokens=9))
+    assert not is_current(tmp_path / "none.parquet", questions)
+
+
+def test_columns_have_their_types_whatever_a_reply_lacks(tmp_path):
+    questions = make_questions(2, reasoning={"effort": "low"})
+    replies = pd.DataFrame(
+        {"text": ["a", None] * 4, "finish_reason": "stop", "n_trace_tokens": [1, None] * 4}
     )
-    assert json.loads(facts["example_prompt"]) == chat
-    digest = hashlib.sha256(facts["example_prompt"].encode()).hexdigest()
-    assert facts["example_prompt_sha256"] == digest
+    found = of_frame(questions, replies)
+    tables.write(found, tmp_path / "r.parquet", tables.RESPONSES)
+    assert found["text"].cat.categories.tolist() == ["a"]
+    assert found["n_trace_tokens"].isna().tolist() == [False, True] * 4
+    assert list(found) == [*questions.named(), *REPLY.names[:7]]
+    assert "trace_status" not in of_frame(make_questions(2), replies)
 
 
-def test_a_selection_that_keeps_nothing_is_one_message_and_no_file(asked, spec, tmp_path):
-    wrong = {**spec.as_plain(), "select": {"sender": ["a dor lock"]}}
-    done = run(asked.parents[3], wrong, tmp_path / "a/b/c/x.parquet", tmp_path / "ask.log")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "did you mean 'a door lock'?" in done.stderr
-    assert not list(tmp_path.rglob("*.parquet"))
+# --- The command
 
 
-def test_neighbours_share_their_beginning(spec, iot_flows, iot_variants):
-    questions = Questions.of(replace(spec, shard="1-of-1"), iot_flows, iot_variants)
-    answered = np.zeros(len(questions.grid), dtype=bool)
-    answered[::7] = True
-    todo = questions.missing(answered)
-    assert sorted(todo) == np.flatnonzero(~answered).tolist()
-    asked = questions.variants.iloc[questions.grid["row"].iloc[todo]]
-    flows = questions.grid["flow"].iloc[todo]
-    places = list(zip(asked["template_no"], flows, asked["order_no"], strict=True))
-    assert places == sorted(places)
-    assert len(set(asked["template_no"])) == 2
+class Counting(Echo):
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Counting.made += 1
+
+
+def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkeypatch):
+    kind = engine_kind.engine_kind("openai")
+    monkeypatch.setattr("cinorms.ask.start_logging", lambda *given: None)
+    monkeypatch.setattr("cinorms.ask.end_with_run", lambda: None)
+    monkeypatch.setattr("cinorms.ask.signal.signal", lambda *given: None)
+    monkeypatch.setattr("cinorms.ask._make_engine", lambda *given: Counting())
+    variants = list_variants("t", TEMPLATES, 2, 2)
+    tables.write(make_flows(3), tmp_path / "vignettes.parquet", tables.VIGNETTES)
+    tables.write(variants, tmp_path / "variants.parquet", tables.PROMPTS)
+    runtime = {**make_runtime(), "store": str(tmp_path / ".replies"), "progress": str(tmp_path / ".progress")}
+    requests = [[f"arm{n}", make_request(max_tokens=n).plain()] for n in (5, 6)]
+    files = [str(tmp_path / name) for name in ("vignettes.parquet", "variants.parquet")]
+    options = ["--requests", json.dumps(requests), "--runtime", json.dumps(runtime)]
+    options += ["--vignettes", files[0], files[0], "--variants", files[1], files[1]]
+    options += ["--out", str(tmp_path / "asked.json"), "--log", "log"]
+    for _ in range(2):
+        main(options)
+    assert json.loads((tmp_path / "asked.json").read_bytes()) == {"questions": {"arm5": 12, "arm6": 12}}
+    assert Counting.made == 1, "where nothing is left to ask no engine starts"
+    state = json.loads((tmp_path / ".progress/m.1-of-1.json").read_bytes())
+    assert (state["phase"], state["total"], state["answered"]) == ("done", 24, 24)
+    assert kind.make is not None
+
+
+# --- Whole responses
+
+
+VIGNETTES = make_flows(6, sender=pd.Categorical(["a", "b"] * 3))
+VARIANTS = list_variants("t", [f"{i} {{scenario}} {{options}}" for i in range(3)], 3, 2)
+
+
+def named(**settings: object) -> pd.DataFrame:
+    request = make_request(**{"n_templates": 3, **settings})
+    return Questions.of(request, VIGNETTES, VARIANTS).named()
+
+
+def check(responses: pd.DataFrame, path: Path, **settings: object) -> None:
+    request = make_request(**{"n_templates": 3, **settings})
+    check_complete(path, responses, request.plain(), VIGNETTES, VARIANTS)
+
+
+@pytest.mark.parametrize("settings", [{}, {"select": {"sender": ["a"]}}, {"n_templates": 1}])
+def test_whole_responses_pass(settings, tmp_path):
+    check(named(**settings), tmp_path / "m.parquet", **settings)
+
+
+def with_row(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
+    changed = frame.astype({"variant": object, "order": object})
+    for name, value in values.items():
+        changed.loc[1, name] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda frame: frame.iloc[: len(frame) // 2], "18 of 36 questions are missing"),
+        (lambda frame: frame.iloc[:0], "36 of 36 questions are missing, e.g. flow 0 with variant 0_0"),
+        (lambda frame: frame.drop(index=7), "1 of 36 questions are missing, e.g. flow 1 with variant 0_1"),
+        (lambda frame: pd.concat([frame, frame.iloc[:1]]), "doubled"),
+        (lambda frame: frame.iloc[::-1], "another order"),
+        (lambda frame: with_row(frame, flow=5), "1 of 36"),
+        (lambda frame: with_row(frame, variant="9_9"), "1 of 36"),
+        (lambda frame: with_row(frame, order="99999"), "1 of 36"),
+        (lambda _: named(n_templates=1), "24 of 36"),
+    ],
+)
+def test_responses_that_were_not_asked_so_are_refused(change, told, tmp_path):
+    path = tmp_path / "m.parquet"
+    with pytest.raises(DataError, match=told) as caught:
+        check(change(named()), path)
+    assert str(caught.value).startswith(f"{path}: has ")
+    assert "delete it and rerun: it is collected from the store, nothing is asked again" in str(caught.value)

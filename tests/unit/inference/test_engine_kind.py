@@ -13,22 +13,16 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check
 from cinorms.inference.engine_kind import (
     ENGINES,
-    SECONDS,
     Cost,
-    Handover,
-    Job,
     Work,
     cost_by_rates,
     engine_kind,
     engine_kinds,
 )
-from cinorms.inference.journal_files import LastChunkKept
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 
-from ...specs import make_model, make_spec
-
-JOB = Job(max_cost_usd=1.5, spending="responses/.spending", name="main.m.1-of-1")
+from ...asking import make_model, make_request, make_runtime
 
 
 def test_engines_are_found_and_each_declaration_is_whole(folder):
@@ -68,15 +62,12 @@ def test_a_key_is_for_one_address():
     assert make_model("m", engine="vllm", source="o/n").key_variable is None
 
 
-def test_an_endpoints_tuning_is_complete():
+def test_an_endpoints_runtime_is_complete():
     entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5})
-    assert entry.kind.tuning(entry.settings, JOB) == {
-        "max_cost_usd": 1.5,
+    assert entry.kind.runtime(entry.settings) == {
         "key_variable": "OPENAI_API_KEY",
         "rates": {},
-        "limits": {"concurrency": 64, "requests_per_minute": 5, "slow_replies": 256, "timeout": 120.0},
-        "spending": "responses/.spending",
-        "job": "main.m.1-of-1",
+        "limits": {"concurrency": 64, "requests_per_minute": 5, "timeout": 120.0},
     }
 
 
@@ -88,13 +79,13 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     assert (entry.kind.needs.gpus(entry.settings), entry.gpus) == (4, 4)
     standing = entry.answered_by(make_model("p", engine="planted", planted={"noise": 2}))
     assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
-    assert standing.identity == {"planted": {"noise": 2}}
+    assert standing.request == {"planted": {"noise": 2}}
     assert standing.get("capacity") == 70
     assert isinstance(standing.settings, standing.kind.settings())
-    assert standing.own_settings == entry.settings
+    assert standing.original_settings == entry.settings
 
 
-def test_a_paraphraser_is_told_what_is_stated_in_one_order():
+def test_a_paraphraser_receives_what_is_stated_in_one_order():
     """The text of it is part of a recorded command: another order would ask again."""
     chat = make_model("m", base_url="https://h/v1", reasoning={}, engine="openai", limits={}, source="s")
     assert list(chat.paraphraser) == ["engine", "source", "base_url", "reasoning"]
@@ -122,10 +113,14 @@ def test_engine_facts_are_known_to_engines_alone():
                 assert not str(node.module).startswith(f"{ENGINES}."), f"{path}:{node.lineno}"
 
 
-def test_a_run_record_states_the_versions_of_every_engines_packages(monkeypatch):
+def test_a_run_record_states_the_versions_of_its_engines_packages(monkeypatch):
     monkeypatch.setattr(metadata, "version", lambda name: "1")
-    packages = ["openai", "vllm", "torch", "transformers", "pandas", "pyarrow", "numpy"]
-    assert list(run_facts(make_spec())["versions"]) == ["cinorms", "python", *packages]
+    packages = ["vllm", "torch", "transformers", "pandas", "pyarrow", "numpy"]
+    assert list(run_facts(make_request("vllm"), make_runtime())["versions"]) == [
+        "cinorms",
+        "python",
+        *packages,
+    ]
 
 
 @pytest.mark.parametrize("key", ["max_model_len", "planted", "trust_remote_code"])
@@ -143,43 +138,3 @@ def test_costs():
     paid = Work(6_000_000, 1_000_000, 0, {"usd_per_million_input": 2, "usd_per_million_output": 3})
     assert cost_by_rates(paid) == Cost(None, 15.0)
     assert engine_kind("planted").cost(work) == Cost(0.0, 0.0)
-
-
-# --- Handing over in time, and never twice what was kept
-
-
-def test_many_are_handed_over_at_once_and_none_waits_long():
-    now, kept = [0.0], []
-    handover: Handover[int] = Handover(kept.append, most=3, clock=lambda: now[0])
-    for number in range(4):
-        handover.add(number)
-    assert kept == [[0, 1, 2]]
-    now[0] += SECONDS - 1
-    handover.look()
-    assert kept == [[0, 1, 2]]
-    handover.add(4)
-    now[0] += 1
-    handover.look()  # the oldest has waited long enough; the youngest goes with it
-    assert kept == [[0, 1, 2], [3, 4]]
-    handover.look()
-    handover.add(5)
-    handover.flush()
-    handover.flush()
-    assert kept == [[0, 1, 2], [3, 4], [5]]
-
-
-@pytest.mark.parametrize(("error", "again"), [(OSError, [[1], [1]]), (LastChunkKept, [[1]])])
-def test_a_chunk_that_was_not_kept_is_handed_over_again(error, again):
-    given: list[list[int]] = []
-
-    def keep(finished: list[int]) -> None:
-        given.append(list(finished))
-        if len(given) == 1:
-            raise error("the disk is full")
-
-    handover: Handover[int] = Handover(keep, most=1)
-    with pytest.raises(error, match="full"):
-        handover.add(1)
-    handover.flush()
-    handover.flush()
-    assert given == again

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
-from cinorms.inference.engines.openai.replies import split_trace, status_of
-from cinorms.inference.engines.vllm.conversations import Closing, TextTalk, ToldReasoning
+from cinorms.inference.engines.openai.replies import split_trace
+from cinorms.inference.engines.vllm.conversations import Closing, ReasoningWay, TextTalk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
-from cinorms.inference.spec import Asked
+from cinorms.inference.request import ReasoningLevel
 
+from ...asking import make_request
 from ...scales import ACCEPTABILITY
-from ...specs import make_spec
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,8 @@ def test_a_trace_is_what_stands_before_its_first_end(text, found):
     assert split_trace(text, "<think>\n", "</think>\n\n") == found
 
 
-def test_a_status_says_what_is_known_and_a_condition_is_a_word():
-    known = [(5, None, True), (None, "x", True), (0, None, True), (None, None, True), (None, None, False)]
-    assert [status_of(*each) for each in known] == ["whole", "whole", "none", None, "cut"]
-    assert [Asked("none", 0).shown, Asked("low", 500).shown] == ["none", "low 500"]
+def test_a_condition_is_a_word():
+    assert [ReasoningLevel("none", 0).shown, ReasoningLevel("low", 500).shown] == ["none", "low 500"]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +115,11 @@ REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</thi
 
 
 def begin(tokeniser: Tokeniser, seed: int | None = None) -> TextTalk:
-    spec = make_spec("vllm", reasoning=REASONING, max_tokens=9, temperature=0)
-    reasoning = ToldReasoning.of(spec)
+    request = make_request("vllm", reasoning=REASONING, max_tokens=9, temperature=0)
+    reasoning = ReasoningWay.of(request)
     assert reasoning is not None
     ids = np.array([65, 66], dtype=np.int32)
-    return TextTalk(7, ids, spec, seed, Closing.of(reasoning, tokeniser))
+    return TextTalk(7, ids, request, seed, Closing.of(reasoning, tokeniser))
 
 
 def output(tokeniser: Tokeniser, text: str, finish: str, ended: bool = False, mark: bool = False) -> Any:
@@ -161,13 +159,13 @@ def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answere
 
 
 def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for():
-    on = ToldReasoning(**REASONING)
+    on = ReasoningWay(**REASONING)
     assert on.begun("user: x assistant:") == "user: x assistant:<think>\n"
     assert on.begun("assistant: <think>\n") == "assistant: <think>\n"
     assert on.variables() == {"thinks": True}
-    off = ToldReasoning(**{**REASONING, "effort": "none", "budget": 0})
+    off = ReasoningWay(**{**REASONING, "effort": "none", "budget": 0})
     assert (off.begun("assistant:"), off.variables()) == ("assistant:", {"thinks": False})
-    bare = ToldReasoning(**{**REASONING, "effort": "none", "budget": 0, "switch": None})
+    bare = ReasoningWay(**{**REASONING, "effort": "none", "budget": 0, "switch": None})
     assert bare.begun("assistant:") == "assistant:<think>\n</think>\n\n"
-    worded = ToldReasoning(**{**REASONING, "effort_variable": "reasoning_effort"})
+    worded = ReasoningWay(**{**REASONING, "effort_variable": "reasoning_effort"})
     assert worded.variables() == {"thinks": True, "reasoning_effort": "high"}

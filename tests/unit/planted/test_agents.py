@@ -13,7 +13,7 @@ from cinorms.planted.respondents import answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import flows
-from ...specs import make_spec
+from ...asking import make_request
 
 DISCLOSURE = load_scale(FOLDER / "disclosure.yaml")
 N = 400
@@ -25,11 +25,11 @@ def trajectories(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 def replies(vignettes: pd.DataFrame, template: str, scale: Any, **planted: Any) -> pd.DataFrame:
-    spec = make_spec("planted", scale=scale, n_templates=1, planted=planted)
+    spec = make_request("planted", scale=scale, n_templates=1, planted=planted)
     variants = list_variants("p", [template], 1, 1)
     grid = ask_grid(vignettes["flow"], variants, "fixed", 3, 5)
     named = pd.DataFrame({"flow": grid["flow"], "variant": "0_0", "order": "012"})
-    return named.join(answer(spec.as_plain(), vignettes, variants, grid))
+    return named.join(answer(spec.plain(), vignettes, variants, grid))
 
 
 def acts(vignettes: pd.DataFrame, control: str | None = None, **planted: float) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.core.validation import load_yaml
-from cinorms.inference.spec import Spec, shard_names
+from cinorms.inference.request import Request
 from cinorms.planted.respondents import (
     INVALID,
     Respondent,
@@ -24,9 +24,9 @@ from cinorms.planted.respondents import (
 )
 from cinorms.prompts.variants import ask_grid
 
+from ...asking import make_request, respond
 from ...printed_numbers import numbers_of
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
-from ...specs import ask_shard, make_spec
 
 OPTIONS = ACCEPTABILITY.options
 FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
@@ -46,14 +46,14 @@ def flows(iot_flows: pd.DataFrame) -> pd.DataFrame:
     return iot_flows.iloc[2_592:3_456].reset_index(drop=True)
 
 
-def spec_of(planted: dict[str, Any], **changes: Any) -> Spec:
+def request_of(planted: dict[str, Any], **changes: Any) -> Request:
     stated = {"model": "someone", "seed": 2026, "factors": FACTORS, "n_templates": 11, **changes}
-    return make_spec("planted", planted=planted, **stated)
+    return make_request("planted", planted=planted, **stated)
 
 
 def ask(planted: dict[str, Any], flows: pd.DataFrame, variants: pd.DataFrame, **changes: Any) -> pd.DataFrame:
     """Return the responses with the level that each names, if any, and the kind of its text."""
-    responses, _ = ask_shard(spec_of(planted, **changes), flows, variants)
+    responses = respond(request_of(planted, **changes), flows, variants)
     return responses.assign(level=levels_of(responses["text"]), kind=kinds_of(responses["text"]))
 
 
@@ -130,29 +130,25 @@ def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tm
     for planted in (norms, {"control": "uniform"}):
         table = plant(Respondent("someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
         tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
-        facts = json.loads(json.dumps(describe(spec_of(planted).as_plain(), flows)))
+        facts = json.loads(json.dumps(describe(request_of(planted).plain(), flows)))
         assert facts["name"] == "someone"
         assert facts["seed"] == 2026
-    assert describe(spec_of({"control": "uniform"}).as_plain(), flows)["coefficients"] == []
-    held = pd.DataFrame(describe(spec_of(norms).as_plain(), flows)["coefficients"])
+    assert describe(request_of({"control": "uniform"}).plain(), flows)["coefficients"] == []
+    held = pd.DataFrame(describe(request_of(norms).plain(), flows)["coefficients"])
     assert held.set_index(["factor", "level"]).loc[("recipient", "the local police"), "coefficient"] == -2.02
 
 
 # --- What is answered
 
 
-def test_answers_do_not_depend_on_shards_or_on_what_else_is_asked(norms, flows, iot_variants):
+def test_answers_do_not_depend_on_what_else_is_asked(norms, flows, iot_variants):
     noisy = {**norms, "noise": 1, "template_sd": 1, "position_share": 0.3, "invalid": {"refusal": 0.1}}
     flows = flows.head(192)
-    whole, _ = ask_shard(spec_of(noisy), flows, iot_variants)
+    whole = respond(request_of(noisy), flows, iot_variants)
     grid = ask_grid(flows["flow"], iot_variants, "balanced", 2026, 5)
     assert whole["order"].tolist() == [ORDERS[code] for code in grid["order_code"]]
-    parts = [ask_shard(spec_of(noisy, shard=shard), flows, iot_variants)[0] for shard in shard_names(3, 33)]
-    assert [len(part) for part in parts] == [11 * len(flows)] * 3
-    stacked = tables.stack(parts, tables.RESPONSES)
-    assert all(stacked[column].tolist() == whole[column].tolist() for column in COLUMNS)
     few = {"recipient": ["the local police"]}
-    selected, _ = ask_shard(spec_of(noisy, select=few, n_templates=2), flows, iot_variants)
+    selected = respond(request_of(noisy, select=few, n_templates=2), flows, iot_variants)
     there = whole.merge(selected[["flow", "variant"]].astype({"variant": whole["variant"].dtype}))
     assert len(selected) == 6 * (flows["recipient"] == "the local police").sum()
     assert there["text"].tolist() == selected["text"].tolist()
@@ -223,7 +219,7 @@ def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot
     assert set(responses["kind"]) == {"ok"}
     assert (responses["text"].astype(str).str.len() > 45).mean() == pytest.approx(0.2, abs=0.013)
     grid = ask_grid(flows["flow"].head(0), iot_variants, "balanced", 1, 5)
-    assert len(answer(spec_of({"noise": 1.0}).as_plain(), flows.head(0), iot_variants, grid)) == 0
+    assert len(answer(request_of({"noise": 1.0}).plain(), flows.head(0), iot_variants, grid)) == 0
 
 
 # --- Negative controls

@@ -12,8 +12,8 @@ from cinorms.norms.thresholds import Thresholds
 from cinorms.planted.respondents import Respondent, plant, thresholds_on
 from cinorms.prompts.variants import list_variants
 
+from ...asking import make_request, respond
 from ...scales import ACCEPTABILITY, shipped
-from ...specs import ask_shard, make_spec
 
 FACTORS = ["sender", "recipient"]
 PLANTED = {
@@ -45,7 +45,7 @@ def variants() -> pd.DataFrame:
 def test_norms_are_recovered(name, flows, variants):
     scale = shipped(name)
     stated: dict[str, Any] = {"model": "someone", "factors": FACTORS, "n_templates": 6, "scale": scale.known}
-    responses, _ = ask_shard(make_spec("planted", planted=PLANTED, **stated), flows, variants)
+    responses = respond(make_request("planted", planted=PLANTED, **stated), flows, variants)
     answers = read_responses(responses, scale, prompts=variants)
     refused = (answers["status"] == "refusal").mean()
     assert (answers["status"] == "ok").mean() == pytest.approx(1 - refused)

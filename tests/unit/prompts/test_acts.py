@@ -11,8 +11,8 @@ from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import in_order, list_variants, messages
 
 from ...agents import flows
+from ...asking import make_request
 from ...snakemake_runs import write_yaml
-from ...specs import make_spec
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
 TEMPLATE = "Do it. {scenario}\nSeen:\n{seen}\nAct."
@@ -44,10 +44,10 @@ def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path):
 
 
 def test_prompts_in_two_orders_have_two_keys(tmp_path):
-    spec = make_spec(scale=SCALE.known, n_templates=1)
+    spec = make_request(scale=SCALE.known, n_templates=1)
     questions = Questions.of(spec, flows(tmp_path, 2), list_variants("act", [TEMPLATE], 1, 2))
     told = {questions.chat(at)[0]["content"] for at in range(4)}
-    assert len(told) == len({bytes(key) for key in questions.prompts}) == 4
+    assert len(told) == len({bytes(key) for key in questions.keys}) == 4
 
 
 @pytest.mark.parametrize(

@@ -365,7 +365,6 @@ def test_a_study_is_described_without_what_only_its_makers_need(build_study):
     assert said["models"]["gpt-4o-mini"]["source"] == "gpt-4o-mini"
     assert "rates" not in said["models"]["gpt-4o-mini"]
     assert said["arms"]["main"]["layouts"] == {"gpt-4o-mini": "single"}
-    assert said["shards"] == {"main": {"gpt-4o-mini": ["1-of-1"]}}
     assert said["analyses"]["regression"]["about"].startswith("Ordinal regression")
     assert (said["planted"], said["mark"]) == ([], "")
     demo = facts_of(build_study()).plain()

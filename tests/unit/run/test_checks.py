@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from cinorms.ask import response_facts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.root import Root
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.questions import Questions
+from cinorms.inference.responses import response_facts
 from cinorms.prompts.prompt_sets import digest
 from cinorms.run import check
 from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
@@ -33,7 +33,7 @@ from cinorms.run.check import (
     make_checks,
     partitions_of,
 )
-from cinorms.study.spec import make_spec
+from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
 from cinorms.vignettes.reading import read_vignettes
@@ -130,16 +130,16 @@ def test_the_command_exits_1_on_errors_alone(elsewhere, capsys, monkeypatch):
 
 
 def responses_of(study: Study, folder: Path, **replied: str) -> None:
-    """Write a file of responses with the spec of ``gpt-4o-mini``, and what it ``replied`` about flow 3, if it did."""
-    spec, flows = make_spec(study, "main", "gpt-4o-mini", "1-of-1"), flows_of(study, "iot")
+    """Write the responses of ``gpt-4o-mini``, of which it ``replied`` one about flow 3, if it did."""
+    request, flows = request_of(study, "main", "gpt-4o-mini"), flows_of(study, "iot")
     assert flows is not None
-    facts = response_facts(Questions.of(spec, flows, variants_of(study, "main")[0]))
+    facts = response_facts(Questions.of(request, flows, variants_of(study, "main")[0]))
     n = len(replied) and 1
     words = {name: pd.Categorical([replied.get(name, "stop")] * n) for name in ("variant", "order", "text")}
     words["finish_reason"] = pd.Categorical(["stop"] * n)
     counts = {name: pd.array([1] * n, dtype="Int32") for name in ("n_prompt_tokens", "n_output_tokens")}
     frame = pd.DataFrame({"flow": pd.array([3] * n, dtype="int32"), **words, **counts, "p_options": None})
-    path = folder / "results/s/responses/main/gpt-4o-mini/1-of-1.parquet"
+    path = folder / "results/s/responses/main/gpt-4o-mini.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     tables.write(frame, path, tables.RESPONSES, facts)
 
@@ -208,9 +208,6 @@ def test_a_line_about_no_response_is_found_where_the_responses_are_there(elsewhe
     ((severity, fault),) = told(look_at_overrides(case(study)))
     assert severity == "error"
     assert fault.startswith("mine.csv, line 3: no response of this study has this place")
-    # What a run with other shards has left is not the study's.
-    stale = elsewhere / "results/s/responses/main/gpt-4o-mini/1-of-2.parquet"
-    stale.write_bytes(stale.with_name("1-of-1.parquet").read_bytes())
     responses_of(study, elsewhere)
     assert (
         "mine.csv, line 2: no response of this study has the text 'well' (and 1 further lines: 3)"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.job_state import FOLDER, AskingState
+from cinorms.inference.job_state import FOLDER, AskingState, state_file
 from cinorms.run.progress import (
     QUEUE_PERIOD,
     Follower,
@@ -31,17 +31,17 @@ class Watched:
 
     def __init__(self, folder: Path, *shards: str) -> None:
         self.folder, self.said = folder, []
-        self.follower = Follower(folder, {("main", "m"): shards or ("1-of-1",)}, self._say, pause=15.0)
+        self.follower = Follower(folder, {"m": shards or ("1-of-1",)}, self._say, pause=15.0)
 
     def _say(self, line: str) -> None:
         self.said.append(line.partition("  ")[2])
 
     def write(self, at: float, shard: str = "1-of-1", **changes: Any) -> None:
-        stated = {"phase": "asking", "total": 1000, "answered": 100, "rate": 10.0, "pace": 10.0}
+        stated = {"phase": "asking", "total": 1000, "answered": 100, "rate": 10.0}
         here = {"host": platform.node(), "process": os.getpid(), "started": NOW, "updated": at}
-        path = self.folder / "main/m" / FOLDER / f"{shard}.json"
+        path = state_file(self.folder / FOLDER, "m", shard)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(AskingState("main", "m", shard, **{**stated, **here, **changes}))))
+        path.write_text(json.dumps(asdict(AskingState("m", shard, **{**stated, **here, **changes}))))
 
     def look(self, at: float) -> list[str]:
         """Return what is said at this time."""
@@ -59,33 +59,31 @@ def test_a_line_now_and_then_from_the_first_seconds_on(watched):
     assert watched.look(NOW) == []
     watched.write(NOW + 3)
     assert watched.look(NOW + 3) == []  # it may be over at once
-    assert watched.look(NOW + 9) == ["main / m: 100 of 1,000 answered (10%), 10/s, 1 min 30 s left"]
+    assert watched.look(NOW + 9) == ["m: 100 of 1,000 answered (10%), 10/s, 1 min 30 s left"]
     watched.write(NOW + 20, answered=200)
     assert watched.look(NOW + 20) == []
-    assert watched.look(NOW + 25) == ["main / m: 200 of 1,000 answered (20%), 10/s, 1 min 20 s left"]
+    assert watched.look(NOW + 25) == ["m: 200 of 1,000 answered (20%), 10/s, 1 min 20 s left"]
     watched.write(NOW + 50, phase="done")
     assert watched.look(NOW + 50) == []
 
 
 def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched):
-    wrong = {"trouble": "no connection", "failures": 1, "rate": None, "pace": None}
-    watched.write(NOW + 1, **wrong, next_attempt=NOW + 9)
+    wrong = {"trouble": "no connection", "rate": None, "since": NOW}
+    watched.write(NOW + 1, **wrong, failures=1)
     (line,) = watched.look(NOW + 1)
-    assert line == (
-        "main / m: 100 of 1,000 answered (10%), 1 failed attempt; no connection, next attempt in 8 s"
-    )
+    assert line == "m: 100 of 1,000 answered (10%), 1 failed attempt; no connection, for 1 s"
     assert watched.look(NOW + 3) == []
-    watched.write(NOW + 10, **wrong | {"failures": 2}, next_attempt=NOW + 26)
+    watched.write(NOW + 10, **wrong, failures=2)
     assert watched.look(NOW + 10) == []  # the same, and not long ago
     (line,) = watched.look(NOW + 17)
-    assert line.endswith("2 failed attempts; no connection, next attempt in 9 s")
+    assert line.endswith("2 failed attempts; no connection, for 17 s")
     watched.write(NOW + 27, failures=2)
     (line,) = watched.look(NOW + 27)
     assert line.endswith("10/s, 1 min 30 s left, 2 failed attempts")
 
 
-def test_a_failure_that_is_over_before_anybody_could_read_of_it_is_no_line(watched):
-    watched.write(NOW + 1, trouble="no connection", failures=1, next_attempt=NOW + 1.3)
+def test_a_failure_that_may_be_over_before_anybody_could_read_of_it_is_no_line(watched):
+    watched.write(NOW + 1, trouble="no connection", failures=1, since=NOW + 0.7)
     assert watched.look(NOW + 1) == []
 
 
@@ -93,9 +91,7 @@ def test_jobs_of_one_model_are_one_line(tmp_path):
     watched = Watched(tmp_path, "1-of-3", "2-of-3", "3-of-3")
     watched.write(NOW, "1-of-3", usd=0.5)
     watched.write(NOW, "2-of-3", answered=400, usd=0.75)
-    assert watched.look(NOW + 9) == [
-        "main / m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, $1.25"
-    ]
+    assert watched.look(NOW + 9) == ["m (2 jobs): 500 of 2,000 answered (25%), 20/s, 1 min 15 s left, $1.25"]
 
 
 def test_a_job_that_is_dead_is_not_followed(watched):
@@ -103,20 +99,18 @@ def test_a_job_that_is_dead_is_not_followed(watched):
     assert watched.look(NOW + 9) == []
 
 
-def test_no_time_left_is_stated_while_a_job_cannot_tell_its_pace(watched):
-    watched.write(NOW + 8, answered=1, pace=None)
-    assert watched.look(NOW + 9) == ["main / m: 1 of 1,000 answered (0%), 10/s"]
-    fast, young = (
-        AskingState("main", "m", "1-of-2", "asking", 100, 50, rate=5.0, pace=pace) for pace in (5.0, None)
-    )
+def test_no_time_left_is_stated_while_a_job_cannot_tell_its_rate(watched):
+    watched.write(NOW + 8, answered=1, rate=None)
+    assert watched.look(NOW + 9) == ["m: 1 of 1,000 answered (0%)"]
+    fast, young = (AskingState("m", "1-of-2", "asking", 100, 50, rate=rate) for rate in (5.0, None))
     assert progress([fast], NOW).endswith("5.0/s, 10 s left")
-    assert progress([fast, young], NOW).endswith("10/s")
+    assert progress([fast, young], NOW).endswith("5.0/s")
 
 
 def test_a_job_that_does_not_ask_yet_says_what_it_does():
-    state = AskingState("main", "m", "1-of-1", doing="loading the checkpoint")
+    state = AskingState("m", "1-of-1", doing="loading the checkpoint")
     assert progress([state], NOW) == "loading the checkpoint"
-    assert progress([AskingState("main", "m", "1-of-1")], NOW) == "starting"
+    assert progress([AskingState("m", "1-of-1")], NOW) == "starting"
 
 
 def test_durations_and_amounts():
@@ -126,14 +120,14 @@ def test_durations_and_amounts():
 
 
 HERE = Path("/home/ada/study")
-NAME = name_of("main", "m", "1-of-1")
+NAME = name_of("m", "1-of-1")
 #: As `squeue --format "%i|%T|%r|%Z|%k"` prints it.
 LINES = """\
-7|PENDING|JobHeldUser|/home/ada/study|rule_ask_vllm_wildcards_s_main_m_1-of-1
-8|RUNNING|None|/home/ada/study|rule_ask_vllm_wildcards_s_main_other_1-of-1
-9|PENDING|Priority|/home/ada/elsewhere|rule_ask_vllm_wildcards_s_main_third_1-of-1
-10|PENDING|Priority|/home/ada/study|rule_ask_vllm_wildcards_another_main_m_1-of-1
-11|PENDING|Priority|/home/ada/study|rule_fetch_checkpoint_wildcards_s_main_m_1-of-1
+7|PENDING|JobHeldUser|/home/ada/study|rule_ask_vllm_wildcards_s_m_1-of-1
+8|RUNNING|None|/home/ada/study|rule_ask_vllm_wildcards_s_other_1-of-1
+9|PENDING|Priority|/home/ada/elsewhere|rule_ask_vllm_wildcards_s_third_1-of-1
+10|PENDING|Priority|/home/ada/study|rule_ask_vllm_wildcards_another_m_1-of-1
+11|PENDING|Priority|/home/ada/study|rule_fetch_checkpoint_wildcards_s_m_1-of-1
 12|PENDING|Priority|/home/ada/study|(null)
 """
 
@@ -192,7 +186,7 @@ def test_the_terminal_names_a_held_job_once(tmp_path):
     said: list[str] = []
     held, priority = Queued.of("5", "PENDING", "JobHeldUser"), Queued.of("6", "PENDING", "Priority")
     queue = {NAME: priority}
-    follower = Follower(tmp_path / "responses", {("main", "m"): ["1-of-1"]}, said.append, queue=lambda: queue)
+    follower = Follower(tmp_path, {"m": ["1-of-1"]}, said.append, queue=lambda: queue)
     follower.look(QUEUE_PERIOD)
     assert said == []
     queue[NAME] = held
@@ -200,4 +194,4 @@ def test_the_terminal_names_a_held_job_once(tmp_path):
     assert said == [], "the queue is asked once a minute"
     for look in (2, 3, 4):
         follower.look(look * QUEUE_PERIOD)
-    assert [line.partition("  ")[2] for line in said] == [f"main / m: held: {held.note}"]
+    assert [line.partition("  ")[2] for line in said] == [f"m: held: {held.note}"]

@@ -9,23 +9,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from cinorms import ask
 from cinorms.core import tables
 from cinorms.core.root import Root
-from cinorms.inference import job_state
-from cinorms.inference.job_state import FOLDER, AskingState
+from cinorms.inference.job_state import AskingState, followed, state_file
+from cinorms.inference.questions import Questions
+from cinorms.inference.responses import response_facts
 from cinorms.run import status
-from cinorms.run.case import left_to_ask, summary, variants_of
+from cinorms.run.case import left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower, Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
-from cinorms.study.spec import make_spec, make_tuning, shards_of
+from cinorms.study.requests import request_of, shards_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
 
-from ...specs import make_flows
+from ...asking import Echo, ask, make_flows, responses_in
 from ...studies import ARM, PROJECT
 from .test_checks import project, study_of
 
@@ -34,6 +33,10 @@ SOURCE = {"source": "x", "base_url": "http://127.0.0.1:9/v1"}
 ENTRY = {"engine": "openai", "family": "f", "rates": RATES, **SOURCE}
 SELECT = {"sender": ["a fitness tracker"], "recipient": ["its manufacturer"]}
 N = 9 * 12 * 4
+#: Of the questions, those of the first shard.
+FIRST = 224
+SHARDS = ("1-of-2", "2-of-2")
+PROGRESS = Path("results/s/.progress")
 
 
 @pytest.fixture
@@ -44,32 +47,28 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
 
 
-def answer(study: Study, shard: str, most: int | None = None, asker: str = "s", **facts: Any) -> int:
-    """Ask a shard as its job does, of an engine that answers ``most`` questions and then stops; return how many."""
-    asked = []
-
-    class Engine:
-        def ask(self, questions: Any, todo: Any, keep: Any) -> None:
-            some = todo[:most]
-            asked.extend(some)
-            keep(pd.DataFrame({"at": some, "text": "neutral", "finish_reason": "stop", "usd": 0.001}))
-            if most is not None:
-                raise KeyboardInterrupt
-
-        def facts(self) -> dict[str, Any]:
-            return facts
-
-    responses = f"results/{asker}/responses"
-    spec = make_spec(study, "main", "m", shard)
-    tuning = make_tuning(study, "main", "m", shard, responses)
+def questions_of(study: Study) -> Questions:
     dataset = study.dataset("iot").design
     assert dataset is not None
-    variants, _ = variants_of(study, "main")
-    out = Path(responses, "main/m", f"{shard}.parquet")
-    journal = ask.Journal.of(tuning, spec).begin()
-    with job_state.followed(out):
-        ask.write_shard(spec, expand(dataset), variants, out, Engine(), journal)
-    return len(asked)
+    return Questions.of(request_of(study, "main", "m"), expand(dataset), variants_of(study, "main")[0])
+
+
+def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> int:
+    """Ask shards as their jobs do, of an engine that stops after ``most`` replies, and collect; return how many."""
+    questions, asked = questions_of(study), 0
+    for shard in shards:
+        engine = Echo(most, usd=0.001)
+        try:
+            with followed(PROGRESS, "m", shard):
+                ask(Path("results/.replies"), questions, engine=engine, shard=shard, study=asker)
+        finally:
+            asked += len(engine.asked)
+    if len(shards) == 2:
+        responses = responses_in(Path("results/.replies"), questions)
+        tables.write(
+            responses, response_file(study, "main", "m"), tables.RESPONSES, response_facts(questions)
+        )
+    return asked
 
 
 def row(study: Study, now: float | None = None) -> Row:
@@ -85,21 +84,19 @@ def test_nothing_has_been_asked_yet(study):
     assert text.splitlines()[-1] == "There is no report yet."
 
 
-def test_a_shard_is_done_and_another_was_stopped(study):
-    answer(study, "1-of-2")
+def test_a_job_is_done_and_another_was_stopped(study):
+    assert answer(study, "1-of-2") == FIRST
     found = row(study)
-    assert (found.state, found.answered, found.questions) == ("stopped", N // 2, N)
-    with pytest.raises(KeyboardInterrupt):
+    assert (found.state, found.answered, found.questions) == ("missing", FIRST, N)
+    with pytest.raises(InterruptedError):
         answer(study, "2-of-2", most=30)
     found = row(study)
-    assert (found.state, found.answered) == ("stopped", N // 2 + 30)
-    assert found.usd == pytest.approx(0.001 * (N // 2 + 30))
-    assert "run again to ask the rest" in as_text(study, [found])
+    assert (found.state, found.answered, found.note) == ("failed", FIRST + 30, "InterruptedError: stopped")
+    assert found.usd == pytest.approx(0.001 * (FIRST + 30))
 
 
 def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_path):
-    for shard in shards_of(study, "main", "m"):
-        answer(study, shard, gpus=2)
+    answer(study, *SHARDS)
     page = tmp_path / "results/s/report/index.html"
     page.parent.mkdir()
     page.touch()
@@ -143,65 +140,59 @@ def edited(folder: Path, file: str, old: str, new: str) -> Study:
 def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_asks(
     study, tmp_path, file, old, new, left
 ):
-    for shard in shards_of(study, "main", "m"):
-        answer(study, shard)
+    answer(study, *SHARDS)
     changed = edited(tmp_path / "edited", file, old, new)
     found, words = row(changed), summary(changed, left_to_ask(changed))
     state = "outdated" if left else "done"
     assert (found.state, found.answered, found.left) == (state, N - left, left)
     assert words == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
     if left:
-        assert sum(answer(changed, shard) for shard in shards_of(changed, "main", "m")) == left
+        assert answer(changed, *SHARDS) == left
     assert (row(changed).state, row(changed).left) == ("done", 0)
-    # As it was before: the journal still has every reply.
+    # As it was before: the store still has every reply.
     assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
-    taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the journal"
+    taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the store"
     assert not left or summary(study, left_to_ask(study)) == taken
 
 
-def test_what_other_studies_have_asked_is_not_left_and_a_journal_is_only_read(study):
+def test_what_other_studies_have_asked_is_not_left(study):
     answer(study, "1-of-2", asker="pilot")
     found = row(study)
-    assert (found.state, found.answered, found.left) == ("missing", N // 2, N // 2)
-    part = next(Path("results/.journal").glob("*/parts/*"))
-    part.write_bytes(b"damaged")
-    assert (row(study).answered, row(study).left) == (0, N)
-    assert part.exists()
+    assert (found.answered, found.left, found.usd) == (FIRST, N - FIRST, None)
+    assert shards_of(study, "m") == list(SHARDS)
 
 
-def test_a_damaged_file_of_spending_is_in_the_status(study, tmp_path):
-    path = tmp_path / "results/s/responses/.spending/main.m.1-of-2.json"
-    path.parent.mkdir(parents=True)
-    path.write_text('{"usd": NaN}')
-    assert "main.m.1-of-2.json: states no amount" in as_text(study, [row(study)])
+def write_state(shard: str, **stated: Any) -> None:
+    here = {"host": platform.node(), "process": os.getpid()}
+    PROGRESS.mkdir(parents=True, exist_ok=True)
+    state_file(PROGRESS, "m", shard).write_text(json.dumps(asdict(AskingState("m", shard, **stated, **here))))
 
 
 def test_a_running_job_says_how_long_it_will_take(study):
     answer(study, "1-of-2")
     now = time.time()
-    stated = {"phase": "asking", "total": N // 2, "answered": 16, "pace": 10.0, "usd": 9.0, "updated": now}
-    here = {"host": platform.node(), "process": os.getpid(), "trouble": "busy", "next_attempt": now + 8}
-    path = Path("results/s/responses/main/m", FOLDER, "2-of-2.json")
-    path.write_text(json.dumps(asdict(AskingState("main", "m", "2-of-2", **stated, **here))))
+    stated = {"phase": "asking", "total": N - FIRST, "answered": 16, "rate": 10.0, "updated": now}
+    write_state("2-of-2", **stated, trouble="busy", since=now - 8)
     found = row(study, now)
-    assert (found.state, found.answered, found.left) == ("running", N // 2, N // 2)
-    assert (found.time, found.usd, found.note) == ("22 s", 9.0, "busy, next attempt in 8 s")
+    assert (found.state, found.answered, found.left) == ("running", FIRST, N - FIRST)
+    assert (found.time, found.note) == ("19 s", "busy, for 8 s")
     assert row(study, now + 1000).state == "stopped"
 
 
 def test_what_waits_in_the_queue_is_not_called_stopped(study):
-    answer(study, "1-of-2")
+    write_state("2-of-2", phase="stopped")
     assert row(study).state == "stopped"
+    assert "run again to ask the rest" in as_text(study, [row(study)])
     held = Queued("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
-    (found,) = rows_of(study, time.time(), {name_of("main", "m", "2-of-2"): held})
+    (found,) = rows_of(study, time.time(), {name_of("m", "2-of-2"): held})
     assert (found.state, found.note) == (held.state, held.note)
-    (found,) = rows_of(study, time.time(), {name_of("main", "other", "2-of-2"): held})
+    (found,) = rows_of(study, time.time(), {name_of("other", "2-of-2"): held})
     assert found.state == "stopped"
 
 
 def test_while_a_run_lives_nobody_is_told_to_run_again(study):
-    answer(study, "1-of-2")
-    follower = Follower(Path("results/s/responses"), {})
+    write_state("2-of-2", phase="stopped")
+    follower = Follower(Path("results/s"), {})
     assert row(study).state == "stopped"
     follower.start()
     assert (row(study).state, row(study).note) == ("waiting", "the run that is under way asks the rest")

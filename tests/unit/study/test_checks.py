@@ -90,8 +90,8 @@ WRONG: dict[str, tuple[Any, str]] = {
         "allowed: at most 100,000; shorten it",
     ),
     "asked again, though nothing is asked": (
-        arm(source="published", frame="pets2026/regular", repeat=2),
-        "arms.main.repeat: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",
+        arm(source="published", frame="pets2026/regular", sample=2),
+        "arms.main.sample: 2 does not fit source 'published' of arm 'main': nothing is asked there; set it to 1",
     ),
     "reasoning without a budget": (
         arm(reasoning={"effort": "low"}),
@@ -99,7 +99,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "reasoning of a model that nobody knows how to tell": (
         arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
-        "arms.main.reasoning: nobody knows how 'tulu-2-7b' is told to reason; state `reasoning` in its entry in "
+        "arms.main.reasoning: nobody knows how 'tulu-2-7b' is made to reason; state `reasoning` in its entry in "
         "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm",
     ),
     "probabilities of options after a trace": (

@@ -43,7 +43,6 @@ def asked(**changes: Any) -> dict[str, Any]:
         "system": None,
         "scale": "acceptability",
         "n_templates": 2,
-        "repeat": 1,
         "gpus": 1,
         "rates": {},
         **changes,
@@ -82,15 +81,6 @@ def test_gpu_minutes_are_tokens_over_speed_times_gpus():
     assert frame["usd"].isna().all()
 
 
-def test_every_asking_of_an_arm_counts_and_one_asking_needs_no_column():
-    once, thrice = plan(asked()), plan(asked(), asked(model="again", repeat=3))
-    assert "repeat" not in once
-    assert thrice["repeat"].tolist() == [1, 3]
-    for name in ("prompts", "input_tokens", "output_tokens"):
-        assert thrice[name].tolist() == [once[name].iloc[0], 3 * once[name].iloc[0]], name
-    assert thrice["flows"].tolist() == [4, 4]
-
-
 def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_items():
     items = '{"sensitive": ["Ann is ill."], "needed": []}'
     flows = FLOWS.assign(vignette="Do it.\n\nAction: Look\nObservation: much", items=items)
@@ -99,7 +89,7 @@ def test_a_judge_of_actions_reads_each_of_them_with_the_instruction_and_the_item
     judge = {"arm": "coder.disclosure", "model": "j", "engine": "openai", "gpus": 0, "rates": rates}
     rows = [
         asked(arm="act", task="act", n_templates=1),
-        asked(arm="act", task="act", model="n", repeat=2),
+        asked(arm="act", task="act", model="n"),
         asked(),
     ]
     row = estimate(rows, {"d": flows}, variants, judge).iloc[-1]

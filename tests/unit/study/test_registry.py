@@ -95,8 +95,8 @@ def test_the_default_planted_respondent_answers_for_a_model_without_stand_in(cop
     study = load(copied, {"models": ["tulu-2-7b", "planted-uniform"], "engine": "planted"})
     answering, default = study.registry_entry("tulu-2-7b"), study.registry[DEFAULT_STAND_IN]
     assert answering.name == "tulu-2-7b"
-    assert (answering.kind, answering.identity) == (default.kind, default.identity)
-    assert study.registry_entry("planted-uniform").identity == study.registry["planted-uniform"].identity
+    assert (answering.kind, answering.request) == (default.kind, default.request)
+    assert study.registry_entry("planted-uniform").request == study.registry["planted-uniform"].request
 
 
 def test_a_registry_without_the_default_respondent_needs_stand_ins(copied):

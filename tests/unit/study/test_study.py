@@ -75,7 +75,7 @@ def test_a_stand_in_answers_under_the_models_own_name(build_study):
     planted = build_study({**asked, "engine": "planted"})
     entry = planted.registry_entry("tulu-2-7b")
     assert entry.engine == "planted"
-    assert entry.identity == planted.registry["planted-tulu-2-7b"].identity
+    assert entry.request == planted.registry["planted-tulu-2-7b"].request
     assert (entry.name, entry.get("source")) == (
         "tulu-2-7b",
         build_study(asked).registry["tulu-2-7b"].get("source"),
@@ -123,7 +123,7 @@ def test_pets2026_is_the_papers_study(build_study, folder):
     for name in ("chatgpt", "temperature-05", "temperature-1", "gemini", "pegasus"):
         assert study.arms[name].orders.plain() == {"method": "fixed", "count": 1}
     again = study.arms["again"]
-    assert (again.temperature, again.repeat, again.dataset) == (0, 2, "iot")
+    assert (again.temperature, again.sample, again.dataset) == (0, 2, "iot")
     main = study.arms["main"]
     assert (main.orders.plain(), main.temperature) == ({"method": "random", "count": 3}, 0)
     assert study.templates("main") == 11

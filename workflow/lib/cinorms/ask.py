@@ -1,217 +1,176 @@
-"""Ask one shard: ``python -m cinorms.ask --spec JSON --vignettes FILE --variants FILE --out FILE ...``.
+"""Ask the questions of one job: ``python -m cinorms.ask --requests JSON --runtime JSON --vignettes FILE... ...``.
 
 This is a module and not a Snakemake script: a touched script would ask every model again. It is at the package's root
 because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
-``--tuning JSON`` holds what changes no response (``study.spec.make_tuning``), ``--checkpoint FILE`` is the record of
-``cinorms.inference.checkpoints``. Keys come only from the environment.
+``--requests`` has the name and the request of each arm, ``--runtime`` what changes no reply (``study.requests``).
+The other options name a file for each of them. Keys come only from the environment.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import platform
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import pandas as pd
+import numpy as np
 
 from cinorms.core import tables
 from cinorms.core.ending import ending_in_time
-from cinorms.core.errors import ConfigError, JournalError
+from cinorms.core.errors import ConfigError
+from cinorms.core.files import write_whole
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
 from cinorms.core.version import version
 from cinorms.inference import checkpoints, job_state
-from cinorms.inference.collected_replies import QUESTIONS, CollectedReplies
-from cinorms.inference.companions import Companion, is_ready, note_answered, read_companions
-from cinorms.inference.engine_kind import Engine, engine_kinds, make_engine
-from cinorms.inference.journal import Journal
+from cinorms.inference.cap import left_to_spend
+from cinorms.inference.engine_kind import Engine, engine_kind
 from cinorms.inference.processes import end_with_parent
-from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.questions import Questions, Rows
+from cinorms.inference.request import Request
+from cinorms.inference.store import Store
 
-#: Packages whose versions a run record states in addition to those of the engines.
+#: Packages whose versions a run record states in addition to those of the engine.
 PACKAGES = ("pandas", "pyarrow", "numpy")
-#: Seconds between two looks at what other jobs are asking.
-PAUSE = 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Ask the shard that the arguments describe and write its responses."""
+    """Ask what the arguments describe, and write down that it was asked."""
     parser = argparse.ArgumentParser(prog="cinorms.ask")
-    for name in ("spec", "vignettes", "variants", "out", "log"):
+    for name in ("requests", "runtime", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--tuning", default="{}")
-    parser.add_argument("--checkpoint")
+    for name in ("vignettes", "variants", "checkpoints"):
+        parser.add_argument(f"--{name}", nargs="*", default=[])
     given = parser.parse_args(arguments)
-    tuning = json.loads(given.tuning)
-    inputs = given.vignettes, given.variants, given.out, given.checkpoint or ""
-    own = Companion(json.loads(given.spec), tuning, *inputs)
-    key = os.environ.get(tuning.get("key_variable") or "")
+    runtime = json.loads(given.runtime)
+    key = os.environ.get(runtime.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
     start_logging(given.log, secrets)
     signal.signal(signal.SIGTERM, _stop)
     end_with_run()
-    started = time.monotonic()
-    refused: ConfigError | None = None
-    try:
-        n = ask_job(own, key, secrets, write=True)
+    requests = [(arm, Request.from_plain(plain)) for arm, plain in json.loads(given.requests)]
+    with job_state.followed(Path(runtime["progress"]), runtime["model"], runtime["shard"], secrets):
+        for at, record in enumerate(given.checkpoints):
+            # Which weights these are is only known after the fetch.
+            requests[at] = (requests[at][0], requests[at][1].with_settings(**checkpoints.known(Path(record))))
+        files = zip(given.vignettes, given.variants, strict=True)
+        askings = read_askings(requests, list(files), runtime)
+        counts = Job({**runtime, "max_usd": left_to_spend(runtime)}, key).ask(askings)
+    # The same after every run: only that it was asked is news.
+    write_whole(Path(given.out), (json.dumps({"questions": counts}, indent=1) + "\n").encode())
+
+
+class Asking(NamedTuple):
+    """One arm of a job: its questions, and the store that has their replies."""
+
+    arm: str
+    questions: Questions
+    store: Store
+
+
+def read_askings(
+    requests: Sequence[tuple[str, Request]], files: Sequence[tuple[str, str]], runtime: Mapping[str, Any]
+) -> list[Asking]:
+    """Return what is asked in this job; ``files`` are vignettes and variants of each arm."""
+    stores: dict[Path, Store] = {}
+    askings = []
+    for (arm, request), (vignettes, variants) in zip(requests, files, strict=True):
+        flows = tables.read(vignettes, tables.VIGNETTES)
+        questions = Questions.of(request, flows, tables.read(variants, tables.PROMPTS))
+        store = Store(Path(runtime["store"]), request, runtime["study"])
+        store = stores.setdefault(store.folder, store)
+        askings.append(Asking(arm, questions.shard(runtime["shard"]), store))
+    return askings
+
+
+class Job:
+    """Asks the arms of a model, or of models that load the same, one after another with one engine."""
+
+    def __init__(self, runtime: Mapping[str, Any], key: str | None, engine: Engine | None = None) -> None:
+        self._runtime, self._key, self._engine = runtime, key, engine
+
+    def ask(self, askings: Sequence[Asking]) -> dict[str, int]:
+        """Ask what has no reply yet; return the number of questions of each arm.
+
+        An arm that is refused does not keep the others from being asked.
+        """
+        started, state = time.monotonic(), job_state.current()
+        missing = [_missing(asking) for asking in askings]
+        total, n_left = sum(len(asking.questions.grid) for asking in askings), sum(map(len, missing))
+        print(f"{total - n_left:,} of {total:,} questions have a reply in the store.")
+        state.begin(total, total - n_left)
+        refused: ConfigError | None = None
+        with self._recorded(askings):
+            for asking, rows in zip(askings, missing, strict=True):
+                try:
+                    self._ask_arm(asking, rows)
+                except ConfigError as mistake:
+                    refused = refused or mistake
+        if refused:
+            raise refused
         seconds = time.monotonic() - started
-        print(f"{own.spec['model']}: {n:,} responses in {seconds:.1f} s ({n / seconds:,.0f}/s)")
-    except ConfigError as mistake:  # in this arm: the others may be right
-        refused = mistake
-    if "companions" in tuning:
-        ask_companions(Path(tuning["companions"]), key, secrets)
-    if refused:
-        raise refused
+        print(f"{n_left:,} questions asked in {seconds:.1f} s ({n_left / seconds:,.0f}/s)")
+        return {asking.arm: len(asking.questions.grid) for asking in askings}
 
-
-def ask_companions(path: Path, key: str | None, secrets: Sequence[str]) -> None:
-    """Ask for other jobs of this run what they will look for in the journal, while the engine is loaded.
-
-    What cannot be asked for a companion is left to its own job, which says why.
-    """
-    companions, since = read_companions(path)
-    for companion in companions:
-        out = Path(companion.out)
-        name = f"{out.parent.parent.name}, {out.stem}"
-        if not is_ready(companion, since):
-            print(f"Not asked for {name}: its prompts are not made or its checkpoint is not fetched yet.")
-            continue
-        try:
-            n = ask_job(companion, key, secrets, write=False)
-        except ConfigError as mistake:
-            print(f"Not asked for {name}: {mistake}")
-            continue
-        except JournalError as trouble:  # its own job may be at work: what this one has to write is written
-            print(f"Not asked for {name}, nor for those after it: {trouble}")
+    def _ask_arm(self, asking: Asking, rows: Rows) -> None:
+        questions, store, state = asking.questions, asking.store, job_state.current()
+        # An earlier arm of this job may have had the same prompt, and flows that are told alike share one.
+        prompts = {questions.keys[at].tobytes(): at for at in rows[::-1].tolist()}
+        todo = np.array(sorted(at for key, at in prompts.items() if key not in store.added), dtype=np.int64)
+        state.count(len(rows) - len(todo))
+        if not len(todo):
             return
-        note_answered(path.parent.parent, companion)
-        print(f"Asked for {name}: {n:,} responses are in the journal.")
+        engine = self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)
+        store.open(run_facts(questions.request, self._runtime))
 
+        def keep(at: int, reply: Mapping[str, Any]) -> None:
+            state.count()
+            store.add(questions.keys[at].tobytes(), reply)
 
-def ask_job(job: Companion, key: str | None, secrets: Sequence[str], write: bool) -> int:
-    """Ask what a job asks, ``write`` its responses or only keep them in its journal; return how many there are."""
-    with job_state.followed(Path(job.out), secrets):
-        # Which weights these are is only known after the fetch.
-        known = checkpoints.known(Path(job.checkpoint)) if job.checkpoint else {}
-        spec = Spec.from_plain(job.spec).with_identity(**known)
-        vignettes = tables.read(job.vignettes, tables.VIGNETTES)
-        variants = tables.read(job.variants, tables.PROMPTS)
-        journal = Journal.of(job.tuning, spec).begin() if "journal" in job.tuning else None
-        assert write or journal, f"{spec.model}: the replies of a companion are kept in its journal alone"
-        engine = make_engine(spec, job.tuning, key)
-        out = Path(job.out) if write else None
-        return len(write_shard(spec, vignettes, variants, out, engine, journal))
+        print(f"Asking {questions.request.model} in arm {asking.arm}: {len(todo):,} questions.")
+        engine.ask(questions, questions.in_asking_order(todo), keep)
 
-
-def write_shard(
-    spec: Spec,
-    vignettes: pd.DataFrame,
-    variants: pd.DataFrame,
-    out: Path | None,
-    engine: Engine,
-    journal: Journal | None,
-) -> pd.DataFrame:
-    """Ask a shard with ``engine`` and write its responses to ``out``, if any; hold and fill ``journal`` meanwhile."""
-    questions = Questions.of(spec, vignettes, variants)
-    replies = CollectedReplies(questions, journal)
-    with recorded(engine, replies):
-        responses = ask_questions(engine, replies)
-        if out:
-            tables.write(responses, out, tables.RESPONSES, response_facts(questions))
-    return responses
-
-
-@contextmanager
-def recorded(engine: Engine, replies: CollectedReplies) -> Iterator[None]:
-    """Hold the questions of a shard in the journal while they are asked, and keep a record of it there."""
-    questions, journal = replies.questions, replies.journal
-    if journal is None:
-        yield
-        return
-    places = zip(questions.variants["template_no"], questions.variants["order_no"], strict=True)
-    with journal.hold([(int(t), int(o)) for t, o in places]):
-        record, status = journal.start_run(run_facts(questions.spec)), "failed"
+    @contextmanager
+    def _recorded(self, askings: Sequence[Asking]) -> Iterator[None]:
+        """Complete the record of this process in each store when the job ends."""
+        status = "failed"
         try:
             yield
             status = "done"
         finally:
-            facts = {"responses": replies.counts(), "replies": replies.facts()}
-            journal.end_run(record, status, {**engine.facts(), **facts})
+            for asking in askings:
+                asking.store.close({"status": status, **(self._engine.facts() if self._engine else {})})
 
 
-def ask_questions(engine: Engine, replies: CollectedReplies) -> pd.DataFrame:
-    """Return the responses to the questions of ``replies``: those in the journal, and those of ``engine``."""
-    questions, journal = replies.questions, replies.journal
-    if journal:
-        for other in journal.others:
-            print(f"Ignoring a journal made with other settings: {other}")
-        replies.recall()
-        print(f"{replies.n_answered:,} of {len(questions.grid):,} responses are in the journal.")
-    job_state.current().begin(len(questions.grid), replies.n_answered)
-    ask_missing(engine, replies)
-    return questions.named().join(replies.frame()).reset_index(drop=True)
+def _missing(asking: Asking) -> Rows:
+    """Return the rows of the grid that have no reply in the store."""
+    return np.flatnonzero(~asking.store.answered(asking.questions.keys))
 
 
-def ask_missing(engine: Engine, replies: CollectedReplies) -> None:
-    """Ask the questions that have no reply in ``replies``, and keep what comes."""
-    questions, journal = replies.questions, replies.journal
-    while len(todo := questions.missing(replies.answered)):
-        if journal is None:
-            engine.ask(questions, todo, replies)
-            return
-        with journal.claims.claim(questions.prompts[todo]) as own:
-            if own.any():
-                engine.ask(questions, todo[own], replies)
-        if own.all():
-            return
-        # Until no other job asks any of the rest: what it was told is then in the journal.
-        others = todo[~own]
-        print(f"Another job asks {len(others):,} of the same prompts: waiting for its replies.")
-        job_state.current().note(doing="waiting for replies to prompts that another job asks")
-        while journal.claims.taken(questions.prompts[others]).any():
-            time.sleep(PAUSE)
-        replies.recall()
+def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:
+    make = engine_kind(request.engine).make
+    assert make is not None, "a job asks neither people nor planted respondents"
+    return make(runtime, key)
 
 
-def response_facts(questions: Questions) -> dict[str, str]:
-    """Return what is kept in the file of responses: spec, questions, version, and the first prompt with its hash.
-
-    Nothing in it differs between two runs: the file is the same even if its job was killed in between.
-    """
-    spec = questions.spec
-    facts = {"spec": json.dumps(spec.as_plain(), sort_keys=True)}
-    facts |= {QUESTIONS: questions.digest, "cinorms": version(), "engine": spec.engine}
-    if not len(questions.grid):
-        return facts
-    example = json.dumps(questions.chat(0), ensure_ascii=False)
-    return {
-        **facts,
-        "example_prompt": example,
-        "example_prompt_sha256": hashlib.sha256(example.encode()).hexdigest(),
-    }
-
-
-def run_facts(spec: Spec) -> dict[str, Any]:
+def run_facts(request: Request, runtime: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run record states of any engine."""
     versions = {"cinorms": version(), "python": platform.python_version()}
-    for package in (*(name for kind in engine_kinds() for name in kind.packages), *PACKAGES):
+    for package in (*engine_kind(request.engine).packages, *PACKAGES):
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-    facts = {"engine": spec.engine, "spec": spec.as_plain()}
-    return {**facts, "versions": versions, "system": platform.platform()}
+    who = {name: runtime[name] for name in ("model", "shard")}
+    return {**who, "engine": request.engine, "versions": versions, "system": platform.platform()}
 
 
 def _stop(number: int, frame: object) -> None:
-    """Leave on SIGTERM as on an error: every response so far is kept."""
+    """Leave on SIGTERM as on an error: every reply so far is kept."""
     print("Stopped by SIGTERM; run again to ask what is missing.")
     sys.exit(128 + number)
 

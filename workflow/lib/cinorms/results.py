@@ -15,10 +15,9 @@ from cinorms.core.csv_files import read_csv
 from cinorms.core.csv_tables import DICTIONARY
 from cinorms.core.errors import REMEDY, DataError, damage_named, listing
 from cinorms.core.sealing import read_tidy
-from cinorms.inference.journal import Journal
-from cinorms.inference.journal_files import read_traces
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec, repeat_of
+from cinorms.inference.request import Request
+from cinorms.inference.store import Store
 from cinorms.study.facts import StudyFacts
 
 if TYPE_CHECKING:
@@ -176,61 +175,53 @@ class Results:
     def traces(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
         """Return the texts that a model wrote before its answers, to all ``flows`` of an arm or to those listed.
 
-        Columns: arm, model, flow, variant, n_trace_tokens, trace_status, trace (missing where none was written, and
-        where it was lost). Only the journal beside the studies has these texts: read them where the model was asked.
+        Columns: arm, model, flow, variant, n_trace_tokens, trace_status, trace (missing where none was written). Only
+        the store beside the studies has these texts: read them where the model was asked.
         """
-        known = [path for path in self._responses(arm, model) if _has_traces(path)]
-        if not known:
+        path = self._responses(arm, model)
+        if path is None or not _has_traces(path):
             raise DataError(
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
-        columns, parts = ["flow", "variant", "n_trace_tokens", "trace_status"], []
-        for path in known:
-            asked = self._questions(arm, json.loads(tables.facts(path)["spec"]))
-            frame = tables.read(path, tables.RESPONSES, columns)
-            at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
-            journal = Journal.at(self.folder.parent / ".journal", asked.spec)
-            if not journal.folder.is_dir():
-                raise DataError(
-                    f"{journal.folder}: there is no such journal; traces are where the model was asked"
-                )
-            texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
-            for chunk in read_traces(journal.folder, asked.prompts[at]):
-                texts.iloc[chunk["at"].to_numpy()] = chunk["trace"].to_numpy()
-            frame = frame.iloc[at].astype({"variant": "str", "trace_status": "str"})
-            parts.append(frame.reset_index(drop=True).assign(trace=texts))
-        found = pd.concat(parts, ignore_index=True).assign(arm=arm, model=model)
-        return found[["arm", "model", *columns, "trace"]]
+        columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
+        asked = self._questions(arm, json.loads(tables.facts(path)["request"]))
+        frame = tables.read(path, tables.RESPONSES, columns)
+        at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
+        store = Store(self.folder.parent / ".replies", asked.request)
+        if store.is_empty:
+            raise DataError(f"{store.folder}: there is no such store; traces are where the model was asked")
+        texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
+        for place, trace in store.traces(asked.keys[at]):
+            texts.iloc[place] = trace
+        found = frame.iloc[at].astype({"variant": "str", "trace_status": "str"}).reset_index(drop=True)
+        return found.assign(arm=arm, model=model, trace=texts)[["arm", "model", *columns, "trace"]]
 
     def replies(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
         """Return what a model was sent about ``flows`` of an arm (default: all), and what it replied, word for word.
 
-        Columns: arm, model, flow, variant, repeat (1 for the first asking), messages (role and content of each), text
-        (missing where there is no reply), finish_reason. No rows where the answers were published or imported without
-        their texts. Planted respondents have prompts and replies too. Raises ``DataError`` where none of ``flows`` was
-        asked: an arm that selects flows does not ask about flow 0.
+        Columns: arm, model, flow, variant, messages (role and content of each), text (missing where there is no reply),
+        finish_reason. No rows where the answers were published or imported without their texts. Planted respondents
+        have prompts and replies too. Raises ``DataError`` where none of ``flows`` was asked: an arm that selects flows
+        does not ask about flow 0.
         """
-        columns = ["flow", "variant", "text", "finish_reason"]
-        asked_flows: set[int] = set()
-        found = []
-        for path in self._responses(arm, model):
-            spec = json.loads(tables.facts(path).get("spec", "null"))
-            if spec is None:
-                continue
-            asked = self._questions(arm, spec)
-            frame = tables.read(path, tables.RESPONSES, columns)
-            asked_flows.update(frame["flow"].unique().tolist())
-            at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
-            texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
-            messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index, dtype="object")
-            found.append(texts.assign(arm=arm, model=model, repeat=repeat_of(path.stem), messages=messages))
-        if flows is not None and asked_flows and not asked_flows & set(flows):
+        names = ["arm", "model", "flow", "variant", "messages", "text", "finish_reason"]
+        path = self._responses(arm, model)
+        request = json.loads(tables.facts(path).get("request", "null")) if path else None
+        if path is None or request is None:
+            return pd.DataFrame(columns=names)
+        asked = self._questions(arm, request)
+        frame = tables.read(path, tables.RESPONSES, ["flow", "variant", "text", "finish_reason"])
+        number = frame["flow"]
+        if flows is not None and len(frame) and not set(number.unique()) & set(flows):
             raise DataError(
                 f"model {model!r} was asked about none of these flows in arm {arm!r}; the flows that it was asked "
-                f"about have the numbers {min(asked_flows)} to {max(asked_flows)}"
+                f"about have the numbers {number.min()} to {number.max()}"
             )
-        names = ["arm", "model", "flow", "variant", "repeat", "messages", "text", "finish_reason"]
-        return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names)
+        at = np.arange(len(frame)) if flows is None else np.flatnonzero(number.isin(flows))
+        texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
+        messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index, dtype="object")
+        found = texts.assign(arm=arm, model=model, messages=messages)
+        return found.reset_index(drop=True)[names]
 
     def plot(self, name: str, **options: Any) -> "ggplot":
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
@@ -263,23 +254,18 @@ class Results:
         factors = [column for column in frame if column not in _NO_FACTORS]
         return frame.astype(dict.fromkeys(factors, "str"))[["flow", *factors, "vignette", "expected"]]
 
-    def _responses(self, arm: str, model: str) -> list[Path]:
-        """Return the files of responses of a model in an arm, one for each shard; none where none was kept.
-
-        The study names them: a run with other `shards` leaves files in the same folder.
-        """
+    def _responses(self, arm: str, model: str) -> Path | None:
+        """Return the file of responses of a model in an arm; None where none was kept."""
         self._named("arm", arm, self.study.arms)
         self._named("model", model, self.study.models)
-        shards = self.study.shards.get(arm, {}).get(model, ())
-        names = [f"responses/{arm}/{model}/{shard}.parquet" for shard in shards]
-        kept = any((self.folder / name).is_file() for name in names)
-        return [self._file(name) for name in names] if kept else []
+        path = self.folder / f"responses/{arm}/{model}.parquet"
+        return path if path.is_file() else None
 
-    def _questions(self, arm: str, spec: Mapping[str, Any]) -> Questions:
+    def _questions(self, arm: str, request: Mapping[str, Any]) -> Questions:
         vignettes = self._file(f"vignettes/{self.study.arms[arm].dataset}.parquet")
         flows = tables.read(vignettes, tables.VIGNETTES)
         variants = tables.read(self._file(f"prompts/{arm}.parquet"), tables.PROMPTS)
-        return Questions.of(Spec.from_plain(spec), flows, variants)
+        return Questions.of(Request.from_plain(request), flows, variants)
 
     def _answers(self, arm: str, model: str) -> pd.DataFrame:
         settings = self.study.arms[arm]
@@ -295,11 +281,10 @@ class Results:
         return whole[["arm", "model", *flows.columns, *asked]]
 
     def _with_texts(self, answers: pd.DataFrame, arm: str, model: str) -> pd.DataFrame:
-        """Return answers with the prompt and the reply of the first asking beside each."""
-        said = self.replies(arm, model)
-        first = said[said["repeat"] == 1]
-        prompts = ["\n\n".join(message["content"] for message in chat) for chat in first["messages"]]
-        texts = first[["flow", "variant", "text"]].assign(prompt=pd.array(prompts, dtype="str"))
+        """Return answers with the prompt and the reply beside each."""
+        replies = self.replies(arm, model)
+        prompts = ["\n\n".join(message["content"] for message in chat) for chat in replies["messages"]]
+        texts = replies[["flow", "variant", "text"]].assign(prompt=pd.array(prompts, dtype="str"))
         texts = texts.astype({"flow": answers["flow"].dtype, "variant": "str", "text": "str"})
         columns = ["flow", "variant", "prompt", "text"]
         return answers.merge(texts[columns], how="left", on=["flow", "variant"], validate="1:1")

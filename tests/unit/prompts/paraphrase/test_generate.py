@@ -35,9 +35,9 @@ from cinorms.prompts.paraphrase.paraphrasers import (
 )
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
+from ....asking import make_model
 from ....faults.server import Endpoint, Fault
 from ....scales import ACCEPTABILITY, shipped
-from ....specs import make_model
 
 ORIGINAL = "Please indicate how acceptable this scenario is: {scenario}. Answer with one of: {options}"
 GOOD = [

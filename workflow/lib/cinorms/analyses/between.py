@@ -9,16 +9,12 @@ from pydantic import Field
 
 from cinorms.analyses.columns import CORRECTED, INTERVAL, PAIR, PAIR_NAMES, usual
 from cinorms.analyses.comparing import (
-    FLOOR,
-    FLOOR_SHOWN,
-    Repeats,
-    between_answers,
+    DIFFER,
     contrasts,
     contrasts_of_norms,
-    floor,
+    differing,
     groups_of,
     labels_of,
-    of_answers,
     or_one_model,
     side_by_side,
 )
@@ -94,20 +90,20 @@ def model_tests(
 
 
 def model_pairs(
-    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Frames, repeats: Repeats
+    selected: Sequence[Selected], entry: Entry[ModelPairsOptions], vignettes: Frames
 ) -> pd.DataFrame:
     """Return the test of each pair: Wilcoxon's signed ranks, or the paired t-test.
 
     The corrections are over all rows that give a p-value.
     """
     parts = []
-    for contrast, paired, above in contrasts_of_norms(selected, entry, vignettes, repeats):
+    for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
         test, why = _chosen_test(paired, entry, 1)
         if test == "wilcoxon_pairs":
             table = hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
         else:
             table = hypotheses.paired_t(paired)
-        table = _with_effect(table, test).assign(chosen_because=why, **above)
+        table = _with_effect(table, test).assign(chosen_because=why, **differ)
         parts.append(named(table, contrast.names | {"test": test}))
     return corrected(or_one_model(stack(parts), entry))
 
@@ -128,7 +124,6 @@ def model_contrasts(
     entry: Entry[ModelContrastsOptions],
     vignettes: Frames,
     prompts: Frames,
-    repeats: Repeats,
 ) -> pd.DataFrame:
     """Return each pair's difference in mean level, with interval and test that hold the wording's noise.
 
@@ -141,7 +136,6 @@ def model_contrasts(
     compared = contrasts(selected, entry, vignettes)
     sides = {one.pair: one for contrast in compared for one in (contrast.a, contrast.b)}
     levels = {pair: level_matrix(one.frame) for pair, one in sides.items()}
-    engine = {p: of_answers(one, repeats, templates[one.arm], fixed_flows) for p, one in sides.items()}
     parts = []
     for contrast in compared:
         a, b = contrast.a.pair, contrast.b.pair
@@ -151,7 +145,7 @@ def model_contrasts(
         table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
         frames = [side.frame for side in (contrast.a, contrast.b)]
         table = marked_alike(table, frames, prompts[contrast.a.arm], entry.scales[contrast.a.arm])
-        table = table.assign(**floor(between_answers(levels[a], levels[b]), engine[a], engine[b]))
+        table = table.assign(**differing(levels[a], levels[b]))
         parts.append(named(table, contrast.names))
     table = corrected(or_one_model(stack(parts), entry))
     if entry.options.margin is None:
@@ -253,11 +247,11 @@ KINDS = (
             **usual("status", "reason"),
             "effect": "Which effect size: rank_biserial or cohen_d.",
             "chosen_because": _CHOSEN_BECAUSE,
-            **FLOOR,
+            **DIFFER,
         },
         shown=(
             *(*PAIR_NAMES, "test", "n", "statistic", "p", "p_bonferroni", "p_holm", "p_bh"),
-            *("effect_size", "status", *FLOOR_SHOWN),
+            *("effect_size", "status", *DIFFER),
         ),
     ),
     Kind(
@@ -302,11 +296,11 @@ KINDS = (
             "status": "ok, alike_templates if the wordings are too alike for interval and tests to hold, or why "
             "there are no numbers.",
             **usual("reason"),
-            **FLOOR,
+            **DIFFER,
         },
         shown=(
             *(*PAIR_NAMES, "n_flows", "n_templates", "estimate", "std_err", "conf_low", "conf_high"),
-            *("p", "p_holm", "p_equivalent_holm", "conclusion", "status", *FLOOR_SHOWN),
+            *("p", "p_holm", "p_equivalent_holm", "conclusion", "status", *DIFFER),
         ),
     ),
 )

@@ -9,7 +9,6 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
-from cinorms.analyses.comparing import Repeats, answers_again
 from cinorms.analyses.shared import Frames, for_each_model, marked_alike, named, stack
 from cinorms.core.schema import Distinct
 from cinorms.core.tables import AGAIN
@@ -35,7 +34,6 @@ from cinorms.stats.generalizability import (
     Found,
     coefficients,
     of_norms,
-    repeated_variance,
 )
 from cinorms.stats.wordings import (
     ENOUGH,
@@ -105,33 +103,29 @@ class GeneralizabilityOptions(OfNorms):
     """Numbers of templates to try, besides that of the study."""
     orders: Counts = (1,)
     """Numbers of orders per template to try, besides that of the study."""
-    repeats: Counts = (1,)
-    """How often to ask each prompt; more than 1 needs an arm that was asked again (repeat)."""
 
 
 def generalizability(
-    selected: Sequence[Selected], entry: Entry[GeneralizabilityOptions], prompts: Frames, repeats: Repeats
+    selected: Sequence[Selected], entry: Entry[GeneralizabilityOptions], prompts: Frames
 ) -> pd.DataFrame:
     """Return G and Phi of each model's means, of the difference of every two models of an arm, and of norms."""
     levels = {one.pair: level_matrix(one.frame) for one in selected}
     asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
-    again = {one.pair: _repeated(one, levels[one.pair], repeats) for one in selected}
     parts: list[pd.DataFrame] = []
     for one in selected:
         own, table = levels[one.pair], prompts[one.arm]
         who = {"arm": one.arm, "model": one.model, "other": ""}
         design = _asked(asked[one.pair], table)
-        found = [*_means("mean", own, table, entry, again[one.pair], design)]
+        found = [*_means("mean", own, table, entry, design)]
         found += _of_norms(one, own, table, entry, design)
         parts.append(marked_alike(_rows(who, found), [one.frame], table, entry.scales[one.arm]))
     for one, other in itertools.combinations(selected, 2):
         if one.arm == other.arm:
             a, b = levels[one.pair].align(levels[other.pair], join="inner")
-            repeated = again[one.pair] + again[other.pair]
             who = {"arm": one.arm, "model": one.model, "other": other.model}
             both, table = asked[one.pair] + asked[other.pair], prompts[one.arm]  # NaN where one was not asked
             design = _asked(both.reindex_like(a), table)
-            differences = _rows(who, _means("difference", a - b, table, entry, repeated, design))
+            differences = _rows(who, _means("difference", a - b, table, entry, design))
             frames = [one.frame, other.frame]
             parts.append(marked_alike(differences, frames, table, entry.scales[one.arm]))
     return stack(parts).reindex(columns=list(entry.declared.columns))
@@ -139,12 +133,6 @@ def generalizability(
 
 def _rows(who: dict[str, str], found: Iterable[dict[str, Any]]) -> pd.DataFrame:
     return named(pd.DataFrame([*found]), who)
-
-
-def _repeated(one: Selected, levels: pd.DataFrame, repeats: Repeats) -> float:
-    own = repeats.get(one.pair)
-    again = [] if own is None else [level_matrix(answers) for answers in answers_again(one, own)]
-    return repeated_variance(levels, again)
 
 
 def _asked(cells: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
@@ -164,13 +152,12 @@ def _means(
     levels: pd.DataFrame,
     prompts: pd.DataFrame,
     entry: Entry[GeneralizabilityOptions],
-    repeated: float,
     asked: DesignSize,
 ) -> Iterator[dict[str, Any]]:
     options = entry.options
-    tried = zip((options.templates, options.orders, options.repeats), asked, strict=True)
+    tried = zip((options.templates, options.orders), asked, strict=True)
     designs = [DesignSize(*at) for at in itertools.product(*(sorted({*a, b}) for a, b in tried))]
-    found = coefficients(levels, template_numbers(prompts), designs, repeated)
+    found = coefficients(levels, template_numbers(prompts), designs)
     for design, one in zip(designs, found, strict=True):
         yield _row(measure, design, asked, one)
 
@@ -300,11 +287,11 @@ KINDS = (
     Kind(
         name="generalizability",
         about="Generalisability: how well a study tells flows apart, and how well one with other numbers of "
-        "templates, orders and repeats would.",
+        "templates and orders would.",
         function=generalizability,
         reads="answers",
         report_section="reliability",
-        key=("arm", "model", "other", "measure", "templates", "orders", "repeats"),
+        key=("arm", "model", "other", "measure", "templates", "orders"),
         columns={
             **WHO,
             "other": "The second model of a difference; else empty.",
@@ -312,7 +299,6 @@ KINDS = (
             "two models differ in each flow; norm: whether each flow holds a norm under the thresholds.",
             "templates": "Templates of the design.",
             "orders": "Orders of each template.",
-            "repeats": "How often each prompt is asked.",
             "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow "
             "was asked in, with an answer or without.",
             "g": "Coefficient G: share of the variance of these values between flows that another study like it would "
@@ -328,8 +314,8 @@ KINDS = (
             "study's (measure norm).",
             "status": "ok; no_interval; alike_templates (wordings are alike: the intervals do not hold, and "
             "coefficients are too high); or why there is no coefficient: few_templates (norms need twice as many, and "
-            "every flow asked in all of them), negative (flows differ by no more than noise), not_repeated (the arm "
-            "was asked once), one_order, one_template, no_flows, no_variance.",
+            "every flow asked in all of them), negative (flows differ by no more than noise), "
+            "one_order, one_template, no_flows, no_variance.",
         },
         shown=(
             *("arm", "model", "other", "measure", "templates", "orders", "g", "g_low", "g_high"),

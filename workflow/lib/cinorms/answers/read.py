@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import pandas as pd
 
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.core.tables import ANSWER_STATUSES, MODEL_STATUSES, REPEATS, USUAL_STATUSES, stack
+from cinorms.core.tables import ANSWER_STATUSES, MODEL_STATUSES, USUAL_STATUSES
 from optionreader import Reading, fixed_parts, read
 
 #: Level of a text without a level, where levels are whole numbers.
@@ -143,38 +143,3 @@ def _read_options(
     ok, tie, error = map(ANSWER_STATUSES.index, ("ok", "ambiguous", "error"))
     status[rows] = np.where(known, np.where(single, ok, tie), error)
     rule[rows] = rule_code
-
-
-def repeated_answers(
-    first: pd.DataFrame, replies: Mapping[int, pd.DataFrame], answers: Mapping[int, pd.DataFrame]
-) -> pd.DataFrame:
-    """Return the table of repeats.
-
-    ``first`` are the responses of the first asking; ``replies`` and ``answers`` have the responses and what was read in
-    them for every further asking, row for row the questions of the first.
-    """
-    parts = []
-    for repeat, again in sorted(replies.items()):
-        asked, asked_first = (
-            frame[["flow", "variant"]].astype({"variant": str}).reset_index(drop=True)
-            for frame in (again, first)
-        )
-        if not asked.equals(asked_first):
-            raise DataError(
-                f"repeat {repeat} does not have the questions of the first asking; {REPEATS.remedy}"
-            )
-        found = answers[repeat].assign(repeat=np.int16(repeat), same_reply=_same(first, again))
-        parts.append(found[list(REPEATS.columns)])
-    return stack(parts, REPEATS)
-
-
-def _same(first: pd.DataFrame, again: pd.DataFrame) -> pd.arrays.BooleanArray:
-    """Tell where two replies are the same; missing where one of them is none."""
-    same = np.ones(len(first), dtype=bool)
-    for name in ("text", "finish_reason"):
-        one, other = (frame[name].astype(object).to_numpy() for frame in (first, again))
-        same &= np.where(pd.isna(one) | pd.isna(other), pd.isna(one) & pd.isna(other), one == other)
-    pairs = zip(first["p_options"], again["p_options"], strict=True)
-    same &= np.array([p is q or np.array_equal(p, q, equal_nan=True) for p, q in pairs], dtype=bool)
-    failed = (first["finish_reason"] == "error").to_numpy() | (again["finish_reason"] == "error").to_numpy()
-    return pd.arrays.BooleanArray(same, failed)

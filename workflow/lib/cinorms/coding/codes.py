@@ -81,7 +81,7 @@ def item_name(scale: str, scenario: str, reply: str, cut: bool) -> str:
 def merge_items(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Return the items of several models as one table, each once, sorted by their numbers (``flow``).
 
-    The number follows from the item, so that the journal knows it again in a study that has grown. Two items
+    The number follows from the item, so that the store knows it again in a study that has grown. Two items
     with one number in 2^31 are rare: the second takes the next number that is free.
     """
     empty = pd.DataFrame(columns=["item", "scenario", "reply", "cut"])

@@ -1,6 +1,6 @@
 """The responses of a model in an arm read into answers, by ranges of flows: memory does not grow with the arm."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +13,14 @@ from cinorms.answers.overrides import match_overrides, review_table
 from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.scales import Scale
-from cinorms.inference.collected_replies import check_complete
+from cinorms.inference.responses import check_complete
 
 
 @dataclass
 class ArmReader:
     """What is needed to read the responses, and what is found beside the answers.
 
-    ``asked`` is the spec of the arm as plain data, without which nothing says whether the responses are complete.
+    ``asked`` is the request of the arm as plain data, without which nothing says whether the responses are complete.
     """
 
     vignettes: pd.DataFrame
@@ -37,23 +37,20 @@ class ArmReader:
     #: How often each status was given.
     statuses: "pd.Series[int]" = field(default_factory=lambda: pd.Series(dtype="int64", name="count"))
 
-    def read(self, paths: Sequence[str], most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
-        """Yield the answers of each range of flows of the files of responses."""
+    def read(self, path: str, most: int | None = tables.MOST_ROWS) -> Iterator[pd.DataFrame]:
+        """Yield the answers of each range of flows of the file of responses."""
         if self.asked and self.asked["select"]:  # there may be no selected flow in a range
             most = None
-        for flows, shards in tables.read_ranges(paths, tables.RESPONSES, most):
-            yield self._range(flows, paths, shards)
+        for flows, (responses,) in tables.read_ranges([path], tables.RESPONSES, most):
+            yield self._range(flows, path, responses)
 
-    def _range(
-        self, flows: tables.FlowRange, paths: Sequence[str], shards: list[pd.DataFrame]
-    ) -> pd.DataFrame:
+    def _range(self, flows: tables.FlowRange, path: str, responses: pd.DataFrame) -> pd.DataFrame:
         low, high = flows
         number = self.vignettes["flow"]
         vignettes = self.vignettes[(number >= low) & (number < high)].reset_index(drop=True)
         if self.asked:
-            for path, shard in zip(paths, shards, strict=True):
-                check_complete(path, shard, self.asked, vignettes, self.variants)
-        responses = tables.stack(shards, tables.RESPONSES)
+            check_complete(path, responses, self.asked, vignettes, self.variants)
+        responses = tables.stack([responses], tables.RESPONSES)
         answers = read_replies(responses, self.scale, vignettes, self.variants, self.overrides)
         if self.codes is not None:
             answers = apply_codes(answers, responses, vignettes, self.scale.name, self.codes, self.model)

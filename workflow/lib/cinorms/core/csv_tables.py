@@ -39,8 +39,7 @@ PLAN = CsvTable(
         "flows": "Flows that are asked about.",
         "templates": "Templates in which each flow is asked.",
         "orders": "Answer orders in which each template is asked.",
-        "repeat": "How often the arm is asked (only where an arm is asked more than once).",
-        "prompts": "Prompts that are sent: flows x templates x orders x repeat; of a coder, at most so many.",
+        "prompts": "Prompts that are sent: flows x templates x orders; of a coder, at most so many.",
         "input_tokens": "Estimated tokens of all prompts.",
         "output_tokens": "Estimated tokens of all answers.",
         "gpus": "GPUs of a job.",
@@ -54,7 +53,7 @@ PLAN = CsvTable(
         "phi": "Predicted coefficient Phi of a flow's mean (only with existing answers).",
         "templates_needed": "Templates needed for plan.target_phi (only with existing answers).",
     },
-    frozenset({"repeat", "phi", "templates_needed", *OF_TRACES}),
+    frozenset({"phi", "templates_needed", *OF_TRACES}),
 )
 PREVIEW = CsvTable(
     "preview",

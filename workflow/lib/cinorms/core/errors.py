@@ -28,11 +28,11 @@ class DataError(CinormsError):
 
 
 class EngineError(CinormsError):
-    """An engine cannot go on; earlier answers are in the journal."""
+    """An engine cannot go on; earlier replies are in the store."""
 
 
-class JournalError(CinormsError):
-    """The journal of a shard cannot be written or is in use."""
+class StoreError(CinormsError):
+    """The store of a model's replies cannot be read or written."""
 
 
 @contextmanager

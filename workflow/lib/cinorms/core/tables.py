@@ -185,7 +185,7 @@ RESPONSES = Contract(
         {"text", "n_prompt_tokens", "n_output_tokens", "p_options", "n_trace_tokens", "trace_status"}
     ),
     optional=frozenset({"n_trace_tokens", "trace_status"}),
-    file="results/{study}/responses/{arm}/{model}/{shard}.parquet",
+    file="results/{study}/responses/{arm}/{model}.parquet",
     holds="What a model wrote, never altered.",
     about={
         "flow": "The flow that was asked about.",
@@ -201,7 +201,7 @@ RESPONSES = Contract(
         "trace_status": "Only of models that reason. none: there is no trace; whole: the model ended it; cut: a limit "
         "did; unclosed: the model ended its turn in it; missing where the engine does not say.",
     },
-    remedy="delete it and rerun: it is rebuilt from the journal, nothing is asked again",
+    remedy="delete it and rerun: it is collected from the store, nothing is asked again",
 )
 ANSWERS = Contract(
     "answers",
@@ -358,29 +358,8 @@ PLANTED = Contract(
         "residual": "Random part of the flow, added to the coefficients, in logits.",
     },
 )
-REPEATS = Contract(
-    "repeats",
-    1,
-    ("repeat", "flow", "variant"),
-    {
-        "repeat": pa.int16(),
-        **{name: ANSWERS.columns[name] for name in ("flow", "variant", "order", "level", "status", "rule")},
-        "same_reply": pa.bool_(),
-    },
-    nullable=frozenset({"level", "same_reply"}),
-    file="results/{study}/repeats/{arm}/{model}.parquet",
-    holds="Of arms that are asked more than once: what was read in the further askings. They are in no other table.",
-    about={
-        "repeat": "Which asking of the arm: 2 is the second. The first is in answers.",
-        **{name: ANSWERS.about[name] for name in ("flow", "variant", "order", "level")},
-        "status": "ok, or why the answer has no level.",
-        "rule": ANSWERS.about["rule"],
-        "same_reply": "Whether the reply is the first asking's, letter by letter (readout options: number by number); "
-        "missing where the engine failed to give one of the two.",
-    },
-)
 #: The tables of the stages, in the order of the stages.
-STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, REPEATS, NORMS, AGAIN, PLANTED)
+STAGES = (VIGNETTES, PROMPTS, RESPONSES, READINGS, CODES, ANSWERS, NORMS, AGAIN, PLANTED)
 
 
 def write(

@@ -36,8 +36,7 @@ class Entry(Generic[O]):
 
     ``selected`` lists the (arm, model) pairs it is made from: its arms in order, in each the models it names, or all
     of the study's in the study's order; ``respondents`` those of them that are planted, ``people`` those that are
-    people; ``repeated`` those that were asked again, and ``drawn`` those of these in which sampling draws anew, for a
-    kind that reads repeats. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
+    people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
     ``registry`` has the registry's facts about each model, for a kind that reads it.
@@ -51,8 +50,6 @@ class Entry(Generic[O]):
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     people: tuple[Pair, ...] = ()
-    repeated: tuple[Pair, ...] = ()
-    drawn: tuple[Pair, ...] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
     factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -20,15 +20,13 @@ _CONTRACTS = {
     "vignettes": tables.VIGNETTES,
     "prompts": tables.PROMPTS,
     "planted": tables.PLANTED,
-    "repeats": tables.REPEATS,
 }
 
 
 def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
     """Return the files that an entry is made from: ``frames``, in the order of ``selected``, and ``also``.
 
-    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``, and
-    repeats in that of ``repeated``.
+    Vignettes and prompts come in the order of the entry's arms, what was planted in that of ``respondents``.
     """
 
     def per_pair(folder: str, pairs: Sequence[Pair], suffix: str = "parquet") -> list[str]:
@@ -45,7 +43,6 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
         "prompts": lambda: [f"{results}/prompts/{arm}.parquet" for arm in entry.arms],
         "planted": lambda: per_pair("planted", entry.respondents),
         "coefficients": lambda: per_pair("planted", entry.respondents, "json"),
-        "repeats": lambda: per_pair("repeats", entry.repeated),
         "table": lambda: [f"{results}/tables/{options.table}.parquet"],
         "tables": lambda: [f"{results}/tables/{name}.parquet" for name in options.sources],
         "registry": list,
@@ -104,11 +101,10 @@ def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[
             frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
             found[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
         else:
-            pairs = entry.repeated if name == "repeats" else entry.respondents
             contract = _CONTRACTS.get(name)  # coefficients are JSON
             found[name] = {
                 pair: tables.read(path, contract) if contract else json.loads(Path(path).read_bytes())
-                for pair, path in zip(pairs, paths[name], strict=True)
+                for pair, path in zip(entry.respondents, paths[name], strict=True)
             }
     return found
 

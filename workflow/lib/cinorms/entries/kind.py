@@ -23,10 +23,9 @@ PER_MODEL = get_args(PerModel)
 #: What a kind is made from. ``table``, ``tables``: of the analyses it names; ``registry``: what the registry says.
 Reads = Literal[PerModel, "table", "tables", "registry"]
 #: What else its function takes, by name. Those of `PER_MODEL`: as ``reads``; ``vignettes``, ``prompts``: a table per
-#: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only; ``repeats``:
-#: the answers of the further askings, per arm and model, of arms that are asked again only;
+#: arm; ``planted``, ``coefficients``: what was planted, per arm and model, of planted respondents only;
 #: ``expected``: path of the CSV file of expected values that the entry names, or None.
-Also = Literal[PerModel, "vignettes", "prompts", "planted", "coefficients", "expected", "repeats"]
+Also = Literal[PerModel, "vignettes", "prompts", "planted", "coefficients", "expected"]
 
 
 @dataclass(frozen=True)

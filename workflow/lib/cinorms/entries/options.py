@@ -76,6 +76,7 @@ ARM_ATTRIBUTES = (
     "scale",
     "paraphraser",
     "temperature",
+    "sample",
     "order",
     "readout",
     "wrapper",

@@ -8,7 +8,7 @@ import pandas as pd
 from cinorms.core.errors import ConfigError
 from cinorms.exchange.registry import Format
 from cinorms.exchange.way import Way, ways_of
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
 _PAGE = """\
 # Prompts of arm {arm} for other tools: {format}
@@ -32,32 +32,32 @@ arms:
 
 def export_prompts(
     format_: Format,
-    specs: Sequence[Spec],
+    requests: Sequence[Request],
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     arm: str,
     folder: Path,
 ) -> list[Way]:
-    """Write the prompts of ``arm`` for the models of ``specs`` into ``folder``; return the ways of asking."""
-    told = [spec.model for spec in specs if "budget" in spec.identity.get("reasoning", {})]
+    """Write the prompts of ``arm`` for the models of ``requests`` into ``folder``; return the ways of asking."""
+    told = [request.model for request in requests if "budget" in request.settings.get("reasoning", {})]
     if told:
         raise ConfigError(
             f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export "
             "the prompts, or ask the arm here"
         )
-    ways = ways_of(specs, vignettes, variants)
+    ways = ways_of(requests, vignettes, variants)
     for way in ways:
         if way.wrapper and format_.messages_only:
             raise ConfigError(
-                f"arms.{arm}: {', '.join(way.specs)} receives prompts in the literal wrapper '{way.wrapper}', but the "
-                f"format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain"
+                f"arms.{arm}: {', '.join(way.requests)} receives prompts in the literal wrapper '{way.wrapper}', but "
+                f"the format '{format_.name}' sends chat messages; set wrap: chat_template, or use FORMAT=plain"
             )
     folder.mkdir(parents=True, exist_ok=True)
     format_.write(ways, folder)
     rows = [
-        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.specs)} (layout {way.spec.layout}"
-        f"{f', literal wrapper {way.wrapper}' if way.wrapper else ''}, temperature {way.spec.temperature}, at most "
-        f"{way.spec.max_tokens} tokens)"
+        f"- `{way.name}`: {len(way):,} prompts for {', '.join(way.requests)} (layout {way.request.layout}"
+        f"{f', literal wrapper {way.wrapper}' if way.wrapper else ''}, temperature {way.request.temperature}, at most "
+        f"{way.request.max_tokens} tokens)"
         for way in ways
     ]
     page = _PAGE.format(

@@ -18,7 +18,7 @@ from cinorms.core.logs import SHORTEST_KEY, redact
 from cinorms.core.version import version
 from cinorms.exchange.registry import STATED, Format, Received
 from cinorms.exchange.way import DIGITS, Way, same_prompt, ways_of
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 
 #: Different values of a setting that are noted.
 MOST_VALUES = 5
@@ -66,19 +66,19 @@ class Imported:
 def import_responses(
     format_: Format,
     files: Sequence[str | Path],
-    spec: Spec,
+    request: Request,
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     origin: str | None,
     secrets: Sequence[str] = (),
 ) -> Imported:
-    """Read ``files`` and match their responses to what ``spec`` asks.
+    """Read ``files`` and match their responses to what ``request`` asks.
 
     ``origin`` is where the user states that the responses are from. ``secrets`` are redacted as in replies to this
     project's own requests, and so is what looks like a key or names a home folder: a file from elsewhere may hold
     another person's. Raises ``DataError`` with file and line for what cannot be read.
     """
-    (way,) = ways_of([spec], vignettes, variants)
+    (way,) = ways_of([request], vignettes, variants)
     # What files state of how their responses were collected is counted on the way.
     counts: dict[str, Counter[Any]] = {name: Counter() for name in STATED}
 
@@ -111,12 +111,12 @@ def import_responses(
         "unmatched": reasons,
         "stated": stated,
         "unlike_the_arm": [
-            f"{name} {value} instead of {getattr(spec, name)}"
+            f"{name} {value} instead of {getattr(request, name)}"
             for name in ("temperature", "max_tokens")
             for value in stated.get(name, [])
-            if value != getattr(spec, name)
+            if value != getattr(request, name)
         ],
-        "spec": spec.as_plain(),
+        "request": request.plain(),
     }
     elsewhere = json.dumps(facts, sort_keys=True, allow_nan=False)
     return Imported(responses, unmatched, n_received, reasons, {"cinorms": version(), "elsewhere": elsewhere})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
 from cinorms.prompts.variants import wrap
 
 #: Digits of the hash that an id ends with.
@@ -72,21 +72,21 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True)
 class Way:
-    """One way of asking: its name, the spec of each model that is asked so, and the questions."""
+    """One way of asking: its name, the request of each model that is asked so, and the questions."""
 
     name: str
-    specs: Mapping[str, Spec]
+    requests: Mapping[str, Request]
     questions: Questions
 
     @property
-    def spec(self) -> Spec:
-        """The spec of the first model; the prompts of the others are the same."""
-        return self.questions.spec
+    def request(self) -> Request:
+        """The request of the first model; the prompts of the others are the same."""
+        return self.questions.request
 
     @property
     def wrapper(self) -> str | None:
         """The literal wrapper of the prompts; None where they are sent as messages."""
-        return literal_wrapper(self.spec)
+        return literal_wrapper(self.request)
 
     def __len__(self) -> int:
         return len(self.questions.grid)
@@ -109,18 +109,18 @@ class Way:
             yield Prompt(prompt_id(flow, variant, sha256), flow, template, order, sha256, chat, text)
 
 
-def literal_wrapper(spec: Spec) -> str | None:
-    """Return the literal wrapper that ``spec`` puts around prompts; None where the model receives messages."""
-    stated = spec.identity.get("wrap")
+def literal_wrapper(request: Request) -> str | None:
+    """Return the literal wrapper that ``request`` puts around prompts; None where the model receives messages."""
+    stated = request.settings.get("wrap")
     return None if stated in (None, "chat_template") else str(stated)
 
 
-def ways_of(specs: Sequence[Spec], vignettes: pd.DataFrame, variants: pd.DataFrame) -> list[Way]:
-    """Return the ways in which the models of ``specs``, all of one arm, are asked; models asked alike share one."""
-    groups: dict[tuple[Any, ...], dict[str, Spec]] = {}
-    for spec in specs:
-        key = (*(getattr(spec, name) for name in _DIFFERS), literal_wrapper(spec))
-        groups.setdefault(key, {})[spec.model] = spec
+def ways_of(requests: Sequence[Request], vignettes: pd.DataFrame, variants: pd.DataFrame) -> list[Way]:
+    """Return the ways in which the models of ``requests``, all of one arm, are asked; models asked alike share one."""
+    groups: dict[tuple[Any, ...], dict[str, Request]] = {}
+    for request in requests:
+        key = (*(getattr(request, name) for name in _DIFFERS), literal_wrapper(request))
+        groups.setdefault(key, {})[request.model] = request
     return [
         Way(
             "prompts" if len(groups) == 1 else f"prompts-{number}",

@@ -9,7 +9,6 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.comparing import Repeats, between_norms, floor, held_norms, of_norms
 from cinorms.analyses.shared import held
 from cinorms.core.labels import NO_NORM
 from cinorms.entries.entry import Entry, Pair, Selected
@@ -25,8 +24,6 @@ PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "
 #: Side of a cell and its least side, and width of the labels, in inches.
 CELL, LEAST_CELL, LABELS = 0.62, 0.42, 1.35
 PLANTED_CELL, LEAST_PLANTED = 0.5, 0.4
-#: Pairs that a caption names; of more, it gives the number.
-FEW = 4
 
 
 class MatrixOptions(FigureOptions, OfOneDataset, OfNorms):
@@ -59,7 +56,7 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
     ]
 
 
-def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Repeats) -> theme.Drawn:
+def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Drawn:
     """Return two model by model matrices, agreement and kappa, with the number of flows in each cell."""
     names = list(theme.by_label(selected))
     if len(names) < 2:
@@ -94,30 +91,8 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions], repeats: Rep
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
-        _engine_text(selected, names, entry, repeats),
         theme.thresholds_text(entry),
     )
-
-
-def _engine_text(
-    selected: Sequence[Selected], names: Sequence[str], entry: Entry[MatrixOptions], repeats: Repeats
-) -> str:
-    """Return which pairs differ in no more norms than one model asked twice; nothing where none was asked again."""
-    engine = [of_norms(one, repeats, entry) for one in selected]
-    known = [share.share for share in engine if share is not None and share.n]
-    if not known:
-        return ""
-    within, held_by = [], [held_norms(one.frame, entry, one) for one in selected]
-    for a, b in itertools.combinations(range(len(selected)), 2):
-        differ = between_norms(pd.concat([held_by[a], held_by[b]], axis=1))
-        if floor(differ, engine[a], engine[b])["engine_status"] == "not_above":
-            within.append(f"{names[a]} and {names[b]}")
-    text = f"Asked again, the engine alone changes up to {max(known):.1%} of a model's norms"
-    if not within:
-        return f"{text}; every pair of models differs by more."
-    few = f": {'; '.join(within)}" if len(within) <= FEW else ""
-    are = "pair differs" if len(within) == 1 else "pairs differ"
-    return f"{text}; {len(within)} {are} by no more than that, so the engine alone may be the reason{few}."
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:

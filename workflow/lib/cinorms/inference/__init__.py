@@ -1,1 +1,1 @@
-"""Asking models: questions, shards, the journal, provenance and the engines."""
+"""Asking models: questions, the store of replies, provenance and the engines."""

@@ -1,124 +1,51 @@
 """Engines: what asks a model, and how each kind of engine is declared.
 
-An engine receives the questions of a shard, and which of them to ask. It hands over the replies chunk by chunk, in any
-order, as they are finished: what was handed over is in the journal and is never asked again.
+An engine receives the questions of an arm, and which of them to ask. It hands over the replies one by one, in any
+order, as they arrive: what was handed over is in the store and is never asked again.
 
 Each module or folder of ``cinorms.inference.engines`` declares one kind as ``ENGINE``, a folder in its module
-``engine``. Nothing else knows anything about an engine: rules, plan, specs and
+``engine``. Nothing else knows anything about an engine: rules, plan, requests and
 tables are derived from its declaration. A declaration imports neither the engine's packages nor its settings
 before they are needed, because every job imports the declaration of its engine in an environment with little else.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
-from cinorms.inference.journal_files import LastChunkKept
-from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Asked, Spec
+from cinorms.inference.questions import Questions, Rows
+from cinorms.inference.request import ReasoningLevel
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
 
 #: The package whose modules and folders are engines.
 ENGINES = "cinorms.inference.engines"
-#: The longest time that an answered prompt waits to be handed over; until then it is in the journal's log alone.
-SECONDS = 20.0
 #: Mean length of a trace as a share of the budget, where the rates of the registry state none.
 # ASSUME: half; see results of a pilot (n_trace_tokens) for a model's own.
 TRACE_SHARE = 0.5
 
-T = TypeVar("T")
-
-#: Takes a finished chunk: a frame with ``at`` (row of ``Questions.grid``), ``text``, ``finish_reason`` and
-#: any other column of ``journal.PART``. Raises ``JournalError`` where it cannot be kept.
-Keep = Callable[[pd.DataFrame], None]
-#: Writes replies down before they are handed over, each with what a row of a chunk has.
-Log = Callable[[Sequence[Mapping[str, Any]]], None]
-
-
-def log_of(keep: Keep) -> Log | None:
-    """Return the log of the journal in which ``keep`` keeps chunks, if any."""
-    return getattr(keep, "log", None)
+#: Takes the reply to the question in a row of the grid: any columns of ``responses.REPLY``, and ``trace``, its text.
+#: Raises ``StoreError`` where it cannot be kept.
+Keep = Callable[[int, Mapping[str, Any]], None]
 
 
 class Engine(Protocol):
-    """One model, ready to be asked."""
+    """What reaches one model, or several that it loads together. What takes long to load is loaded once."""
 
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo`` of ``questions.grid`` (sorted by template, flow, order); ``keep`` each chunk.
+    def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
+        """Ask the ``rows`` of ``questions.grid`` in their order; ``keep`` each reply.
 
-        May be called again with other rows. What takes long to load stays loaded until the process ends.
-
-        Raises ``EngineError`` where it cannot go on; everything that was answered by then has been kept.
+        May be called again for another arm. Raises ``EngineError`` where it cannot go on; everything that was answered
+        by then has been kept.
         """
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine: versions, device, what was sent, what it cost."""
-
-
-class Handover(Generic[T]):
-    """Hands finished items to ``keep`` when there are ``most``, or when the oldest has waited long.
-
-    That is soon where the model or endpoint is slow, and many at once where it is fast. Until then they are written to
-    ``log``, every ``log_every`` seconds.
-    """
-
-    def __init__(
-        self,
-        keep: Callable[[list[T]], None],
-        most: int,
-        clock: Callable[[], float] = time.monotonic,
-        log: Callable[[list[T]], None] | None = None,
-        log_every: float = 0.0,
-    ) -> None:
-        self._keep, self._most, self._clock = keep, most, clock
-        self._log, self._log_every = log, log_every
-        self._waiting: list[T] = []
-        self._since = self._logged_at = 0.0
-        self._n_logged = 0
-
-    def add(self, finished: T) -> None:
-        """Take a finished item."""
-        if not self._waiting:
-            self._since = self._clock()
-        self._waiting.append(finished)
-        self._write_down()
-        if len(self._waiting) >= self._most:
-            self.flush()
-
-    def look(self) -> None:
-        """Hand over everything if the oldest item has waited long enough."""
-        if self._waiting and self._clock() - self._since >= SECONDS:
-            self.flush()
-        else:
-            self._write_down()
-
-    def _write_down(self) -> None:
-        now = self._clock()
-        if self._log and self._waiting and now - self._logged_at >= self._log_every:
-            self._log(self._waiting[self._n_logged :])
-            self._n_logged, self._logged_at = len(self._waiting), now
-
-    def flush(self) -> None:
-        """Hand over everything; what could not be kept is handed over again."""
-        if not self._waiting:
-            return
-        try:
-            self._keep(self._waiting)
-        except LastChunkKept:
-            self._waiting, self._n_logged = [], 0
-            raise
-        self._waiting, self._n_logged = [], 0
 
 
 @dataclass(frozen=True)
@@ -128,16 +55,6 @@ class RegistryPlace:
     file: str
     model: str
     files: Root
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a job receives besides its spec: the study's settings on how to ask, and where its files are."""
-
-    max_cost_usd: float | None
-    #: Where the study's jobs count what they spend, and the name under which this one does.
-    spending: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -163,7 +80,7 @@ def always(amount: int) -> Callable[[Any, int], int]:
 
 
 def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]]:
-    """Return an ``identity`` with those of the settings ``names`` that an entry has."""
+    """Return a ``request`` with those of the settings ``names`` that an entry has."""
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
 
 
@@ -256,28 +173,26 @@ class EngineKind:
 
     name: str
     needs: Needs
-    #: Makes the engine that asks: from the spec, the tuning and the endpoint's key. Imports heavy packages. None:
-    #: people, who have answered.
-    make: Callable[[Spec, Mapping[str, Any], str | None], Engine] | None = None
+    #: Makes the engine that asks: from the runtime and the endpoint's key. None: no job asks, because people have
+    #: answered, or planted respondents do.
+    make: Callable[[Mapping[str, Any], str | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
     settings: "Callable[[], type[EntrySettings]]" = _common_settings
-    #: The part of an entry that can change a response, as keys of the spec; it may override keys of all specs. Refuses
-    #: mistakes that a schema cannot see.
-    identity: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
-    #: Keys of a spec that say how a model reasons, from its settings and what an arm asks for; None where the entry
-    #: does not say how the model is told. No function: its models cannot be told.
-    reasoning: Callable[[Any, Asked], dict[str, Any] | None] | None = None
-    #: Keys of all specs that its models do not see, and that change no reply of theirs.
+    #: The part of an entry that can change a reply, as keys of the request; it may override keys of all requests.
+    #: Refuses mistakes that a schema cannot see.
+    request: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
+    #: Keys of a request that say how a model reasons, from its settings and the level that an arm states; None where
+    #: the entry does not say how to switch it. No function: its models know no levels.
+    reasoning: Callable[[Any, ReasoningLevel], dict[str, Any] | None] | None = None
+    #: Keys of all requests that its models do not see, and that change no reply of theirs.
     unseen: frozenset[str] = frozenset()
     #: Whether prompts are wrapped for the model, as the arm or its entry (``wrap``) states.
     wraps: bool = False
-    #: Whether replies are kept in a journal: not where asking again is cheaper than reading.
-    journalled: bool = True
-    #: What a job loads before it asks, from its spec and tuning: jobs for which it is equal can share one start. None
-    #: where a start takes no time.
-    loads: Callable[[Spec, Mapping[str, Any]], Any] | None = None
-    #: How a model is reached and paid; changes no response. Only for engines that are journalled.
-    tuning: Callable[[Any, Job], dict[str, Any]] = lambda settings, job: {}
+    #: What a job loads before it asks, from the settings: models for which it is equal share one start. None where
+    #: each model is reached by itself.
+    loads: Callable[[Any], Any] | None = None
+    #: How a model is reached and paid; changes no reply.
+    runtime: Callable[[Any], dict[str, Any]] = lambda settings: {}
     #: Checks before its models are asked.
     checks: Callable[[], tuple[ModelCheck, ...]] = tuple
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
@@ -300,7 +215,7 @@ class EngineKind:
     @property
     def people(self) -> bool:
         """Whether people have answered, and nobody can be asked."""
-        return self.make is None
+        return self.make is None and not self.planted
 
 
 @cache
@@ -318,10 +233,3 @@ def engine_kind(name: str) -> EngineKind:
 def engine_kinds() -> tuple[EngineKind, ...]:
     """Return all engines."""
     return tuple(map(engine_kind, sorted(engine_modules())))
-
-
-def make_engine(spec: Spec, tuning: Mapping[str, Any], key: str | None) -> Engine:
-    """Return what asks the model of ``spec``; see ``EngineKind.make``."""
-    make = engine_kind(spec.engine).make
-    assert make is not None, "a study asks no people"
-    return make(spec, tuning, key)

@@ -1,6 +1,6 @@
-"""The progress of a job, in a small file next to its responses, for those who watch from outside, and in its log.
+"""The progress of a job, in a small file in the study's folder, for those who watch from outside, and in its log.
 
-``responses/{arm}/{model}/.progress/{shard}.json`` is written every two seconds while something changes, and less often
+``results/{study}/.progress/{model}.{shard}.json`` is written every two seconds while something changes, and less often
 while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
 is not written outside a job.
 """
@@ -20,9 +20,8 @@ from typing import Literal
 from cinorms.core.errors import CinormsError
 from cinorms.core.files import write_whole
 from cinorms.core.logs import redact
-from cinorms.inference.spending import as_amount
 
-#: Folder of these files, in that of a model's responses.
+#: Folder of these files, in that of a study.
 FOLDER = ".progress"
 #: Seconds between two checks for something to write.
 PERIOD = 2.0
@@ -32,36 +31,33 @@ HEARTBEAT = 20.0
 LOG_PERIOD = 30.0
 #: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
 SILENCE = 90.0
-#: Seconds over which the rate is taken.
-WINDOW = 60.0
-#: Seconds over which the pace is taken: replies come in bursts of a whole batch.
-PACE_WINDOW = 300.0
-#: The pace is known once this share of what a job asks has come after its first replies, or so many seconds later.
-PACE_SHARE, PACE_SECONDS = 0.1, 300.0
+#: Seconds over which the rate is taken: replies come in bursts of a whole batch.
+WINDOW = 300.0
+#: The rate is known once this share of what a job asks has come after its first replies, or so many seconds later.
+RATE_SHARE, RATE_SECONDS = 0.1, 300.0
 #: Characters of a reason that are kept.
 LONGEST = 160
+#: More than any count, time or amount in a file: a larger one is a damaged one.
+MOST = 1e12
 
 
 @dataclass(frozen=True)
 class AskingState:
     """How far one job is. Times are in seconds since 1970."""
 
-    arm: str
     model: str
     shard: str
     phase: Literal["starting", "asking", "done", "failed", "stopped"] = "starting"
-    #: Questions of the shard, and how many are answered; None before they are known.
+    #: Questions of the job, and how many are answered; None before they are known.
     total: int | None = None
     answered: int = 0
-    #: Answers per second lately.
+    #: Answers per second lately, from which the time left follows; None before that means something.
     rate: float | None = None
-    #: Answers per second from which the time left follows; None before that means something.
-    pace: float | None = None
     #: What the job does when it does not ask, such as loading a checkpoint.
     doing: str = ""
-    #: Why the last attempt failed, until one succeeds, and the time of the next attempt.
+    #: Why the last attempt failed, until one succeeds, and since when.
     trouble: str = ""
-    next_attempt: float | None = None
+    since: float | None = None
     #: Attempts that failed.
     failures: int = 0
     usd: float | None = None
@@ -105,32 +101,25 @@ class JobState:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
         self.note(phase="asking", total=total, answered=answered)
         self._history.clear()
-        self._history.append((time.monotonic(), answered))
         self._answered_before, self._first = answered, None
 
     def count(self, answers: int = 1) -> None:
         """Note new answers; earlier trouble is over."""
         with self._lock:
             answered = self.state.answered + answers
-            self.state = replace(self.state, answered=answered, trouble="", next_attempt=None, doing="")
-
-    def at_least(self, answered: int) -> None:
-        """Note that so many questions are answered, for an engine that counts none itself."""
-        if answered > self.state.answered:
-            self.count(answered - self.state.answered)
+            self.state = replace(self.state, answered=answered, trouble="", since=None, doing="")
 
     def note(self, **changes: object) -> None:
         """Note what has changed: what the job does when it does not ask, say, or what it has spent so far."""
         with self._lock:
             self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
-    def trouble(self, reason: str, wait: float) -> None:
-        """Note a failed attempt, and the seconds to the next."""
+    def trouble(self, reason: str) -> None:
+        """Note a failed attempt."""
         with self._lock:
-            reason = redact(reason, self._secrets)[:LONGEST]
-            at = max(self.state.next_attempt or 0.0, time.time() + wait)
-            failures = self.state.failures + 1
-            self.state = replace(self.state, trouble=reason, next_attempt=at, failures=failures)
+            reason, failures = redact(reason, self._secrets)[:LONGEST], self.state.failures + 1
+            since = self.state.since or time.time()
+            self.state = replace(self.state, trouble=reason, since=since, failures=failures)
 
     def follow(self) -> None:
         """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
@@ -141,7 +130,7 @@ class JobState:
     def end(self, phase: Literal["done", "failed", "stopped"], reason: str = "") -> None:
         """Write the last state."""
         self._ended.set()
-        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], next_attempt=None, doing="")
+        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], since=None, doing="")
         self.write()
 
     def write(self) -> None:
@@ -163,30 +152,24 @@ class JobState:
                 print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
     def _with_rate(self) -> AskingState:
-        """Return the state with the rate of the last minute and, once it means something, the pace."""
+        """Return the state with the rate, once it means something."""
         now, answered = time.monotonic(), self.state.answered
-        while len(self._history) > 1 and now - self._history[0][0] > PACE_WINDOW:
+        while len(self._history) > 1 and now - self._history[0][0] > WINDOW:
             self._history.popleft()
+        if answered == self._answered_before:
+            return replace(self.state, rate=None)
         self._history.append((now, answered))
-        if answered > self._answered_before and self._first is None:
-            self._first = now, answered
-        pace = None
-        if self._first is not None:  # the time before the first replies says nothing about the others
-            seconds, new = now - self._first[0], answered - self._first[1]
-            todo = (self.state.total or 0) - self._answered_before
-            if seconds >= PACE_SECONDS or new >= PACE_SHARE * todo:
-                pace = self._rate_over(min(seconds, PACE_WINDOW))
-        return replace(self.state, rate=self._rate_over(WINDOW), pace=pace)
-
-    def _rate_over(self, seconds: float) -> float | None:
-        """Return the answers per second of the last ``seconds``; None where there is none."""
-        now, answered = self._history[-1]
-        before, then = next(past for past in self._history if now - past[0] <= seconds)
-        rate = (answered - then) / (now - before) if now - before >= 1 else None
-        return round(rate, 2) if rate else None
+        # The time before the first replies says nothing about the others.
+        self._first = self._first or (now, answered)
+        seconds, new = now - self._first[0], answered - self._first[1]
+        if seconds < RATE_SECONDS and new < RATE_SHARE * ((self.state.total or 0) - self._answered_before):
+            return replace(self.state, rate=None)
+        before, then = self._history[0]
+        rate = (answered - then) / (now - before) if now > before else None
+        return replace(self.state, rate=rate and round(rate, 2))
 
 
-_nowhere = JobState(AskingState("", "", ""))
+_nowhere = JobState(AskingState("", ""))
 _current = _nowhere
 
 
@@ -195,18 +178,20 @@ def current() -> JobState:
     return _current
 
 
+def state_file(progress: Path, model: str, shard: str) -> Path:
+    """Return the file with the state of a job."""
+    return progress / f"{model}.{shard}.json"
+
+
 @contextmanager
-def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
-    """Keep the state of the job that writes the responses ``out`` up to date, to its end."""
+def followed(progress: Path, model: str, shard: str, secrets: Sequence[str] = ()) -> Iterator[JobState]:
+    """Keep the state of the job that asks a shard of a model up to date in the folder ``progress``, to its end."""
     global _current
-    arm, model, shard = out.parent.parent.name, out.parent.name, out.stem
-    path = out.parent / FOLDER / f"{shard}.json"
-    with suppress(OSError):  # the journal says it in words
+    path = state_file(progress, model, shard)
+    with suppress(OSError):  # the store says it in words
         path.parent.mkdir(parents=True, exist_ok=True)
     now = time.time()
-    begun = AskingState(
-        arm, model, shard, started=now, updated=now, host=platform.node(), process=os.getpid()
-    )
+    begun = AskingState(model, shard, started=now, updated=now, host=platform.node(), process=os.getpid())
     _current = JobState(begun, path, secrets)
     threading.Thread(target=_current.follow, daemon=True).start()
     try:
@@ -224,17 +209,22 @@ def followed(out: Path, secrets: Sequence[str] = ()) -> Iterator[JobState]:
         _current = _nowhere
 
 
-def read_state(responses: Path, arm: str, model: str, shard: str) -> AskingState | None:
+def read_state(progress: Path, model: str, shard: str) -> AskingState | None:
     """Return the last state of the job of a shard; None where none was written, or not by this version."""
-    path = responses / arm / model / FOLDER / f"{shard}.json"
     try:
-        state = AskingState(**json.loads(path.read_bytes()))
+        state = AskingState(**json.loads(state_file(progress, model, shard).read_bytes()))
         for field in fields(AskingState):
             value = getattr(state, field.name)
             if isinstance(field.default, str) or field.default is MISSING:
                 value.encode("utf-8")
             elif value is not None or field.default is not None:
-                as_amount(value)
+                _check_amount(value)
     except (OSError, ValueError, TypeError, AttributeError):
         return None
     return state
+
+
+def _check_amount(value: object) -> None:
+    """Raise ``ValueError`` for what no amount can be: NaN, -1, true, "1"."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        raise ValueError(f"{value!r} is no amount")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from cinorms.inference.settings import EntrySettings
 
 #: Keys of an entry that state who paraphrases and how it runs; each engine adds its own.
 PARAPHRASER = ("engine", "source", "revision", "dtype", "quantisation", "gpus")
+#: How long before the end of a model's endpoint there are warnings.
+NOTICE = timedelta(days=60)
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,10 @@ class ModelEntry:
     kind: EngineKind
     #: Settings for the engine that is asked: those of a stand-in where one answers.
     settings: EntrySettings
-    #: The model's own settings, also where a stand-in answers.
-    own_settings: EntrySettings
-    #: The part of the entry that can change a response, as keys of a spec.
-    identity: Mapping[str, Any]
+    #: Those of the model itself, also where a stand-in answers.
+    original_settings: EntrySettings
+    #: The part of the entry that can change a reply, as keys of a request.
+    request: Mapping[str, Any]
     #: The entry as it is written.
     stated: Mapping[str, Any]
 
@@ -62,9 +65,18 @@ class ModelEntry:
         """Return what the entry states as ``name``, or None."""
         return self.stated.get(name)
 
+    def ending(self, today: date | None = None) -> str:
+        """Return that the model's endpoint ends soon, or has ended; empty where it does not, or states no end."""
+        ends = getattr(self.settings, "ends", None)
+        if ends is None or date.fromisoformat(ends) - (today or date.today()) > NOTICE:
+            return ""
+        return (
+            f"{self.name}: its endpoint stops serving it on {ends}; what is not asked by then cannot be asked"
+        )
+
     def answered_by(self, stand_in: "ModelEntry") -> "ModelEntry":
         """Return the entry of this model as if ``stand_in`` answered under its name."""
-        return replace(self, kind=stand_in.kind, settings=stand_in.settings, identity=stand_in.identity)
+        return replace(self, kind=stand_in.kind, settings=stand_in.settings, request=stand_in.request)
 
 
 def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
@@ -73,9 +85,9 @@ def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     Raises ``ConfigError`` for what its engine refuses and a schema cannot see.
     """
     kind = engine_kind(stated["engine"])
-    identity = kind.identity(stated, place)
+    request = kind.request(stated, place)
     settings = kind.settings().model_validate(stated)
-    return ModelEntry(place.model, place.file, kind, settings, settings, identity, stated)
+    return ModelEntry(place.model, place.file, kind, settings, settings, request, stated)
 
 
 def entries_schema() -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """Processes: how an engine ends on SIGTERM, and what vLLM's own do: they write to the job's log and end with the job.
 
-The job's handler of SIGTERM raises an exception wherever the signal finds the program. In a callback, or in a library's
-clean-up, Python prints that exception and forgets it. So an engine takes the signal between two of its steps: one that
-steps by itself uses ``stop_between_steps``, one that runs in an event loop ``stop_in_loop``.
+The job's handler of SIGTERM raises an exception wherever the signal finds the program. In a library's clean-up, Python
+prints that exception and forgets it. So an engine that steps takes the signal between two of its steps.
 """
 
-import asyncio
 import ctypes
 import multiprocessing
 import os
@@ -99,27 +97,4 @@ def stop_between_steps() -> Iterator[Callable[[], None]]:
     try:
         yield leave_if_told
     finally:
-        signal.signal(signal.SIGTERM, handler)
-
-
-@contextmanager
-def stop_in_loop(end: Callable[[SystemExit], None]) -> Iterator[None]:
-    """Call ``end`` with what the job's handler of SIGTERM raises, between two steps of the running loop."""
-    handler = signal.getsignal(signal.SIGTERM)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def pass_on() -> None:
-        try:
-            handler(signal.SIGTERM, None)
-        except SystemExit as leaving:
-            end(leaving)
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, pass_on)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
         signal.signal(signal.SIGTERM, handler)

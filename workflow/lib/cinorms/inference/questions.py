@@ -1,138 +1,158 @@
-"""Questions: everything one shard asks, as tables, each prompt as it is sent, and its key.
+"""Questions: everything that is asked of a model in an arm, as tables, each prompt as it is sent, and its key.
 
 The key of a prompt is a digest of the very messages that the model receives, and of which sample of them it is.
 """
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import product, takewhile
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 
 from cinorms.core.draws import draw_bits
 from cinorms.core.scales import Scale
-from cinorms.inference.spec import Spec, take_shard
+from cinorms.inference.request import Request
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import as_categorical
-from cinorms.prompts.variants import ask_grid, asked_orders, messages, select_flows
+from cinorms.prompts.variants import ask_grid, messages, select_flows
 
 #: Bytes of a key. With 64 bits, two of a hundred million prompts could share one by chance.
 KEY_BYTES = 16
+#: The names of shards, as a regular expression.
+SHARD = r"\d+-of-\d+"
 
 #: Stands for the vignette while the text around it is looked up: characters that no text has.
 _MARK = "\ue000vignette\ue001"
 
 Keys = npt.NDArray[np.void]
-Places = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+
+
+def shard_names(count: int) -> list[str]:
+    """Return ``["1-of-3", "2-of-3", "3-of-3"]`` for three shards."""
+    return [f"{number}-of-{count}" for number in range(1, count + 1)]
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The flows and variants of a shard, and ``grid``: one row per question, in the order of the responses.
+    """The flows and variants that are asked, and ``grid``: one row per question, in the order of the responses.
 
     ``grid`` has the columns flow, row (position in ``variants``) and order_code; see ``prompts.variants.ask_grid``.
     """
 
-    spec: Spec
+    request: Request
     flows: pd.DataFrame
     variants: pd.DataFrame
     grid: pd.DataFrame
-    #: The variants of all shards: whether a prompt is a repeat does not depend on the shard.
-    of_all_shards: pd.DataFrame
 
     @classmethod
-    def of(cls, spec: Spec, vignettes: pd.DataFrame, variants: pd.DataFrame) -> "Questions":
-        """Return the questions of the shard that ``spec`` describes."""
-        flows = select_flows(vignettes, spec.select)
-        asked = variants[variants["template_no"] < spec.n_templates].reset_index(drop=True)
-        own = take_shard(asked, spec.shard)
-        n_options = spec.answer_scale.n_shown
-        grid = ask_grid(flows["flow"], own, spec.order_method, spec.seed, n_options)
-        return cls(spec, flows, own, grid, asked)
+    def of(cls, request: Request, vignettes: pd.DataFrame, variants: pd.DataFrame) -> "Questions":
+        """Return what ``request`` asks about these vignettes in these variants."""
+        flows = select_flows(vignettes, request.select)
+        asked = variants[variants["template_no"] < request.n_templates].reset_index(drop=True)
+        n_options = request.answer_scale.n_shown
+        grid = ask_grid(flows["flow"], asked, request.order_method, request.seed, n_options)
+        return cls(request, flows, asked, grid)
 
-    def named(self, rows: npt.NDArray[np.int64] | slice = slice(None)) -> pd.DataFrame:
+    def shard(self, name: str) -> "Questions":
+        """Return the questions of one shard: those about some of the flows, drawn by the number of the flow alone.
+
+        So two shards of a model never ask the same prompt for two arms, and a vignette's prompts stay together, which
+        the engines' prefix caches need.
+        """
+        number, count = (int(part) for part in name.split("-of-"))
+        if count == 1:
+            return self
+        return self._about(draw_bits("shard", 0, self.flows["flow"].to_numpy()) % count == number - 1)
+
+    def parts(self, most: int) -> Iterator["Questions"]:
+        """Yield the questions by runs of flows with about ``most`` questions each."""
+        n_parts = max(1, -(-len(self.grid) // most))
+        edges = [len(self.flows) * part // n_parts for part in range(n_parts + 1)]
+        place = np.arange(len(self.flows))
+        for first, end in pairwise(edges):
+            yield self._about((place >= first) & (place < end)) if n_parts > 1 else self
+
+    def _about(self, chosen: npt.NDArray[np.bool_]) -> "Questions":
+        grid = self.grid[np.repeat(chosen, len(self.variants))].reset_index(drop=True)
+        return replace(self, flows=self.flows[chosen].reset_index(drop=True), grid=grid)
+
+    def named(self, rows: Rows | slice = slice(None)) -> pd.DataFrame:
         """Return flow, variant and order of ``rows`` of the grid (default: all), as tables have them."""
         grid = self.grid.iloc[rows]
         variant = pd.Categorical.from_codes(grid["row"], categories=pd.Index(self.variants["variant"]))
-        order = as_categorical(grid["order_code"].to_numpy(), self.spec.answer_scale.n_shown)
+        order = as_categorical(grid["order_code"].to_numpy(), self.request.answer_scale.n_shown)
         return pd.DataFrame({"flow": grid["flow"], "variant": variant, "order": order}, index=grid.index)
 
     def chat(self, at: int) -> list[dict[str, str]]:
         """Return the messages of the question in row ``at`` of the grid."""
-        templates, vignettes, rows, flows, orders, scale = self._prompt_parts
-        spec = self.spec
-        return messages(
-            templates[rows[at]], vignettes[flows[at]], int(orders[at]), scale, spec.layout, spec.system
+        templates, vignettes, orders, scale = self._prompt_parts
+        request = self.request
+        flow, variant = divmod(at, len(templates))
+        order = int(orders[at])
+        return messages(templates[variant], vignettes[flow], order, scale, request.layout, request.system)
+
+    @cached_property
+    def _prompt_parts(self) -> tuple[list[str], list[str], Rows, Scale]:
+        """What prompts are made of: templates, vignettes, each question's order, the scale."""
+        orders = self.grid["order_code"].to_numpy()
+        return (
+            self.variants["template"].tolist(),
+            self.flows["vignette"].tolist(),
+            orders,
+            self.request.answer_scale,
         )
 
     @cached_property
-    def _prompt_parts(self) -> tuple[list[str], list[str], Places, Places, Places, Scale]:
-        """What prompts are made of: templates and vignettes, each question's place in both, its order, the scale."""
-        flows = pd.Index(self.flows["flow"]).get_indexer(self.grid["flow"])
-        places = (self.grid["row"].to_numpy(), flows, self.grid["order_code"].to_numpy())
-        texts = self.variants["template"].tolist(), self.flows["vignette"].tolist()
-        return (*texts, *places, self.spec.answer_scale)
+    def keys(self) -> Keys:
+        """The key of each prompt: what the model sees, and which sample of it.
 
-    @cached_property
-    def prompts(self) -> Keys:
-        """The key of each prompt: what the model sees, and which sample of it."""
-        variants, spec = self.of_all_shards, self.spec
-        codes = asked_orders(
-            self.flows["flow"], variants, spec.order_method, spec.seed, spec.answer_scale.n_shown
-        ).astype(np.int16)
-        vignettes, templates = tuple(self.flows["vignette"]), variants["template"].to_numpy(dtype=object)
-        how = spec.answer_scale, spec.layout, spec.system
+        A prompt that a flow has more than once, because two of its variants render the same text, is sampled as often.
+        """
+        request, variants = self.request, self.variants
+        keys = _prompt_keys(
+            tuple(self.flows["vignette"]),
+            tuple(variants["template"]),
+            self.grid["order_code"].to_numpy(np.int16).tobytes(),
+            request.answer_scale,
+            request.layout,
+            request.system,
+        )
         # Orders that are added later count last, so that what was a first sample stays one.
-        places = np.lexsort((variants["template_no"], variants["order_no"]))
-        own = pd.Index(variants["variant"]).get_indexer(self.variants["variant"])
-        if len(set(vignettes)) == len(vignettes) and not any(map(asks_for_action, templates)):
-            # Only the orders of a flow can repeat a prompt: other shards' need no keys.
-            numbers = _earlier_samples(tuple(templates), codes, places, own, *how)
-            keys = _prompt_keys(vignettes, tuple(templates[own]), codes[:, own].tobytes(), *how)
-            keys = _numbered(keys.ravel(), numbers.ravel())
-        else:
-            keys = _prompt_keys(vignettes, tuple(templates), codes.tobytes(), *how)
-            first = (np.arange(len(self.flows))[:, None] * len(variants) + places[None, :]).ravel()
-            keys = number_samples(keys.ravel(), first).reshape(keys.shape)
-            keys = np.ascontiguousarray(keys[:, own]).ravel()
-        if spec.repeat > 1:  # in each asking of an arm they have keys of their own
-            mark = b"repeat" + spec.repeat.to_bytes(4, "little")
-            digests = b"".join(_digest(key.tobytes() + mark) for key in keys)
-            keys = np.frombuffer(digests, dtype=f"V{KEY_BYTES}")
-        return keys
+        earlier = _earlier_alike(keys, np.lexsort((variants["template_no"], variants["order_no"])))
+        return _sampled(keys.ravel(), request.sample, earlier.ravel())
 
     @cached_property
     def digest(self) -> str:
-        """What names the questions of the shard, with its spec: their texts, and what the spec draws their orders by.
+        """What names the questions, with their request: their texts, and what their orders are drawn by.
 
-        Responses with another digest are to other questions. It takes milliseconds; ``prompts`` takes seconds.
+        Responses with another digest are to other questions. It takes milliseconds; ``keys`` takes seconds.
         """
-        flows = self.flows[["flow", "vignette", *self.spec.factors]].astype("str")
+        flows = self.flows[["flow", "vignette", *self.request.factors]].astype("str")
         total = hashlib.sha256(flows.to_json(orient="values").encode("utf-8", "surrogatepass"))
         total.update(self.variants[["variant", "template"]].to_json(orient="values").encode())
         return total.hexdigest()
 
-    def missing(self, answered: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Return the rows of the grid that are not ``answered``, sorted by template, flow, order.
+    def in_asking_order(self, todo: Rows) -> Rows:
+        """Return the rows ``todo`` of the grid sorted by template, flow, order.
 
-        Neighbours then share the longest beginning, which the engines' prefix caches need. A repeat asks in an order
-        drawn at random, a pure function of seed, prompt and repeat: every batch has other prompts in it.
+        Neighbours then share the longest beginning, which the engines' prefix caches need. A further sample is asked
+        in an order drawn at random, a pure function of seed and prompt: every batch has other prompts in it.
         """
-        todo = np.flatnonzero(~answered)
-        if self.spec.repeat > 1:
-            return todo[np.argsort(draw_bits("repeat", self.spec.seed, *as_numbers(self.prompts[todo])))]
+        if self.request.sample > 1:
+            return todo[np.argsort(draw_bits("sample", self.request.seed, *as_numbers(self.keys[todo])))]
         flows, rows = self.grid["flow"].to_numpy()[todo], self.grid["row"].to_numpy()[todo]
         template_no, order_no = (self.variants[name].to_numpy()[rows] for name in ("template_no", "order_no"))
         return todo[np.lexsort((order_no, flows, template_no))]
 
 
-@lru_cache(maxsize=1)  # the next shard or model of an arm has the same prompts
+@lru_cache(maxsize=1)  # the next model of an arm has the same prompts
 def _prompt_keys(
     vignettes: tuple[str, ...],
     templates: tuple[str, ...],
@@ -149,76 +169,43 @@ def _prompt_keys(
     digests = np.empty(shape, dtype=f"V{KEY_BYTES}")
     frames: dict[tuple[int, int], list[str]] = {}
     orders = np.frombuffer(order_codes, dtype=np.int16).reshape(shape)
+    acts = [asks_for_action(template) for template in templates]
     for row, (vignette, codes) in enumerate(zip(vignettes, orders, strict=True)):
         text, found = _json(vignette)[1:-1], []
         for column, code in enumerate(codes.tolist()):
-            if asks_for_action(templates[column]):  # the order moves parts of the vignette
+            if acts[column]:  # the order moves parts of the vignette
                 chat = messages(templates[column], vignette, code, scale, layout, system)
                 found.append(_digest(_json(chat).encode("utf-8", "surrogatepass")))
                 continue
             frame = frames.get((column, code))
             if frame is None:
-                frame = frames[column, code] = _frame(templates[column], code, scale, layout, system)
+                chat = messages(templates[column], _MARK, code, scale, layout, system)
+                frame = frames[column, code] = _json(chat).split(_MARK)
             found.append(_digest(text.join(frame).encode("utf-8", "surrogatepass")))
         digests[row] = np.frombuffer(b"".join(found), dtype=digests.dtype)
     digests.flags.writeable = False  # the cache gives it to others too
     return digests
 
 
-def _frame(template: str, code: int, scale: Scale, layout: str, system: str | None) -> list[str]:
-    """Return the messages of a template and an order, as JSON, cut where the vignette stands."""
-    return _json(messages(template, _MARK, code, scale, layout, system)).split(_MARK)
-
-
-def _earlier_samples(
-    templates: tuple[str, ...],
-    codes: npt.NDArray[np.int16],
-    places: Places,
-    own: Places,
-    scale: Scale,
-    layout: str,
-    system: str | None,
-) -> Places:
-    """Return for each flow and variant ``own`` how many variants before it, in the order ``places``, ask the same."""
-    known: dict[str, int] = {}
-    #: By variant and order: a number of what is asked about a vignette.
-    asked = np.zeros((len(templates), int(codes.max(initial=0)) + 1), dtype=np.int32)
-    for column, code in product(range(len(templates)), np.unique(codes).tolist()):
-        frame = _frame(templates[column], code, scale, layout, system)
-        asked[column, code] = known.setdefault(_MARK.join(frame), len(known))
-    numbers = np.zeros((len(codes), len(own)), dtype=np.int64)
-    for at, column in enumerate(own):
-        alike = asked[column, codes[:, column]]
-        for earlier in takewhile(column.__ne__, places):
-            numbers[:, at] += asked[earlier, codes[:, earlier]] == alike
+def _earlier_alike(keys: Keys, places: Rows) -> Rows:
+    """Return for each flow and variant how many variants before it, in the order ``places``, have the same key."""
+    numbers = np.zeros(keys.shape, dtype=np.int64)
+    first, second = (half.reshape(keys.shape) for half in as_numbers(keys.ravel()))
+    for place, column in enumerate(places):
+        for earlier in places[:place]:
+            alike = first[:, column] == first[:, earlier]
+            if alike.any():
+                numbers[:, column] += alike & (second[:, column] == second[:, earlier])
     return numbers
 
 
-def number_samples(keys: Keys, first: npt.NDArray[np.int64]) -> Keys:
-    """Return ``keys`` with a key of its own for every further sample of a prompt; ``first`` is how they are counted."""
-    codes = as_column(keys).dictionary_encode()
-    if len(codes.dictionary) == len(keys):
-        return keys
-    code = codes.indices.to_numpy()[first]
-    by_code = np.argsort(code, kind="stable")
-    ordered = code[by_code]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    number = np.empty(len(keys), dtype=np.int64)
-    number[first[by_code]] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
-    return _numbered(keys, number)
-
-
-def _numbered(keys: Keys, number: Places) -> Keys:
+def _sampled(keys: Keys, sample: int, earlier: Rows) -> Keys:
+    """Return ``keys`` with a key of its own for every further sample of a prompt."""
     own = keys.copy()
-    for at in np.flatnonzero(number):
-        own[at] = np.void(_digest(keys[at].tobytes() + int(number[at]).to_bytes(4, "little")))
+    for at in range(len(own)) if sample > 1 else np.flatnonzero(earlier):
+        mark = sample.to_bytes(4, "little") + int(earlier[at]).to_bytes(4, "little")
+        own[at] = np.void(_digest(keys[at].tobytes() + mark))
     return own
-
-
-def as_column(keys: Keys) -> pa.FixedSizeBinaryArray:
-    """Return keys as a column of a table."""
-    data = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, data])
 
 
 def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

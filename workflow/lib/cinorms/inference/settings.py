@@ -1,6 +1,6 @@
 """Settings that an entry of config/models.yaml can have with any engine; each engine adds its own."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -35,13 +35,6 @@ class TraceMarks(Value):
     """What closes it; spaces and line ends after it are written where the budget cuts a trace."""
 
 
-class ShardsBy(Value):
-    """A job for each part of what an arm asks."""
-
-    by: Literal["template", "variant"]
-    """template: a job for each template, with all its answer orders; variant: a job for each variant."""
-
-
 class EntrySettings(Value):
     """One model."""
 
@@ -63,8 +56,8 @@ class EntrySettings(Value):
     """GPUs that one copy of the model needs (tensor parallel)."""
     paper_layout: Literal["single", "instruction_in_system"] = "single"
     """How the papers divided prompts for this model into messages."""
-    shards: Annotated[int, Field(ge=1, le=100_000)] | ShardsBy = 1
-    """Jobs that the questions of an arm are split into: a number, or `{by: template}` or `{by: variant}`."""
+    shards: int = Field(default=1, ge=1, le=100_000)
+    """Jobs that the model's questions are split into, to use as many GPUs."""
     rates: Rates = Field(default=Rates(), description=str(Rates.__doc__))
     stand_in: LeftOut[str] = Field(
         default=None,

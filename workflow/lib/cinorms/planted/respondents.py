@@ -269,7 +269,6 @@ def answer(
     vignettes: pd.DataFrame,
     variants: pd.DataFrame,
     grid: pd.DataFrame,
-    repeat: int = 1,
 ) -> pd.DataFrame:
     """Answer every row of ``grid`` (from ``prompts.variants.ask_grid``) as the respondent that ``spec`` plants.
 
@@ -277,7 +276,7 @@ def answer(
 
     The temperature adds its value to the scale of the answers' noise. A template is known by its wording,
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
-    In an asking ``repeat`` after the first, the planted share of the answers chooses another option.
+    In a sample after the first, the planted share of the answers chooses another option.
     """
     respondent, scale, seed = respondent_of(spec), Scale.of(spec["scale"]), spec["seed"]
     who = text_number(respondent.name)
@@ -303,8 +302,8 @@ def answer(
     share = respondent.position_share + (0.0 if traces is None else traces.bias)
     shown = orders_of(scale.n_shown).shown[grid["order_code"].to_numpy()]
     option = _chosen_option(respondent, latent, shown, scale, at, seed, share)
-    if repeat > 1 and respondent.unrepeatable:
-        n, again = len(scale.levels), (*at, repeat)
+    if spec["sample"] > 1 and respondent.unrepeatable:
+        n, again = len(scale.levels), (*at, spec["sample"])
         other = (option + 1 + (draw_uniform("flip_to", seed, *again) * (n - 1)).astype(np.int64)) % n
         option = np.where(draw_uniform("flip", seed, *again) < respondent.unrepeatable, other, option)
     book = TextBook(scale)

@@ -40,7 +40,7 @@ class Checkpoint(Value):
     revision: str | None = Field(None, description="Commit of the hub repository; null for its newest.")
 
 
-class Request(Value):
+class Generation(Value):
     """What a paraphraser is asked."""
 
     paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
@@ -57,7 +57,7 @@ class Request(Value):
     """The weights of pegasus (paraphraser pegasus only)."""
 
 
-class GenerateFile(Request):
+class GenerateFile(Generation):
     """One original; the rule generate_paraphrases asks a paraphraser to reword it and freezes the results."""
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
@@ -104,7 +104,7 @@ class Confirmed(Value):
 class Provenance(Value):
     """How frozen templates were made. Written by the rule generate_paraphrases, not by hand."""
 
-    request: Request = Field(description="The request, as the file with `source: generate` stated it.")
+    request: Generation = Field(description="The request, as the file with `source: generate` stated it.")
     paraphraser: Mapping[str, Annotated[Any, Field(description="A key of the registry's entry.")]]
     """The paraphraser's entry in the registry at that time: the keys that state who was asked."""
     instruction: str = Field(description="The instruction to the paraphraser.")

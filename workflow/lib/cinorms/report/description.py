@@ -5,8 +5,8 @@ from typing import Any
 
 from cinorms.study.entries import make_entry
 from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, StudyFacts
-from cinorms.study.spec import all_shards_of, make_spec
-from cinorms.study.study import READ_HERE, Study
+from cinorms.study.requests import request_of
+from cinorms.study.study import Study
 
 #: Kinds of analyses whose tables a card reads.
 ON_CARDS = ("norms_again", "flow_dependence", "say_do", "mean_delta", "people_distances", "people_flows")
@@ -71,10 +71,6 @@ def facts_of(study: Study) -> StudyFacts:
         analyses={name: _entry(study, "analyses", name) for name in study.settings.analyses},
         figures={name: _entry(study, "figures", name) for name in study.settings.figures},
         printed=tuple(study.settings.printed),
-        shards={
-            arm: {model: tuple(all_shards_of(study, arm, model)) for model in study.models(arm)}
-            for arm in study.arms_from(*READ_HERE)
-        },
         settings=study.settings.plain(),
     )
 
@@ -86,7 +82,7 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     origin = ""
     if settings.source == "published" and settings.frame is not None:
         origin = study.release(settings.frame.partition("/")[0]).origin.citation
-    rare: dict[str, Any] = {"repeat": settings.repeat} if settings.repeat > 1 else {}
+    rare: dict[str, Any] = {"sample": settings.sample} if settings.sample > 1 else {}
     if survey and survey.simulated:
         rare["simulated"] = True
     return ArmFacts(
@@ -105,11 +101,11 @@ def _arm(study: Study, arm: str) -> ArmFacts:
         **rare,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
-        reasoning=settings.reasoning.asked.shown if settings.reasoning else None,
+        reasoning=settings.reasoning.level.shown if settings.reasoning else None,
         readout=settings.readout,
         system=settings.system,
         models=tuple(models),
-        layouts={m: "single" if survey else make_spec(study, arm, m, "1-of-1").layout for m in models},
+        layouts={m: "single" if survey else request_of(study, arm, m).layout for m in models},
     )
 
 

@@ -17,7 +17,7 @@ from cinorms.core.csv_tables import (
 )
 from cinorms.core.errors import DataError
 from cinorms.core.labels import listed
-from cinorms.core.tables import CODES, READINGS, REPEATS, STAGES, VIGNETTES
+from cinorms.core.tables import CODES, READINGS, STAGES, VIGNETTES
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
 from cinorms.study.facts import StudyFacts
@@ -51,9 +51,9 @@ def described_files(study: StudyFacts) -> list[str]:
 
 def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     levels = sorted({level for arm in study.arms.values() for level in arm.scale.binned.levels})
-    coded, repeated = bool(study.hand_sample), any(arm.repeat > 1 for arm in study.arms.values())
+    coded = bool(study.hand_sample)
     for contract in STAGES:
-        if (contract in (READINGS, CODES) and not coded) or (contract is REPEATS and not repeated):
+        if contract in (READINGS, CODES) and not coded:
             continue
         file = contract.file.removeprefix("results/{study}/")
         holds = f"{contract.holds} One row per {listed(contract.key)}."

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import NOTHING, StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID
@@ -50,9 +49,6 @@ class Finding:
 def findings(results: StudyResults) -> list[Finding]:
     """Return the findings of a study; they are about its main arm unless they name another."""
     found = [_dependence(results, results.main_arm())]
-    if engine := repeatability(results):
-        unit = "of a model's answers changed, at most" if engine[0] != "not known" else ""
-        found.append(Finding("repeatability", "What the engine alone changes", *engine, unit=unit))
     return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
 
 
@@ -360,70 +356,6 @@ def _act(row: Mapping[Any, Any]) -> str:
         f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
         f"{share(row['shares_given_no_high'], 1)})."
     )
-
-
-# --- What the engine alone changes
-
-
-def repeatability(results: StudyResults) -> tuple[str, str] | None:
-    """Return the number that matters most and the sentences; None where no table of the study is about repeats."""
-    found = list(results.tables_of("repeatability"))
-    if not found:
-        return None
-    table = pd.concat(found, ignore_index=True).drop_duplicates(["arm", "model"])
-    asked = table[table["answers_differ"].notna()]
-    if asked.empty:
-        text = "No arm has valid answers to a second asking, so the share that the engine alone changes is not known."
-        return "not known", text
-    worst = asked.iloc[int(asked["answers_differ"].to_numpy(dtype=float).argmax())]
-    n, number = len(asked), _percent(worst["answers_differ"])
-    text = f"The same prompts were asked again in other batches ({counted(n, 'pair')} of model and arm). "
-    text += "Of" if n == 1 else f"{worst['model']} in arm {worst['arm']} changed most: of"
-    text += f" its answers, {number} changed to another level"
-    if pd.notna(worst["conf_low"]):
-        text += f" (95% interval {_percent(worst['conf_low'])} to {_percent(worst['conf_high'])})"
-    if pd.notna(worst["norms_differ"]):
-        text += f", and of its norms {_percent(worst['norms_differ'])}"
-    sentences = [f"{text}."]
-    drawn = asked[asked["what"] == "engine_and_sampling"]
-    if len(drawn):
-        who = listed([f"{row['model']} ({row['arm']})" for row in drawn.to_dict("records")])
-        sentences.append(f"Answers of {who} are drawn at random, so sampling is part of that share.")
-    return number, " ".join([*sentences, *_floor_sentences(results)])
-
-
-def _floor_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield, for each table of contrasts, how many are no larger than what the engine alone changes."""
-    for name, entry in results.study.analyses.items():
-        if "engine_status" not in entry.meanings:
-            continue
-        table = read_csv(results.files["tables"][name])
-        judged = table[table["engine_status"].isin(["above", "not_above", "one_side_repeated"])]
-        within = judged[judged["engine_status"] == "not_above"]
-        if judged.empty:
-            yield (
-                f"Table {name}: no side of a contrast was asked again, so it is not known whether a contrast is larger "
-                "than what the engine alone changes."
-            )
-        elif within.empty:
-            yield (
-                f"Table {name}: every contrast with a side that was asked again is larger than what the engine alone "
-                "changes."
-            )
-        else:
-            named = ""
-            if len(within) <= NAMED and "model_a" in within:
-                sides = within[["model_a", "arm_a", "model_b", "arm_b"]].to_numpy()
-                named = f" ({'; '.join(f'{a} ({of_a}) and {b} ({of_b})' for a, of_a, b, of_b in sides)})"
-            yield (
-                f"Table {name}: {count(len(within))} of {count(len(judged))} contrasts{named} are no larger than what "
-                "the engine alone changes, so the engine may be the only reason."
-            )
-
-
-def _percent(part: Any) -> str:
-    """Return a share as text; a small one, as engines have, is not rounded to 0."""
-    return "below 0.1%" if 0 < part < 0.0005 else f"{float(part):.1%}"
 
 
 # --- What was discarded

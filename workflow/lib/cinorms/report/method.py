@@ -81,7 +81,7 @@ def _arm(results: StudyResults, arm: str) -> str:
         f"{counted(flows, 'flow')} of {dataset.title}, each in up to {counted(len(prompts), 'variant')}: "
         f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}), each with "
         f"{counted(prompts['order_no'].nunique(), 'order')} of the options"
-        + (f", asked {settings.repeat} times (the first asking counts)" if settings.repeat > 1 else "")
+        + (f", sample {settings.sample}" if settings.sample > 1 else "")
     )
 
 
@@ -122,9 +122,8 @@ def models(results: StudyResults) -> list[dict[str, str]]:
 
 def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, Any]) -> dict[str, str]:
     (arm, model), codes = pair, results.codes[pair]
-    entry, spec = results.study.models[model].identity, record.get("spec", {})
+    entry, request = results.study.models[model].identity, record.get("request", {})
     runs = record.get("runs", [])
-    ran = next((run["revision"] for run in runs if run.get("revision")), None)
     versions = (f"{name} {version}" for run in runs for name, version in run.get("versions", {}).items())
     # Of all jobs together.
     times = [
@@ -137,8 +136,8 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
         "arm": arm,
         "model": model,
         "engine": str(record.get("engine") or ENGINES[results.study.arms[arm].source]),
-        "source": str(spec.get("source") or entry.get("source", "")),
-        "revision": _revision(ran or spec.get("revision"), entry.get("revision")),
+        "source": str(request.get("source") or entry.get("source", "")),
+        "revision": _revision(request.get("revision"), entry.get("revision")),
         "known about it": ", ".join(
             f"{k} {entry[k]}"
             for k in ("family", "capacity", "alignment", "quantisation", "lora")
@@ -192,9 +191,8 @@ def hashes(results: StudyResults) -> list[tuple[str, str]]:
         for name, path in results.files[part].items()
     ]
     responses = [
-        (f"responses/{record['arm']}/{record['model']}/{file['shard']}.parquet", file["sha256"])
+        (f"responses/{record['arm']}/{record['model']}.parquet", record["sha256"])
         for record in results.provenance["asked"]
-        for file in record["files"]
     ]
     return asked + responses
 

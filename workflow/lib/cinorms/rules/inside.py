@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cinorms.core.gpus import job_has_gpus
 from cinorms.run.forks import ONE_THREAD, Forks
 
 
@@ -78,28 +77,10 @@ class Inside:
         return self.is_on_cluster and self._workflow.executor_plugin.name == "slurm"
 
     @property
-    def is_in_job_without_gpu(self) -> bool:
-        """Whether this is the Snakemake inside a job of SLURM that has no GPU.
-
-        There, resources are computed again, without the crews, and SLURM refuses a step that requests more than its
-        job has.
-        """
-        in_job = self._workflow.remote_exec and "SLURM_JOB_ID" in os.environ
-        return in_job and not job_has_gpus(os.environ)
-
-    @property
     def uses_conda(self) -> bool:
         """Whether jobs run in environments of conda."""
         ways = self._workflow.deployment_settings.deployment_method
         return any(way.name == "CONDA" for way in ways)
-
-    @property
-    def lanes(self) -> int | None:
-        """How many jobs with a GPU can run at once on this machine; None on a cluster."""
-        if self.is_on_cluster:
-            return None
-        stated = self._workflow.global_resources.get("gpu")
-        return getattr(stated, "value", stated) or 1
 
     # --- Which jobs run
 
@@ -112,36 +93,6 @@ class Inside:
     def files(self) -> set[str]:
         """What this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}
-
-    def remade_inputs(self, job: Any) -> set[str]:
-        """Return the inputs of a job that other jobs of this run make."""
-        dag = self._workflow.dag
-        return {str(f) for maker, files in dag.dependencies[job].items() if dag.needrun(maker) for f in files}
-
-    def makers(self, job: Any, without: Iterable[str]) -> list[Any]:
-        """Return the jobs of this run that make a job's inputs; none if one of the rules ``without`` comes before."""
-        dag = self._workflow.dag
-        makers = [maker for maker in dag.dependencies[job] if dag.needrun(maker)]
-        before = list(dag.bfs(dag.dependencies, *makers)) if makers else []
-        return [] if {j.rule.name for j in before if dag.needrun(j)} & set(without) else makers
-
-    def put_after(self, earlier: Any, later: Any) -> bool:
-        """Run a job after another, as if it had its output as input; tell whether this version can.
-
-        The order is not in the job's inputs: those are recorded, and another order would run it again.
-        """
-        dag, file = self._workflow.dag, earlier.output[0]
-        try:
-            depending, dependencies = dag.depending, dag._dependencies
-            until_ready, ready = dag._n_until_ready, dag._ready_jobs
-        except AttributeError:
-            return False
-        if earlier not in dependencies[later]:
-            depending[earlier][later].add(file)
-            dependencies[later][earlier].add(file)
-            until_ready[later] += 1
-            ready.discard(later)
-        return True
 
 
 def fork_scripts(scripts: Any, folder: Path, modules: Iterable[str]) -> bool:

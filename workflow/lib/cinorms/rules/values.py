@@ -18,6 +18,7 @@ from cinorms.entries.entry import Entry
 from cinorms.entries.files import inputs_of
 from cinorms.gate.of_study import StatedGate, gates_of
 from cinorms.human.survey import split_name
+from cinorms.inference.cap import CODER
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import EngineKind
 from cinorms.inference.model_entry import REVISIONS
@@ -33,15 +34,15 @@ from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.facts import StudyFacts
 from cinorms.study.norm_room import norm_room
-from cinorms.study.spec import (
-    coder_journal,
-    journal_of,
-    make_coder_spec,
-    make_coder_tuning,
-    make_spec,
-    make_tuning,
-    repeated_shards_of,
+from cinorms.study.requests import (
+    arms_of,
+    asking_minutes,
+    coder_request,
+    job_of,
+    request_of,
+    runtime_of,
     shards_of,
+    store_in,
 )
 from cinorms.study.study import Study
 
@@ -74,20 +75,14 @@ class StudyValues:
         """The folder of the study's results."""
         return f"results/{self.study.name}"
 
-    @cached_property
-    def responses(self) -> str:
-        """The folder of the study's responses."""
-        return f"{self.results}/responses"
-
     def made_of(self, section: str, ending: str) -> list[str]:
         """Return a file of each entry of a section: analyses, figures or printed."""
         folder = "tables" if section == "analyses" else section
         return [f"{self.results}/{folder}/{name}.{ending}" for name in self.study.settings.entries(section)]
 
-    @cached_property
-    def placed_responses(self) -> str:
-        """The folder of the study's responses, for a parameter."""
-        return self.placed(self.responses)
+    def store(self) -> str:
+        """Return the folder with the stores of replies."""
+        return store_in(self.placed(self.results))
 
     def _placed(self, paths: Iterable[str]) -> list[str]:
         return list(map(self.placed, paths))
@@ -169,28 +164,20 @@ class StudyValues:
         """Return each arm and model that is asked."""
         return [(ask["arm"], ask["model"]) for ask in self.study.asked()]
 
-    def shards(self, arm: str, model: str) -> list[str]:
-        """Return the files of responses of one model in one arm."""
-        return [self._shard(arm, model, shard) for shard in shards_of(self.study, arm, model)]
-
-    def repeats(self, arm: str, model: str) -> list[str]:
-        """Return the files of responses of one model in the further askings of one arm."""
-        return [self._shard(arm, model, shard) for shard in repeated_shards_of(self.study, arm, model)]
-
-    def _shard(self, arm: str, model: str, shard: str) -> str:
-        return f"{self.responses}/{arm}/{model}/{shard}.parquet"
+    def responses(self, arm: str, model: str) -> str:
+        """Return the file of responses of a model in an arm."""
+        return f"{self.results}/responses/{arm}/{model}.parquet"
 
     def asked(self) -> list[str]:
-        """Return every file of responses that a model of the study gave, repeats included."""
-        return [path for pair in self.asked_pairs() for path in self.shards(*pair) + self.repeats(*pair)]
+        """Return every file of responses that a model of the study gave."""
+        return [self.responses(*pair) for pair in self.asked_pairs()]
 
     def responses_from(self, *sources: str) -> list[tuple[str, str, str]]:
         """Return arm, model and path of every file of responses in arms of these ``sources``."""
         return [
-            (arm, model, path)
+            (arm, model, self.responses(arm, model))
             for arm in self.study.arms_from(*sources)
             for model in self.study.models(arm)
-            for path in self.shards(arm, model)
         ]
 
     def response_files(self, arm: str, model: str) -> list[str]:
@@ -202,7 +189,7 @@ class StudyValues:
     def unmatched(self) -> list[str]:
         """Return the files that list responses without a prompt or prompts without a response, where there are any."""
         responses = [Path(path) for *_, path in self.responses_from("responses")]
-        files = [path.with_name(f"unmatched.{path.stem}.csv") for path in responses]
+        files = [path.with_suffix(".unmatched.csv") for path in responses]
         # More than a header.
         return [str(f) for f in files if f.exists() and len(f.read_bytes().splitlines()) > 1]
 
@@ -231,9 +218,55 @@ class StudyValues:
 
     # --- Asking
 
-    def checkpoint(self, kind: EngineKind, model: str) -> dict[str, str]:
-        """Return the input `checkpoint`, for an engine that loads one."""
-        return {"checkpoint": f"{self.results}/checkpoints/{model}.json"} if kind.checkpoint else {}
+    def jobs(self, kind: EngineKind) -> list[str]:
+        """Return the models that name the jobs of an engine: each asks itself, and those that load the same."""
+        asked = dict.fromkeys(model for _, model in self.asked_pairs())
+        models = [model for model in asked if self.study.registry_entry(model).kind is kind]
+        return list(dict.fromkeys(job_of(self.study, model) for model in models))
+
+    def job_inputs(self, model: str) -> Inputs:
+        """Return the files of each arm that the jobs of a model ask."""
+        arms = arms_of(self.study, model)
+        asked = {
+            "vignettes": [self.vignettes(arm) for arm, _ in arms],
+            "variants": [self.prompts(arm) for arm, _ in arms],
+        }
+        loaded = self.study.registry_entry(model).kind.checkpoint
+        return asked | ({"checkpoints": [self.checkpoint(name) for _, name in arms]} if loaded else {})
+
+    def requests(self, model: str) -> str:
+        """Return everything that can change a reply to what the jobs of a model ask, as one value."""
+        arms = arms_of(self.study, model)
+        return json.dumps(
+            [[arm, request_of(self.study, arm, name).plain()] for arm, name in arms], sort_keys=True
+        )
+
+    def runtime(self, model: str, shard: str) -> str:
+        """Return how a model is reached and paid, and where its job writes."""
+        return json.dumps(runtime_of(self.study, model, shard, self.placed(self.results)), sort_keys=True)
+
+    def minutes(self, model: str) -> int:
+        """Return the minutes that a job of a model requests."""
+        return asking_minutes(self.study, model, 1)
+
+    def receipts(self, arm: str, model: str) -> list[str]:
+        """Return the files that say that a model was asked; the same for all arms."""
+        job = job_of(self.study, model)
+        return [f"{self.results}/asked/{job}/{shard}.json" for shard in shards_of(self.study, job)]
+
+    def checkpoint(self, model: str) -> str:
+        """Return the record of which checkpoint a model is."""
+        return f"{self.results}/checkpoints/{model}.json"
+
+    def fetched(self, model: str) -> Inputs:
+        """Return the input `checkpoint`, for a model of an engine that loads one."""
+        loads = self.study.registry_entry(model).kind.checkpoint
+        return {"checkpoint": [self.checkpoint(model)]} if loads else {}
+
+    def models_asked(self) -> list[str]:
+        """Return the models whose replies are in the store."""
+        asked = dict.fromkeys(model for _, model in self.asked_pairs())
+        return [model for model in asked if self.study.registry_entry(model).kind.make]
 
     def checkpoints(self, *kinds: EngineKind) -> list[str]:
         """Return the models whose checkpoints are fetched, the coder among them; of ``kinds`` of engines, or of all."""
@@ -260,26 +293,17 @@ class StudyValues:
         """Return the models of the study that an engine asks."""
         return [m for m in self.study.all_models() if self.study.registry_entry(m).kind is kind]
 
-    def spec(self, arm: str, model: str, shard: str) -> str:
-        """Return everything that can change a response, as one value."""
-        return json.dumps(make_spec(self.study, arm, model, shard).as_plain(), sort_keys=True)
+    def request(self, arm: str, model: str) -> dict[str, Any]:
+        """Return everything that can change a reply of a model in an arm, as one value."""
+        return request_of(self.study, arm, model).plain()
 
-    def whole_spec(self, arm: str, model: str) -> dict[str, Any]:
-        """Return the spec of a model in an arm as if it were asked in one shard."""
-        return make_spec(self.study, arm, model, "1-of-1").as_plain()
+    def asked_request(self, arm: str, model: str) -> dict[str, Any] | None:
+        """Return `request` of an arm that asks models; None where responses come from a file."""
+        return self.request(arm, model) if self.study.arms[arm].source == "model" else None
 
-    def asked_spec(self, arm: str, model: str) -> dict[str, Any] | None:
-        """Return the spec of a model in an arm that asks it; None where its responses come from a file."""
-        return self.whole_spec(arm, model) if self.study.arms[arm].source == "model" else None
-
-    def specs(self, arm: str) -> list[dict[str, Any]]:
-        """Return the spec of each model of an arm, as if it were asked in one shard."""
-        return [self.whole_spec(arm, model) for model in self.study.models(arm)]
-
-    def tuning(self, arm: str, model: str, shard: str) -> str:
-        """Return how a model is reached and paid."""
-        tuning = make_tuning(self.study, arm, model, shard, self.placed_responses)
-        return json.dumps(tuning, sort_keys=True)
+    def arm_requests(self, arm: str) -> list[dict[str, Any]]:
+        """Return the request to each model of an arm."""
+        return [self.request(arm, model) for model in self.study.models(arm)]
 
     def checkpoint_source(self, model: str) -> dict[str, str]:
         """Return which checkpoint a model is, as one value: its source, revision (empty: the newest) and adapter."""
@@ -291,33 +315,24 @@ class StudyValues:
             "lora": entry.get("lora") or "",
         }
 
-    def loads(self, arm: str, model: str, shard: str) -> str | None:
-        """Return what a job loads before it asks: jobs for which it is equal can share it; None for nothing."""
-        loads = self.study.registry_entry(model).kind.loads
-        if not loads:
-            return None
-        spec = make_spec(self.study, arm, model, shard)
-        tuning = make_tuning(self.study, arm, model, shard, self.placed_responses)
-        return json.dumps(loads(spec, tuning), sort_keys=True)
-
     def provenance(self) -> list[dict[str, Any]]:
-        """Return which models were asked in which arms, with their files of responses and their journals."""
-        asked = []
-        for arm, model in self.asked_pairs():
-            kind = self.study.registry_entry(model).kind
-            journal = journal_of(self.study, arm, model, self.placed_responses)
-            repeats = self._placed(self.repeats(arm, model))
-            asked.append(
-                {
-                    "arm": arm,
-                    "model": model,
-                    "planted": kind.planted,
-                    "responses": self._placed(self.shards(arm, model)),
-                    **({"repeats": repeats} if repeats else {}),
-                    "journal": journal if kind.journalled else None,
-                }
-            )
-        return asked
+        """Return which models were asked in which arms, with their files of responses."""
+        return [
+            {
+                "arm": arm,
+                "model": model,
+                "planted": self.study.registry_entry(model).kind.planted,
+                "responses": self.placed(self.responses(arm, model)),
+            }
+            for arm, model in self.asked_pairs()
+        ]
+
+    def reply_facts(self) -> list[str]:
+        """Return the files that state what the replies in the study's responses say of themselves."""
+        asked = set(self.models_asked())
+        paths = [self.responses(*pair) for pair in self.asked_pairs() if pair[1] in asked]
+        coded = self.coder_replies() if self.coder_kind and self.coder_kind.make else []
+        return [path.removesuffix("parquet") + "json" for path in [*paths, *coded]]
 
     def received_from(self) -> list[dict[str, str]]:
         """Return which responses another tool collected: arm, model and file."""
@@ -340,12 +355,12 @@ class StudyValues:
 
     def coder_replies(self) -> list[str]:
         """Return the coder's files of responses, one for each scale."""
-        return [f"{self.coding}/{scale}/1-of-1.parquet" for scale in self.coded_scales if self.study.coder]
+        return [f"{self.coding}/{scale}/replies.parquet" for scale in self.coded_scales if self.study.coder]
 
     def coded_files(self, scale: str) -> list[list[str]]:
         """Return the files of each arm and model whose replies on a scale are coded: vignettes, prompts, responses."""
         return [
-            [self.vignettes(arm), self.prompts(arm), *self.shards(arm, model)]
+            [self.vignettes(arm), self.prompts(arm), self.responses(arm, model)]
             for arm, model in self.study.coded_scales()[scale]
         ]
 
@@ -371,31 +386,35 @@ class StudyValues:
         """Return what a job is told of each scale whose replies are coded."""
         return {scale: self.coded_scale(scale) for scale in self.coded_scales}
 
-    def coder_spec(self, scale: str) -> str:
+    def coder_request(self, scale: str) -> dict[str, Any]:
         """Return everything that can change a reply of the coder, as one value."""
-        return json.dumps(make_coder_spec(self.study, scale).as_plain(), sort_keys=True)
+        return coder_request(self.study, scale).plain()
 
-    def coder_specs(self) -> dict[str, dict[str, Any]]:
-        """Return the coder's spec for each scale, as plain data."""
-        scales = self.coded_scales if self.study.coder else []
-        return {scale: make_coder_spec(self.study, scale).as_plain() for scale in scales}
+    def coder_requests(self) -> dict[str, dict[str, Any]]:
+        """Return the coder's request for each scale, as plain data."""
+        return {scale: self.coder_request(scale) for scale in self.coded_scales if self.study.coder}
 
-    def coder_tuning(self, scale: str) -> str:
+    def coder_checkpoints(self) -> Inputs:
+        """Return the input `checkpoints` of a coder that is loaded: its record, for each scale."""
+        assert self.study.coder is not None, "asked only where the study has a coder"
+        record = self.fetched(self.study.coder).values()
+        return (
+            {"checkpoints": [path for paths in record for path in paths * len(self.coded_scales)]}
+            if record
+            else {}
+        )
+
+    def coder_runtime(self) -> str:
         """Return how the coder is reached and paid."""
-        tuning = make_coder_tuning(self.study, scale, self.placed_responses)
-        return json.dumps(tuning, sort_keys=True)
+        coder = self.study.coder
+        assert coder is not None, "asked only where the study has a coder"
+        runtime = runtime_of(self.study, coder, CODER, self.placed(self.results))
+        return json.dumps(runtime, sort_keys=True)
 
     def coder_provenance(self) -> list[dict[str, Any]]:
         """Return what the provenance needs to know about the coder, for each scale."""
-        journalled = self.coder_kind is not None and self.coder_kind.journalled
         return [
-            {
-                "scale": scale,
-                "model": self.study.coder,
-                "planted": False,
-                "responses": [self.placed(path)],
-                "journal": coder_journal(self.study, scale, self.placed_responses) if journalled else None,
-            }
+            {"scale": scale, "model": self.study.coder, "planted": False, "responses": self.placed(path)}
             for scale, path in zip(self.coded_scales, self.coder_replies(), strict=False)
         ]
 
@@ -473,10 +492,12 @@ class StudyValues:
         """Return everything of the study that an analysis, figure or printed table depends on, as one value."""
         return self.entry(analysis, figure, printed).plain()
 
-    def norm_warnings(self) -> list[str]:
-        """Return the plan's warnings where too little is asked to hold norms."""
+    def plan_warnings(self) -> list[str]:
+        """Return the plan's warnings where too little is asked to hold norms, or a model will soon be gone."""
         room = norm_room(self.study)
-        return ["No norm can be held.", *room.texts] if room.none_at_all else list(room.texts)
+        entries = map(self.study.registry_entry, self.study.all_models())
+        ending = [text for text in (entry.ending() for entry in entries) if text]
+        return [*(["No norm can be held."] if room.none_at_all else []), *room.texts, *ending]
 
     def key_variables(self) -> list[str]:
         """Return the variables with keys, whose values must appear in nothing that is kept."""

@@ -10,16 +10,17 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.inference.checkpoints import known
-from cinorms.inference.collected_replies import count_current, count_left
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
-from cinorms.inference.journal import Journal
+from cinorms.inference.job_state import FOLDER as PROGRESS
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
-from cinorms.inference.spec import Spec
+from cinorms.inference.request import Request
+from cinorms.inference.responses import count_left, is_current
+from cinorms.inference.store import Store
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE
-from cinorms.study.spec import all_shards_of, journal_of, make_spec
+from cinorms.study.requests import arms_of, request_of, store_in
 from cinorms.study.study import Study
 from cinorms.vignettes.reading import read_vignettes
 from cinorms.vignettes.source_files import local_copy
@@ -64,12 +65,10 @@ class StudyCheck:
 
 
 class Left(NamedTuple):
-    """How far one shard is."""
+    """How far one model is in one arm."""
 
     questions: int
-    #: Of them, how many have a reply in the file of responses, or in the journal.
-    answered: int
-    #: How many a run would ask.
+    #: How many a run would ask: those that have no reply in the store.
     left: int
     #: Whether the file of responses is what a run would make now.
     is_current: bool
@@ -77,11 +76,8 @@ class Left(NamedTuple):
 
 def left_to_ask(study: Study) -> dict[Pair, int | None]:
     """Return the arms and models with responses to make, and how many prompts a run would ask; None: not known yet."""
-    return {
-        pair: None if shards is None else sum(shard.left for shard in shards.values())
-        for pair, shards in shards_left(study)
-        if shards is None or not all(shard.is_current for shard in shards.values())
-    }
+    found = list(pairs_left(study))
+    return {pair: left and left.left for pair, left in found if left is None or not left.is_current}
 
 
 def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
@@ -94,7 +90,7 @@ def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
     if len(left) < len(asked):
         return f"{who} left to ask"
     if not sum(left):
-        return f"nothing is left to ask; the next run takes the replies of {who} from the journal"
+        return f"nothing is left to ask; the next run takes the replies of {who} from the store"
     return f"{who} left to ask, {_count(sum(left), 'prompt')}"
 
 
@@ -102,38 +98,51 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def shards_left(study: Study) -> Iterator[tuple[Pair, dict[str, Left] | None]]:
-    """Yield how far each shard of a model in an arm is, with the study's files as they are now; None: not known yet."""
-    asked = study.arms_from("model")
-    datasets = {study.arms[arm].dataset for arm in asked}
-    flows = {dataset: flows_of(study, dataset) for dataset in datasets}
-    for arm in asked:
-        known, (variants, are_made) = flows[study.arms[arm].dataset], variants_of(study, arm)
-        for model in study.models(arm):
-            yield (
-                (arm, model),
-                None if known is None else _shards_of(study, arm, model, known, variants, are_made),
-            )
+def pairs_left(study: Study) -> Iterator[tuple[Pair, Left | None]]:
+    """Yield how far each model in each arm is, with the study's files as they are now; None: not known yet."""
+    for pair, questions, are_made in _questions(study, asked_pairs(study)):
+        yield pair, None if questions is None else _left(study, pair, questions, are_made)
 
 
-def _shards_of(
-    study: Study, arm: str, model: str, flows: pd.DataFrame, variants: pd.DataFrame, are_made: bool
-) -> dict[str, Left]:
-    kind = study.registry_entry(model).kind
-    found = {}
-    for shard in all_shards_of(study, arm, model):
-        spec = asked_spec(study, arm, model, shard)
-        questions = Questions.of(spec, flows, variants)
-        path, total = response_file(study, arm, model, shard), len(questions.grid)
-        if are_made and (n := count_current(path, questions)) is not None:
-            found[shard] = Left(total, n, 0, True)
-            continue
-        answered, left = 0, total
-        if are_made and kind.journalled:
-            journal = Journal.of(journal_of(study, arm, model, str(responses_folder(study))), spec)
-            answered, left = count_left(questions, journal)
-        found[shard] = Left(total, answered, left, False)
-    return found
+def is_left(study: Study, job: str, shard: str) -> bool:
+    """Tell whether the job of a shard has anything to ask, as far as that is known."""
+    for _, questions, are_made in _questions(study, arms_of(study, job)):
+        if questions is None or not are_made:
+            return True
+        if count_left(questions.shard(shard), store_of(study, questions.request)):
+            return True
+    return False
+
+
+def _left(study: Study, pair: Pair, questions: Questions, are_made: bool) -> Left:
+    total = len(questions.grid)
+    if are_made and is_current(response_file(study, *pair), questions):
+        return Left(total, 0, True)
+    if not are_made or study.registry_entry(pair[1]).kind.planted:
+        return Left(total, total, False)
+    return Left(total, count_left(questions, store_of(study, questions.request)), False)
+
+
+def asked_pairs(study: Study) -> list[Pair]:
+    """Return each arm and model that is asked."""
+    return [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
+
+
+def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Questions | None, bool]]:
+    """Yield what each model is asked in each arm, if that is known, and whether its templates are made."""
+    flows: dict[str, pd.DataFrame | None] = {}
+    for arm, model in pairs:
+        dataset = study.arms[arm].dataset
+        if dataset not in flows:
+            flows[dataset] = flows_of(study, dataset)
+        known, (variants, are_made) = flows[dataset], variants_of(study, arm)
+        request = asked_request(study, arm, model)
+        yield (arm, model), None if known is None else Questions.of(request, known, variants), are_made
+
+
+def store_of(study: Study, request: Request) -> Store:
+    """Return the store with the replies to ``request``."""
+    return Store(Path(store_in(str(results_folder(study)))), request, study.name)
 
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
@@ -142,7 +151,7 @@ def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     mirror = os.environ.get("CINORMS_MIRROR") or study.settings.mirror
     if all(local_copy(file, CACHE, mirror) for file in (declared.files or {}).values()):
         return read_vignettes(declared, CACHE, mirror, study.null_principle(dataset))
-    path = Path("results", study.name, "vignettes", f"{dataset}.parquet")
+    path = results_folder(study) / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
@@ -157,20 +166,25 @@ def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
     return variants, not prompt_set.generate
 
 
-def asked_spec(study: Study, arm: str, model: str, shard: str) -> Spec:
-    """Return the settings with which a shard is asked, with the fetched checkpoint, if any."""
-    spec = make_spec(study, arm, model, shard)
-    record = Path("results", study.name, "checkpoints", f"{model}.json")
+def asked_request(study: Study, arm: str, model: str) -> Request:
+    """Return what is asked of a model in an arm, with the fetched checkpoint, if any."""
+    request = request_of(study, arm, model)
+    record = results_folder(study) / "checkpoints" / f"{model}.json"
     if study.registry_entry(model).kind.checkpoint and record.is_file():
-        spec = spec.with_identity(**known(record))
-    return spec
+        request = request.with_settings(**known(record))
+    return request
 
 
-def response_file(study: Study, arm: str, model: str, shard: str) -> Path:
-    """Return the file of the responses of a shard."""
-    return responses_folder(study) / arm / model / f"{shard}.parquet"
+def response_file(study: Study, arm: str, model: str) -> Path:
+    """Return the file of the responses of a model in an arm."""
+    return results_folder(study) / "responses" / arm / f"{model}.parquet"
 
 
-def responses_folder(study: Study) -> Path:
-    """Return the folder of a study's responses."""
-    return Path("results", study.name, "responses")
+def progress_folder(study: Study) -> Path:
+    """Return the folder with the state of each job."""
+    return results_folder(study) / PROGRESS
+
+
+def results_folder(study: Study) -> Path:
+    """Return the folder of a study's results."""
+    return Path("results", study.name)

@@ -34,7 +34,6 @@ from cinorms.stats.again import FEWEST_TEMPLATES
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
-from cinorms.study.spec import shards_of
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
 
@@ -216,21 +215,15 @@ def _override_faults(case: Case, file: str) -> Iterator[EntryProblem]:
 
 def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
     """Raise ``DataError`` for lines that match no response, of those whose responses exist."""
-    study, made = case.study, {}
+    study = case.study
     asked = [(arm, model) for arm in study.arms_from(*READ_HERE) for model in study.models(arm)]
-    for arm, model in asked:
-        files = [response_file(study, arm, model, shard) for shard in shards_of(study, arm, model)]
-        if all(file.exists() for file in files) and (arm, model) not in case.asked:
-            made[arm, model] = files
+    files = {pair: response_file(study, *pair) for pair in asked if pair not in case.asked}
+    made = {pair: file for pair, file in files.items() if file.exists()}
     places = pd.Series(list(zip(overrides["arm"], overrides["model"], strict=True)), index=overrides.index)
     # A text can be in any response that is still to come.
     known = places.isin(made) | (overrides["flow"].isna() & (len(made) == len(asked)))
     columns = ["flow", "variant", "text", "finish_reason"]
-    frames = (
-        (*pair, tables.read(path, tables.RESPONSES, columns))
-        for pair, paths in made.items()
-        for path in paths
-    )
+    frames = ((*pair, tables.read(path, tables.RESPONSES, columns)) for pair, path in made.items())
     if known.any():
         settled(frames, overrides[known], file)
 

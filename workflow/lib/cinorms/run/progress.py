@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.job_state import FOLDER, AskingState, JobState, read_state
+from cinorms.inference.job_state import FOLDER, AskingState, JobState, read_state, state_file
 
 #: Seconds to wait for an answer of SLURM.
 SLURM_PATIENCE = 15
@@ -74,7 +74,7 @@ class Queued:
 
 
 def waiting_jobs(study: str, environment: Mapping[str, str], folder: Path) -> dict[str, Queued]:
-    """Return the jobs that wait to ask for the ``study`` of ``folder``, by arm, model and shard, joined by ``_``.
+    """Return the jobs that wait to ask for the ``study`` of ``folder``, by model and shard, joined by ``_``.
 
     Empty on a machine without SLURM. Raises ``EngineError`` where SLURM does not answer.
     """
@@ -112,9 +112,9 @@ def read_queue(lines: str, study: str, folder: Path) -> dict[str, Queued]:
     return found
 
 
-def name_of(arm: str, model: str, shard: str) -> str:
+def name_of(model: str, shard: str) -> str:
     """Return the name of a shard's job in ``waiting_jobs``, as Snakemake's plugin writes it."""
-    return f"{arm}_{model}_{shard}".replace("/", "_")
+    return f"{model}_{shard}".replace("/", "_")
 
 
 # --- Jobs at work
@@ -132,15 +132,15 @@ GAP = 4.0
 QUEUE_PERIOD = 60.0
 #: What the state of a run itself is called.
 RUN = "run"
-#: A failed attempt gets a line if the next one is at least this many seconds away.
+#: Failing attempts get a line once no reply has come for so many seconds.
 WORTH = 1.0
 
-#: The shards of each model in each arm that are asked.
-Shards = Mapping[tuple[str, str], Sequence[str]]
+#: The shards of each model that is asked.
+Shards = Mapping[str, Sequence[str]]
 
 
 class Follower:
-    """Reports progress from its own thread: now and then a line for each model and arm.
+    """Reports progress from its own thread: now and then a line for each model.
 
     A line comes at once where something goes wrong or is well again, and where a job waits in the ``queue`` for
     somebody to help it. While it follows, ``is_under_way`` holds.
@@ -148,21 +148,21 @@ class Follower:
 
     def __init__(
         self,
-        responses: Path,
+        results: Path,
         shards: Shards,
         say: Callable[[str], None] | None = None,
         pause: float | None = None,
         queue: Callable[[], Mapping[str, Queued]] | None = None,
     ) -> None:
-        self._responses, self._shards = responses, shards
+        self._progress, self._shards = results / FOLDER, shards
         self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
         self._pause = pause if pause is not None else PAUSES[not sys.stderr.isatty()]
-        self._last: dict[tuple[str, str], tuple[float, str]] = {}
+        self._last: dict[str, tuple[float, str]] = {}
         self._queue, self._looked, self._helped = queue, 0.0, set[str]()
-        path = responses.parent / FOLDER / f"{RUN}.json"
+        path = state_file(self._progress, RUN, RUN)
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-        mine = AskingState("", "", "", started=time.time(), host=platform.node(), process=os.getpid())
+        mine = AskingState("", "", started=time.time(), host=platform.node(), process=os.getpid())
         self._run = JobState(mine, path)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -181,36 +181,36 @@ class Follower:
 
     def look(self, now: float) -> None:
         """Print the lines that are due."""
-        for pair, shards in self._shards.items():
-            found = [read_state(self._responses, *pair, shard) for shard in shards]
+        for model, shards in self._shards.items():
+            found = [read_state(self._progress, model, shard) for shard in shards]
             alive = [state for state in found if state and state.is_alive(now)]
             # A job of an earlier run may still be asking: it is followed too.
             if alive:
-                self._say_of(pair, alive, len(shards), now)
+                self._say_of(model, alive, len(shards), now)
         if self._queue and now - self._looked >= QUEUE_PERIOD:
             self._looked = now
             with suppress(EngineError):  # SLURM is asked again in a minute
                 self._say_who_waits(self._queue())
 
     def _say_who_waits(self, queue: Mapping[str, Queued]) -> None:
-        for pair, shards in self._shards.items():
-            for job in (queue.get(name_of(*pair, shard)) for shard in shards):
+        for model, shards in self._shards.items():
+            for job in (queue.get(name_of(model, shard)) for shard in shards):
                 if job and job.needs_help and job.note not in self._helped:
                     self._helped.add(job.note)
-                    self._say(f"{time.strftime('%H:%M:%S')}  {' / '.join(pair)}: {job.state}: {job.note}")
+                    self._say(f"{time.strftime('%H:%M:%S')}  {model}: {job.state}: {job.note}")
 
-    def _say_of(self, pair: tuple[str, str], alive: Sequence[AskingState], n_shards: int, now: float) -> None:
-        before, wrong_before = self._last.get(pair, (0.0, ""))
+    def _say_of(self, model: str, alive: Sequence[AskingState], n_shards: int, now: float) -> None:
+        before, wrong_before = self._last.get(model, (0.0, ""))
         wrong = next((state.trouble for state in alive if state.trouble), "")
-        if wrong and not any((state.next_attempt or now) - now >= WORTH for state in alive):
-            wrong = wrong_before  # over before anybody has read it
+        if wrong and not any(now - (state.since or now) >= WORTH for state in alive):
+            wrong = wrong_before  # it may be over before anybody has read it
         young = now - min(state.started for state in alive) < PATIENCE
         changed = wrong != wrong_before
         if now - before < (GAP if changed else self._pause) or (young and not changed):
             return
-        self._last[pair] = now, wrong
+        self._last[model] = now, wrong
         jobs = f" ({len(alive)} jobs)" if n_shards > 1 else ""
-        self._say(f"{time.strftime('%H:%M:%S')}  {' / '.join(pair)}{jobs}: {progress(alive, now)}")
+        self._say(f"{time.strftime('%H:%M:%S')}  {model}{jobs}: {progress(alive, now)}")
 
     def _follow(self) -> None:
         while not self._ended.wait(PERIOD):
@@ -218,9 +218,9 @@ class Follower:
             self.look(time.time())
 
 
-def is_under_way(responses: Path, now: float) -> bool:
-    """Tell whether a run that asks for these responses is at work, as far as files can tell."""
-    state = read_state(responses.parent, ".", ".", RUN)
+def is_under_way(progress: Path, now: float) -> bool:
+    """Tell whether a run of the study with this folder of states is at work, as far as files can tell."""
+    state = read_state(progress, RUN, RUN)
     return state is not None and state.is_alive(now)
 
 
@@ -237,7 +237,7 @@ def duration(seconds: float) -> str:
 
 
 def progress(states: Sequence[AskingState], now: float) -> str:
-    """Return the progress of a model's running jobs in an arm: answers, rate, time left, failures, problems."""
+    """Return the progress of a model's running jobs: answers, rate, time left, failures, problems."""
     total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
     parts = []
     if total:
@@ -245,9 +245,8 @@ def progress(states: Sequence[AskingState], now: float) -> str:
     rate = sum(state.rate or 0.0 for state in states)
     if rate:
         parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
-    pace = pace_of(states)
-    if pace:
-        parts.append(f"{duration((total - answered) / pace)} left")
+    if rate and all(state.rate for state in states):
+        parts.append(f"{duration((total - answered) / rate)} left")
     usd = [state.usd for state in states if state.usd is not None]
     if usd:
         parts.append(dollars(sum(usd)))
@@ -260,20 +259,13 @@ def progress(states: Sequence[AskingState], now: float) -> str:
     return ", ".join(parts) + (f"; {wrong}" if wrong else "")
 
 
-def pace_of(states: Sequence[AskingState]) -> float | None:
-    """Return how many answers per second running jobs give together; None while one of them cannot tell."""
-    paces = [state.pace for state in states]
-    return sum(pace for pace in paces if pace) if all(paces) else None
-
-
 def trouble(states: Sequence[AskingState], now: float) -> str:
-    """Return what is wrong with running jobs and when they try again; empty if nothing is."""
+    """Return what is wrong with running jobs, and for how long; empty if nothing is."""
     wrong = [state for state in states if state.trouble]
     if not wrong:
         return ""
-    wait = max(state.next_attempt or 0.0 for state in wrong) - now
-    again = f"next attempt in {duration(wait)}" if wait >= 1 else "trying again"
-    return f"{wrong[0].trouble}, {again}"
+    first = min(state.since or now for state in wrong)
+    return f"{wrong[0].trouble}, for {duration(now - first)}"
 
 
 def dollars(usd: float) -> str:

@@ -15,22 +15,28 @@ from pathlib import Path
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import command
 from cinorms.inference.job_state import AskingState, read_state
-from cinorms.inference.journal import Journal
-from cinorms.inference.spending import spent_in
-from cinorms.run.case import Left, asked_spec, response_file, responses_folder, shards_left
+from cinorms.inference.store import Store, known_sum
+from cinorms.run.case import (
+    Left,
+    asked_request,
+    pairs_left,
+    progress_folder,
+    response_file,
+    results_folder,
+    store_of,
+)
 from cinorms.run.progress import (
     Queued,
     dollars,
     duration,
     is_under_way,
     name_of,
-    pace_of,
     progress,
     trouble,
     waiting_jobs,
 )
 from cinorms.study.load import parser, read_study
-from cinorms.study.spec import all_shards_of, journal_of, spending_folder
+from cinorms.study.requests import arms_of, job_of, shards_of
 from cinorms.study.study import Study
 
 #: Columns of the table, as they are shown.
@@ -72,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def rows_of(study: Study, now: float, queue: Mapping[str, Queued] | None = None) -> list[Row]:
     """Return one row per model and arm that is asked; ``queue`` are the jobs that wait to ask."""
-    return [_row(study, *pair, shards, now, queue or {}) for pair, shards in shards_left(study)]
+    return [_row(study, *pair, found, now, queue or {}) for pair, found in pairs_left(study)]
 
 
 def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
@@ -94,16 +100,12 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     notes = [f"{row.arm} / {row.model}: {row.note}" for row in rows if row.note]
     notes += [problem] if problem else []
     counts = ", ".join(f"{number} {state}" for state, number in Counter(row.state for row in rows).items())
-    usd = [row.usd for row in rows if row.usd]
-    spent = f"; {dollars(sum(usd))} spent" if usd else ""
-    try:
-        cap = spent_in(Path(spending_folder(str(responses_folder(study)))))
-        taken = f", {dollars(cap)} of max_cost_usd taken" if cap is not None else ""
-    except EngineError as damage:
-        taken, notes = "", [*notes, str(damage)]
-    page = Path("results", study.name, "report", "index.html")
+    # What a model cost is stated with each of its arms.
+    usd = {row.model: row.usd for row in rows if row.usd}
+    spent = f"; {dollars(sum(usd.values()))} spent" if usd else ""
+    page = results_folder(study) / "report" / "index.html"
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
-    return "\n".join([f"Study {study.name}: {counts}{spent}{taken}", *shown, *notes, last])
+    return "\n".join([f"Study {study.name}: {counts}{spent}", *shown, *notes, last])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -119,45 +121,36 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _row(
-    study: Study,
-    arm: str,
-    model: str,
-    shards: Mapping[str, Left] | None,
-    now: float,
-    queue: Mapping[str, Queued],
+    study: Study, arm: str, model: str, found: Left | None, now: float, queue: Mapping[str, Queued]
 ) -> Row:
-    responses = responses_folder(study)
-    states = {shard: read_state(responses, arm, model, shard) for shard in all_shards_of(study, arm, model)}
-    alive = {shard: state for shard, state in states.items() if state and state.is_alive(now)}
-    # What a running job has received and not journalled would be asked again: it does not count.
-    answered = sum(shard.answered for shard in (shards or {}).values())
-    questions = left = None
-    if shards is not None:
-        questions = sum(shard.questions for shard in shards.values())
-        left = sum(shard.left for shard in shards.values())
-    state, note = _state(study, arm, model, states, shards or {}, left, now)
-    waiting = [queue[name] for shard in states if (name := name_of(arm, model, shard)) in queue]
+    job = job_of(study, model)
+    is_planted = study.registry_entry(model).kind.planted
+    shards = [] if is_planted else shards_of(study, job)
+    states = [read_state(progress_folder(study), job, shard) for shard in shards]
+    jobs = [state for state in states if state]
+    alive = [state for state in jobs if state.is_alive(now)]
+    state, note = _state(study, (arm, model), jobs, found, now)
+    waiting = [queue[name] for shard in shards if (name := name_of(job, shard)) in queue]
     if waiting and state not in ("running", "done"):
-        first = next((job for job in waiting if job.needs_help), waiting[0])
+        first = next((each for each in waiting if each.needs_help), waiting[0])
         state, note = first.state, first.note
-    elif state == "stopped" and is_under_way(responses, now):
+    elif state == "stopped" and is_under_way(progress_folder(study), now):
         state, note = "waiting", "the run that is under way asks the rest"
-    pace = pace_of(list(alive.values()))
-    kind = study.registry_entry(model).kind
-    spec = asked_spec(study, arm, model, "1-of-1")
-    journal = Journal.of(journal_of(study, arm, model, str(responses)), spec) if kind.journalled else None
-    # A job's spending is in its state at once, in its journal a little later.
-    spent = [state.usd for state in alive.values()] + ([journal.usd()] if journal else [])
-    minutes, gpus = _minutes(journal) if journal else (None, 0)
+    rates = [each.rate for each in alive]
+    rate = sum(each for each in rates if each) if all(rates) else None
+    # A job's time left is that of all its arms.
+    left = sum((each.total or 0) - each.answered for each in alive)
+    usd, minutes, gpus = (0.0, None, 0) if is_planted else _costs(study, job)
     return Row(
         arm,
         model,
         state,
-        answered,
-        questions,
-        left,
-        duration(left / pace) if pace and left is not None else "",
-        0.0 if kind.planted else max((usd for usd in spent if usd is not None), default=None),
+        # What a running job has received counts: it is in the store.
+        found.questions - found.left if found else 0,
+        found and found.questions,
+        found and found.left,
+        duration(left / rate) if rate and state == "running" else "",
+        usd,
         minutes,
         gpus,
         note,
@@ -165,45 +158,43 @@ def _row(
 
 
 def _state(
-    study: Study,
-    arm: str,
-    model: str,
-    states: Mapping[str, AskingState | None],
-    shards: Mapping[str, Left],
-    left: int | None,
-    now: float,
+    study: Study, pair: tuple[str, str], jobs: Sequence[AskingState], found: Left | None, now: float
 ) -> tuple[str, str]:
     """Return the state of a model in an arm in one word, and a note on it."""
-    alive = [state for state in states.values() if state and state.is_alive(now)]
+    if found and found.is_current:
+        return "done", ""
+    alive = [state for state in jobs if state.is_alive(now)]
     if alive:
         return "running", trouble(alive, now) or (progress(alive, now) if any(s.doing for s in alive) else "")
-    done = {shard for shard, each in shards.items() if each.is_current}
-    if done and len(done) == len(shards):
-        return "done", ""
-    others = [state for shard, state in states.items() if state and shard not in done]
-    failed = [state for state in others if state.phase == "failed"]
+    failed = [state for state in jobs if state.phase == "failed"]
     if failed:
         return "failed", failed[-1].trouble
-    if left == 0:
-        return "asked", "its replies are in the journal; this run or the next makes its file"
-    if left and any(response_file(study, arm, model, shard).exists() for shard in set(shards) - done):
+    if found and not found.left:
+        return "asked", "its replies are in the store; this run or the next makes its file"
+    if found and response_file(study, *pair).exists():
         return "outdated", "its prompts or settings have changed since; a new run asks what is left"
     # A killed job could not record that it stopped.
-    if done or any(state.phase != "done" for state in others):
+    if any(state.phase != "done" for state in jobs):
         return "stopped", "run again to ask the rest"
     return "missing", ""
 
 
-def _minutes(journal: Journal) -> tuple[float | None, int]:
-    """Return how long the jobs of a journal took together, and on how many GPUs."""
-    ended = [run for run in journal.runs() if run.get("ended")]
-    if not ended:
-        return None, 0
-    seconds = sum(
-        (datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])).total_seconds()
-        for run in ended
-    )
-    return seconds / 60, max(int(run.get("gpus") or 0) for run in ended)
+def _costs(study: Study, job: str) -> tuple[float | None, float | None, int]:
+    """Return what the jobs of a model have cost this study: dollars, minutes, and on how many GPUs."""
+    stores: dict[Path, Store] = {}
+    for pair in arms_of(study, job):
+        store = store_of(study, asked_request(study, *pair))
+        stores[store.folder] = store
+    runs = [run for store in stores.values() for run in store.runs() if run.get("ended")]
+    seconds = [_seconds(run) for run in runs if run.get("study") == study.name]
+    usd = known_sum(store.usd() for store in stores.values())
+    gpus = max((int(run.get("gpus") or 0) for run in runs), default=0)
+    return usd, sum(seconds) / 60 if seconds else None, gpus
+
+
+def _seconds(run: Mapping[str, str]) -> float:
+    started, ended = (datetime.fromisoformat(run[name]) for name in ("started", "ended"))
+    return (ended - started).total_seconds()
 
 
 def _cost(row: Row) -> str:

@@ -30,7 +30,6 @@ class DesignSize(NamedTuple):
 
     templates: int
     orders: int
-    repeats: int = 1
 
 
 class Coefficient(NamedTuple):
@@ -57,30 +56,15 @@ class _Variances(NamedTuple):
     both: float
     answer: float
 
-    def errors(self, design: DesignSize, repeated: float) -> tuple[float, float]:
-        """Return the error of ranking flows, and what templates of their own add, over the variance of flows.
-
-        ``repeated`` is the variance of an answer that is asked again.
-        """
-        answer = max(np.nan_to_num(self.answer), 0.0)
-        again = min(np.nan_to_num(repeated), answer)
-        single = (answer - again + again / design.repeats) / design.orders
+    def errors(self, design: DesignSize) -> tuple[float, float]:
+        """Return the error of ranking flows, and what templates of their own add, over the variance of flows."""
+        single = max(np.nan_to_num(self.answer), 0.0) / design.orders
         flow = self.flow if self.flow > 0 else np.nan
         error, own = max(self.both, 0.0) + single, max(self.template, 0.0)
         return error / design.templates / flow, own / design.templates / flow
 
 
-def repeated_variance(first: pd.DataFrame, again: Sequence[pd.DataFrame]) -> float:
-    """Return the variance of an answer that is asked again: half the mean squared change; NaN where none was."""
-    if not again:
-        return np.nan
-    changes = np.concatenate([(other.reindex_like(first) - first).to_numpy().ravel() for other in again])
-    return float(np.nanmean(changes**2)) / 2 if (~np.isnan(changes)).any() else np.nan
-
-
-def coefficients(
-    levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize], repeated: float = np.nan
-) -> list[Found]:
+def coefficients(levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize]) -> list[Found]:
     """Return G and Phi of a flow's mean in each design; ``levels`` is flows x variants (or a difference of two).
 
     The interval of G leaves out one template, and one flow, at a time (or groups of them): on the scale of
@@ -104,10 +88,8 @@ def coefficients(
     for design in designs:
         if design.orders > 1 and np.isnan(whole.answer):
             found.append(Found(Coefficient(), Coefficient(), "one_order"))
-        elif design.repeats > 1 and np.isnan(repeated):
-            found.append(Found(Coefficient(), Coefficient(), "not_repeated"))
         else:
-            found.append(_in_design(whole, ways, design, repeated, n, max(per_flow, 0.0)))
+            found.append(_in_design(whole, ways, design, n, max(per_flow, 0.0)))
     return found
 
 
@@ -126,18 +108,17 @@ def _in_design(
     whole: _Variances,
     ways: Sequence[Sequence[_Variances]],
     design: DesignSize,
-    repeated: float,
     n: int,
     per_flow: float,
 ) -> Found:
     """Return G and Phi; ``n`` templates were asked, whose means vary by ``per_flow`` although they are alike."""
     from scipy.special import chdtri
 
-    error, own = whole.errors(design, repeated)
+    error, own = whole.errors(design)
     values = [1 / (1 + error), 1 / (1 + error + own)]
     with np.errstate(divide="ignore"):
         log = np.log(error)
-        without = [np.log([v.errors(design, repeated)[0] for v in way]) for way in ways]
+        without = [np.log([v.errors(design)[0] for v in way]) for way in ways]
     if not all(len(way) and np.isfinite([log, *way]).all() for way in without):
         return Found(Coefficient(values[0]), Coefficient(values[1]), "no_interval")
     spreads = [(float(jackknife(log, way)[0]) ** 2, len(way) - 1.0) for way in without]

@@ -12,8 +12,8 @@ from cinorms.exchange.registry import format_modules
 from cinorms.human.survey import split_name
 from cinorms.published.releases import SEPARATOR, analyses_of
 from cinorms.study.layers import Place
+from cinorms.study.requests import reasoning_of
 from cinorms.study.settings import Arm, ArmDefaults
-from cinorms.study.spec import reasoning_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
 
@@ -28,7 +28,7 @@ _ALLOWED = {"responses": (*_NEEDED["responses"], "response_origin")}
 _OF_SOURCES = ("frame", "raw_files", "ratings", "response_files", "response_format", "response_origin")
 #: The keys that an arm of people can state.
 _OF_PEOPLE = ("source", "ratings", "dataset", "models", "select")
-#: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the rest of the spec.
+#: Longest system prompt, in bytes: Linux allows 131,072 for one argument, which also holds the other requests.
 MOST_SYSTEM = 100_000
 
 
@@ -47,11 +47,7 @@ def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
     arm = study.arms[name]
     look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
-    if arm.repeat > 1 and arm.source != "model":
-        raise ConfigError(
-            f"{arm.stated_in('repeat')}: {arm.repeat} does not fit source '{arm.source}' of arm '{name}': nothing is "
-            "asked there; set it to 1"
-        )
+    _check_sample(name, arm)
     _check_source(study, name, arm)
     if arm.rated:
         _check_people(study, name, arm)
@@ -129,28 +125,28 @@ def _check_settings(arm: Arm) -> None:
 
 
 def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
-    """Check that the effort and the budget fit together, and that each model can be told."""
+    """Check that the effort and the budget fit together, and that each model can be switched."""
     if arm.reasoning is None:
         return
-    asked, place = arm.reasoning.asked, arm.stated_in("reasoning")
+    level, place = arm.reasoning.level, arm.stated_in("reasoning")
     if arm.source != "model":
         raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
-    if asked.off and asked.budget:
-        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({asked.budget})")
-    if not asked.off and not asked.budget:
+    if level.off and level.budget:
+        raise ConfigError(f"{place}: effort 'none' writes no trace; remove budget ({level.budget})")
+    if not level.off and not level.budget:
         raise ConfigError(
-            f"{place}: effort '{asked.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
+            f"{place}: effort '{level.effort}' needs the key 'budget', the most tokens of a trace; allowed: 1 to "
             "1000000"
         )
-    if arm.readout == "options" and not asked.off:
+    if arm.readout == "options" and not level.off:
         raise ConfigError(
             f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
             "it to text, or the effort of reasoning to none"
         )
     for model in study.models(name):
-        if reasoning_of(study.registry_entry(model), asked) is None:
+        if reasoning_of(study.registry_entry(model), level) is None:
             raise ConfigError(
-                f"{place}: nobody knows how {model!r} is told to reason; state `reasoning` in its entry in "
+                f"{place}: nobody knows how {model!r} is made to reason; state `reasoning` in its entry in "
                 "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
             )
 
@@ -179,6 +175,15 @@ def _check_task(study: Study, name: str, arm: Arm) -> None:
     if arm.readout != "text":
         raise ConfigError(
             f"{place}: 'act' does not fit readout '{arm.readout}' of arm '{name}'; set it to text"
+        )
+
+
+def _check_sample(name: str, arm: Arm) -> None:
+    """Refuse another ``sample`` where nothing is asked."""
+    if arm.sample > 1 and arm.source != "model":
+        raise ConfigError(
+            f"{arm.stated_in('sample')}: {arm.sample} does not fit source '{arm.source}' of arm '{name}': nothing is "
+            "asked there; set it to 1"
         )
 
 
@@ -412,7 +417,7 @@ def _check_coder(study: Study) -> None:
     if answers.coder not in study.registry:
         raise unknown(*place.named, answers.coder, study.registry, "model")
     entry = study.registry[answers.coder]
-    if entry.kind.planted and entry.identity["planted"].get("judge") is None:
+    if entry.kind.planted and entry.request["planted"].get("judge") is None:
         raise ConfigError(
             f"{place}: '{answers.coder}' is planted: it answers questions about flows and cannot read a reply; "
             "name a real model, or a planted respondent with 'judge', which reads actions of planted agents"

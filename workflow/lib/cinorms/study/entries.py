@@ -49,10 +49,6 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         own = {name: value for name, value in stated.items() if value is not None}
         more["thresholds"] = {model: study.thresholds_of(model)._replace(**own) for model in names}
         more["grid"] = tuple(grid(*study.thresholds(), study.settings.norms.consensus))
-    if "repeats" in kind.also:
-        more["repeated"] = tuple(pair for pair in selected if pair[0] in study.repeated_arms())
-        # In these, sampling draws anew.
-        more["drawn"] = tuple(pair for pair in more["repeated"] if study.temperature(*pair) != 0)
     return Entry(
         **base,
         seed=study.seed,

@@ -55,8 +55,8 @@ class ArmFacts(_Facts):
     simulated: bool = False
     n_templates: int
     orders: Mapping[str, Any]
-    #: Stated only of an arm that is asked again.
-    repeat: int = 1
+    #: Stated only of an arm with another sample than the first.
+    sample: int = 1
     temperature: Number
     max_tokens: int
     reasoning: str | None
@@ -133,8 +133,6 @@ class StudyFacts(_Facts):
     analyses: Mapping[str, EntryFacts]
     figures: Mapping[str, EntryFacts] = {}
     printed: tuple[str, ...] = ()
-    #: The files of responses of each model in each arm, repeats included: others in their folder are not the study's.
-    shards: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
     settings: Mapping[str, Any] = {}
 
     @model_validator(mode="after")

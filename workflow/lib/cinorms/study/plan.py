@@ -37,7 +37,7 @@ def estimate(
 ) -> pd.DataFrame:
     """Return one row per arm and model, and one of the ``judge`` that reads actions (`Study.judge`).
 
-    Columns: arm, model, engine, flows, templates, orders, repeat (where an arm is asked more than once), prompts,
+    Columns: arm, model, engine, flows, templates, orders, prompts,
     input_tokens, output_tokens, gpus, gpu_minutes, usd; with arms that reason also trace_tokens (expected) and the
     most of tokens and costs, were every trace as long as its budget. A cost that the registry has no rate for is
     missing, not 0; a planted model costs 0.
@@ -54,9 +54,8 @@ def estimate(
             + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))
             - len(flows) * len(used) * len("{scenario}{options}")
         )
-        questions = len(flows) * len(used)
-        prompts = questions * ask["repeat"]
-        tokens_in = ask["repeat"] * (round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * questions)
+        prompts = len(flows) * len(used)
+        tokens_in = round(characters / CHARACTERS_PER_TOKEN) + WRAPPER_TOKENS * prompts
         tokens_out = (ACTION_TOKENS if ask.get("task") == "act" else ANSWER_TOKENS) * prompts
         rows.append(
             {
@@ -64,7 +63,6 @@ def estimate(
                 "flows": len(flows),
                 "templates": used["template_no"].nunique(),
                 "orders": used["order_no"].nunique(),
-                "repeat": ask["repeat"],
                 "prompts": prompts,
                 "input_tokens": tokens_in,
                 "output_tokens": tokens_out,
@@ -74,9 +72,8 @@ def estimate(
         )
     if judge is not None:
         rows.append(_judging(judge, asked, vignettes, variants))
-    again = {"repeat"} if any(ask["repeat"] > 1 for ask in asked) else set()
     traces = set(OF_TRACES) if any(ask.get("budget") is not None for ask in asked) else set()
-    columns = [name for name in PLAN.about if name not in PLAN.only or name in again | traces]
+    columns = [name for name in PLAN.about if name not in PLAN.only or name in traces]
     types = {name: "Float64" for name in columns if name.startswith(("gpu_minutes", "usd"))}
     types |= {name: "Int64" for name in columns if name.startswith("trace_tokens")}
     return pd.DataFrame(rows, columns=columns).astype(types)
@@ -99,7 +96,7 @@ def _judging(
     tokens_out = ANSWER_TOKENS * prompts
     return {
         **{name: judge[name] for name in ("arm", "model", "engine", "gpus")},
-        **{"flows": flows, "templates": 1, "orders": 1, "repeat": 1, "prompts": prompts},
+        **{"flows": flows, "templates": 1, "orders": 1, "prompts": prompts},
         **{"input_tokens": tokens_in, "output_tokens": tokens_out},
         **_costs(judge, tokens_in, tokens_out, prompts),
     }
@@ -161,7 +158,7 @@ def as_text(plan: pd.DataFrame) -> str:
     total |= {name: plan[name].sum(min_count=1) for name in _COSTS if name in plan}
     shown = plan.drop(columns="gpus").astype(object)
     shown = pd.concat([shown, pd.DataFrame([total]).astype(object)])
-    whole = dict.fromkeys(["flows", "templates", "orders", "repeat", "templates_needed", *counts], (0, ""))
+    whole = dict.fromkeys(["flows", "templates", "orders", "templates_needed", *counts], (0, ""))
     for name, (digits, none) in {**whole, **_COSTS, "phi": (2, "-")}.items():
         if name in shown:
             shown[name] = [f"{value:,.{digits}f}" if pd.notna(value) else none for value in shown[name]]

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
 from cinorms.entries.options import ARM_ATTRIBUTES, Select, TMaj, TVal
-from cinorms.inference.spec import Asked, Effort
+from cinorms.inference.request import Effort, ReasoningLevel
 from cinorms.study.layers import Settings
 
 ArmName = Annotated[
@@ -19,8 +19,6 @@ ArmName = Annotated[
 ]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
 Entry = Annotated[Mapping[str, Any], Field(description="One entry; its other keys depend on its kind.")]
-#: Most askings of an arm.
-MOST_REPEATS = 20
 
 
 class PlanSettings(Settings):
@@ -50,19 +48,18 @@ class OrderSettings(Settings):
 
 
 class Reasoning(Settings):
-    """How long models reason before they answer, all told alike."""
+    """How long models reason before they answer, all alike."""
 
     effort: Effort
-    """none: models are told not to reason; else how long they are told to. The model's entry in config/models.yaml says
-    how it is told."""
+    """none: no reasoning; else how much. The model's entry in config/models.yaml says how that is switched."""
     budget: int = Field(default=0, ge=0, le=1_000_000)
     """Most tokens of a trace, on top of max_tokens, which is the length of the answer; with effort none leave it
     out."""
 
     @property
-    def asked(self) -> Asked:
+    def level(self) -> ReasoningLevel:
         """The same, as the inference takes it."""
-        return Asked(self.effort, self.budget)
+        return ReasoningLevel(self.effort, self.budget)
 
 
 class ArmDefaults(Settings):
@@ -100,9 +97,9 @@ class ArmDefaults(Settings):
     orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
     scale: str | None
     """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""
-    repeat: int = Field(ge=1, le=MOST_REPEATS)
-    """How often the arm is asked. The first asking gives its answers; the others ask the same prompts in another order,
-    to show what the engine alone changes (docs/method/inference/repeats.md)."""
+    sample: int = Field(ge=1, le=1000)
+    """Which sample of each prompt the arm has. An arm that differs from another in this alone asks the same prompts
+    again, in another order, to show what the engine alone changes (docs/method/inference/repeats.md)."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     reasoning: Reasoning | None
@@ -152,12 +149,13 @@ class Arm(ArmDefaults):
             "dataset": self.dataset,
             "paraphraser": self.prompts,
             "temperature": self.temperature,
+            "sample": self.sample,
             "order": self.orders.method,
             "readout": self.readout,
             "wrapper": self.wrap,
             "layout": self.layout,
             "system": self.system or "none",
-            "reasoning": self.reasoning.asked.shown if self.reasoning else "registry",
+            "reasoning": self.reasoning.level.shown if self.reasoning else "registry",
         }
 
 

@@ -123,16 +123,6 @@ class Study:
         """Return the arms whose answers come from one of ``sources``."""
         return [name for name, arm in self.arms.items() if arm.source in sources]
 
-    def repeated_arms(self) -> list[str]:
-        """Return the arms that are asked more than once."""
-        return [name for name, arm in self.arms.items() if arm.repeat > 1]
-
-    def temperature(self, arm: str, model: str) -> float | None:
-        """Return the temperature at which ``model`` is asked in ``arm``; None where the model takes none."""
-        stated = self.arms[arm].temperature
-        temperature: float | None = self.registry_entry(model).identity.get("temperature", stated)
-        return temperature
-
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
         named = {m for arm in self.arms_from("published") for m in self.models(arm)}
@@ -260,10 +250,9 @@ class Study:
                 "scale": self.scale(arm).known,
                 "task": settings.task,
                 "n_templates": self.templates(arm, model),
-                "repeat": settings.repeat,
                 "budget": settings.reasoning.budget if settings.reasoning else None,
                 "gpus": entry.gpus,
-                "rates": entry.own_settings.rates.model_dump(exclude_none=True),
+                "rates": entry.original_settings.rates.model_dump(exclude_none=True),
             }
             for arm, settings in self.arms.items()
             if settings.source == "model"
@@ -293,7 +282,7 @@ class Study:
             "model": self.coder,
             "engine": entry.engine,
             "gpus": entry.gpus,
-            "rates": entry.own_settings.rates.model_dump(exclude_none=True),
+            "rates": entry.original_settings.rates.model_dump(exclude_none=True),
         }
 
     @property

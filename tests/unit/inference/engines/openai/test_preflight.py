@@ -1,16 +1,17 @@
 """What one request tells of an endpoint before a study is asked, and what it never gives away."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
-from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_prices
+from cinorms.inference.engines.openai.preflight import look_at_endpoints, look_at_ends, look_at_prices
 
+from .....asking import make_model
 from .....faults.server import Endpoint, Fault
-from .....specs import make_model
 
 KEY = "sk-planted-preflight-1"
 
@@ -100,3 +101,12 @@ def test_a_cap_needs_prices():
     assert look_at_prices([priced, free], Surroundings(Path(), {})) is None
     (finding,) = look_at_prices([priced, free], Surroundings(Path(), {}, cap=5)) or []
     assert finding.text.startswith("free: max_cost_usd (5) needs its price; add rates.usd_per_million_input")
+
+
+def test_a_model_that_ends_within_sixty_days_is_named():
+    entry = make_model("old", engine="openai", source="s", ends="2027-01-14")
+    stays = make_model("new", engine="openai", source="s")
+    assert [entry.ending(date(2026, 11, 14)), stays.ending(date(2030, 1, 1))] == ["", ""]
+    assert entry.ending(date(2026, 11, 15)).startswith("old: its endpoint stops serving it on 2027-01-14;")
+    gone = make_model("gone", engine="openai", source="s", ends="2024-01-14")
+    assert [found.severity for found in look_at_ends([gone, stays], Surroundings(Path(), {}))] == ["warning"]

@@ -13,10 +13,10 @@ from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
 from cinorms.inference.engines.vllm.explain import explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
-from cinorms.inference.journal import sample_settings
 from cinorms.inference.model_entry import load_registry
+from cinorms.inference.store import sample_settings
 
-from .....specs import make_model, make_spec
+from .....asking import make_model, make_request
 
 
 def entry(**changes: Any) -> VllmSettings:
@@ -34,14 +34,13 @@ def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes():
     plain, invariant = (
         make_model("m", engine="vllm", source="org/m", **stated) for stated in ({}, {"batch_invariant": True})
     )
-    assert "batch_invariant" not in plain.identity
-    assert invariant.identity == plain.identity | {"batch_invariant": True}
-    specs = [make_spec("vllm", **entry.identity) for entry in (plain, invariant)]
-    assert "batch_invariant" not in sample_settings(specs[0])
-    assert sample_settings(specs[1]) == sample_settings(specs[0]) | {"batch_invariant": True}
-    tuning = {"gpus": 1, "max_model_len": 512}
+    assert "batch_invariant" not in plain.request
+    assert invariant.request == plain.request | {"batch_invariant": True}
+    requests = [make_request("vllm", **entry.request) for entry in (plain, invariant)]
+    assert "batch_invariant" not in sample_settings(requests[0])
+    assert sample_settings(requests[1]) == sample_settings(requests[0]) | {"batch_invariant": True}
     assert ENGINE.loads is not None
-    assert ENGINE.loads(specs[0], tuning) != ENGINE.loads(specs[1], tuning)
+    assert ENGINE.loads(plain.settings) != ENGINE.loads(invariant.settings)
 
 
 def test_an_adapter_is_another_respondent_of_the_same_start():
@@ -49,30 +48,26 @@ def test_an_adapter_is_another_respondent_of_the_same_start():
         make_model("m", engine="vllm", source="org/m", **stated)
         for stated in ({"lora_rank": 8}, {"lora_rank": 8, "lora": "adapters/a"}, {})
     )
-    assert adapted.identity == base.identity | {"lora": "adapters/a"}
-    assert alone.identity == {name: v for name, v in base.identity.items() if name != "lora_rank"}
-    specs = [make_spec("vllm", **entry.identity) for entry in (base, adapted, alone)]
-    assert len({str(sample_settings(spec)) for spec in specs}) == 3
-    tuning = {"gpus": 1, "max_model_len": 512}
+    assert adapted.request == base.request | {"lora": "adapters/a"}
+    assert alone.request == {name: v for name, v in base.request.items() if name != "lora_rank"}
+    requests = [make_request("vllm", **entry.request) for entry in (base, adapted, alone)]
+    assert len({str(sample_settings(request)) for request in requests}) == 3
     assert ENGINE.loads is not None
-    loads = [ENGINE.loads(spec, tuning) for spec in specs]
+    loads = [ENGINE.loads(entry.settings) for entry in (base, adapted, alone)]
     assert loads[0] == loads[1] != loads[2]
     with pytest.raises(ConfigError, match=r"m\.lora: an adapter needs `lora_rank`"):
         make_model("m", engine="vllm", source="org/m", lora="adapters/a")
 
 
-def test_how_fast_it_answers_is_no_part_of_the_identity_and_needs_a_start_of_its_own():
+def test_how_fast_it_answers_is_no_part_of_the_request_and_needs_a_start_of_its_own():
     stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384, "performance_mode": "throughput"}
     plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))
-    assert plain.identity == tuned.identity
-    tunings = [ENGINE.tuning(model.settings, None) for model in (plain, tuned)]
-    assert tunings[0] == {"gpus": 1, "max_model_len": 512}
-    assert tunings[1] == tunings[0] | {"batching": stated}
+    assert plain.request == tuned.request
+    runtimes = [ENGINE.runtime(model.settings) for model in (plain, tuned)]
+    assert runtimes[0] == {"gpus": 1, "max_model_len": 512, "batching": {}}
+    assert runtimes[1] == runtimes[0] | {"batching": stated}
     assert ENGINE.loads is not None
-    spec = make_spec("vllm", **plain.identity)
-    assert ENGINE.loads(spec, tunings[0]) != ENGINE.loads(spec, tunings[1])
-    assert offline.VllmEngine(spec, tunings[1])._batching == stated
-    assert offline.VllmEngine(spec, tunings[0])._batching == {}
+    assert ENGINE.loads(plain.settings) != ENGINE.loads(tuned.settings)
 
 
 @pytest.mark.parametrize(("stated", "sampler"), [({"batch_invariant": True}, "0"), ({}, "outside")])
@@ -87,9 +82,9 @@ def test_batch_invariant_mode_goes_without_flashinfers_sampler(monkeypatch, tmp_
         raise ConfigError(f"{model}: stop before vLLM is imported")
 
     monkeypatch.setattr(offline, "import_vllm", no_vllm)
-    spec = make_spec("vllm", **make_model("m", engine="vllm", source="org/m", **stated).identity)
+    request = make_request("vllm", **make_model("m", engine="vllm", source="org/m", **stated).request)
     with pytest.raises(ConfigError, match="stop before vLLM"):
-        offline.VllmEngine(spec, {"gpus": 1, "max_model_len": 512})._load(tmp_path)
+        offline.VllmEngine({"gpus": 1, "max_model_len": 512})._load(request, tmp_path)
     assert os.environ[offline.BATCH_INVARIANT] == str(int(bool(stated)))
     assert os.environ[offline.FLASHINFER_SAMPLER] == sampler
 
@@ -114,16 +109,9 @@ def vllm_that_loads_nothing(monkeypatch):
 @pytest.mark.usefixtures("vllm_that_loads_nothing")
 def test_a_job_with_a_gpu_does_not_compute_on_the_cpu(monkeypatch, tmp_path):
     monkeypatch.setenv("SLURM_JOB_GPUS", "3")
-    spec = make_spec("vllm", **make_model("m", engine="vllm", source="org/m").identity)
+    request = make_request("vllm", **make_model("m", engine="vllm", source="org/m").request)
     with pytest.raises(ConfigError, match="hold its GPU and compute on the CPU"):
-        offline.VllmEngine(spec, {"gpus": 1, "max_model_len": 512})._load(tmp_path)
-
-
-def test_an_engine_that_cannot_close_costs_no_reply(monkeypatch, capsys):
-    monkeypatch.setattr(offline, "_LOADED", {"one": object()})
-    offline.unload()
-    assert not offline._LOADED
-    assert "vLLM did not close: AttributeError" in capsys.readouterr().out
+        offline.VllmEngine({"gpus": 1, "max_model_len": 512})._load(request, tmp_path)
 
 
 def test_a_machine_on_which_vllm_finds_no_device_is_told_so(vllm_that_loads_nothing):

@@ -1,7 +1,6 @@
 """What this project's own code asks of vLLM for each prompt, counted with an engine that answers at once."""
 
 import sys
-import threading
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -11,14 +10,12 @@ import pytest
 
 from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.conversations import (
-    IN_FLIGHT,
     OptionTalk,
     OptionTrie,
     TextTalk,
     spellings,
     talk,
 )
-from cinorms.inference.engines.vllm.tokenise import Ahead
 
 PROMPTS = 300
 OPTIONS = (
@@ -90,9 +87,9 @@ def stand_ins() -> dict[str, ModuleType]:
     """Return modules that stand for vLLM's sampling parameters."""
 
     class SamplingParams(SimpleNamespace):
-        __struct_fields__ = ("skip_clone", "stream_interval")
+        __struct_fields__ = ("skip_clone",)
 
-    kinds = SimpleNamespace(FINAL_ONLY=0, CUMULATIVE=1)
+    kinds = SimpleNamespace(FINAL_ONLY=0)
     package, module = ModuleType("vllm"), ModuleType("vllm.sampling_params")
     package.SamplingParams, module.RequestOutputKind = SamplingParams, kinds  # type: ignore[attr-defined]
     return {"vllm": package, "vllm.sampling_params": module}
@@ -112,7 +109,8 @@ def ask(readout: str, n_prompts: int) -> tuple[AtOnce, dict[int, Any]]:
     llm = SimpleNamespace(llm_engine=engine)
     answers = {
         finished.at: finished.probabilities() if readout == "options" else finished.token_ids
-        for finished in talk(llm, begun(), IN_FLIGHT, lambda n_read: None)
+        for step in talk(llm, begun(), lambda: None)
+        for finished in step
     }
     return engine, answers
 
@@ -158,42 +156,3 @@ def test_no_request_asks_for_stated_tokens_beside_the_likeliest(readout):
     for sampling in engine.kinds.values():
         assert not {"logprobs", "prompt_logprobs"} & set(vars(sampling))
         assert hasattr(sampling, "logprob_token_ids") == (readout == "options")
-
-
-def test_work_is_done_ahead_in_order_and_not_too_far():
-    done: list[int] = []
-    third = threading.Event()
-
-    def work(item: int) -> int:
-        done.append(item)
-        if item == 2:
-            third.set()
-        return 10 * item
-
-    ahead = Ahead(work, range(8), most=3)
-    assert third.wait(10), "it begins before anything is asked for"
-    results = iter(ahead)
-    assert next(results) == 0
-    assert max(done) <= 3
-    assert list(results) == [10, 20, 30, 40, 50, 60, 70]
-
-
-def test_a_failure_ahead_is_raised_in_its_place_and_the_rest_given_up():
-    begun, held, done = threading.Event(), threading.Event(), []
-
-    def work(item: int) -> Any:
-        if item == 1:
-            begun.set()
-            held.wait(10)
-            raise ValueError("the second")
-        done.append(item)
-
-    ahead = Ahead(work, range(9), most=9)
-    results = iter(ahead)
-    next(results)
-    assert begun.wait(10)
-    ahead.stop()
-    held.set()
-    with pytest.raises(ValueError, match="the second"):
-        next(results)
-    assert done == [0]

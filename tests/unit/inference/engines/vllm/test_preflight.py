@@ -10,7 +10,7 @@ from cinorms.inference.engine_kind import Surroundings
 from cinorms.inference.engines.vllm import engine
 from cinorms.inference.engines.vllm.engine import count_gpus, look_at_machine
 
-from .....specs import make_model
+from .....asking import make_model
 
 
 def install(folder: Path, **versions: str) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,10 @@ class Engine:
         self.begun: list[int] = []
         self.most = 0
         self.chance = random.Random(seed)
+        self.aborted: list[str] = []
+
+    def abort_request(self, keys: list[str]) -> None:
+        self.aborted = keys
 
     def add_request(self, key: str, prompt: dict[str, Any], sampling: Any, priority: int) -> None:
         assert key not in self.under_way
@@ -55,47 +60,56 @@ class Chain:
         return [TokenRequest(np.array([self.number]), None, self.left)] if self.left else []
 
 
-def ask(
-    chains: list[Chain], in_flight: int, between: Callable[[int], None] = lambda n_read: None
-) -> tuple[Engine, list[Chain]]:
+@pytest.fixture
+def in_flight(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that sets how many requests are under way at once."""
+    return lambda number: monkeypatch.setattr(conversations, "IN_FLIGHT", number)
+
+
+def ask(chains: list[Chain], between: Callable[[], None] = lambda: None) -> tuple[Engine, list[Chain]]:
     engine = Engine(seed=3)
-    llm = SimpleNamespace(llm_engine=engine)
-    return engine, list(talk(llm, iter(chains), in_flight, between))
+    llm: Any = SimpleNamespace(llm_engine=engine)
+    talks: Any = iter(chains)
+    return engine, list(chain.from_iterable(talk(llm, talks, between)))  # type: ignore[arg-type]
 
 
-def test_every_conversation_is_finished_once_and_begun_in_order():
-    engine, finished = ask([], in_flight=4)
+def test_every_conversation_is_finished_once_and_begun_in_order(in_flight):
+    in_flight(16)
+    engine, finished = ask([])
     assert (finished, engine.begun) == ([], [])
     chains = [Chain(number, 1 + number % 3) for number in range(200)]
-    engine, finished = ask(chains, in_flight=16)
+    engine, finished = ask(chains)
     assert sorted(chain.number for chain in finished) == list(range(200))
     assert all(chain.got == 1 + chain.number % 3 for chain in chains)
     assert list(dict.fromkeys(engine.begun)) == list(range(200))
     assert engine.most == 16
 
 
-def test_prompts_go_in_as_others_are_finished():
+def test_prompts_go_in_as_others_are_finished(in_flight):
     """With calls that wait for their last prompt, the number under way falls to one before it rises again."""
     engine, seen = Engine(seed=1), []
     llm, chains = SimpleNamespace(llm_engine=engine), iter([Chain(n, 1) for n in range(500)])
-    assert len(list(talk(llm, chains, 50, lambda n_read: seen.append(len(engine.under_way))))) == 500
+    in_flight(50)
+    steps = talk(llm, chains, lambda: seen.append(len(engine.under_way)))
+    assert sum(map(len, steps)) == 500
     assert min(seen[:-20]) > 20
 
 
-def test_prompts_count_as_read_when_something_comes_back():
-    seen: list[int] = []
-    ask([Chain(number, 3) for number in range(40)], in_flight=40, between=seen.append)
-    assert 0 < seen[0] < 40, "some are read before any is answered"
-    assert seen == sorted(seen)
-    assert seen[-1] == 40
-
-
 def test_what_is_raised_between_steps_ends_the_talk():
-    def leave(n_read: int) -> None:
+    def leave() -> None:
         raise SystemExit(143)
 
     with pytest.raises(SystemExit):
-        ask([Chain(0, 1)], 1, leave)
+        ask([Chain(0, 1)], leave)
+
+
+def test_what_is_under_way_when_a_talk_ends_is_taken_back(in_flight):
+    in_flight(4)
+    engine, chains = Engine(seed=2), iter([Chain(n, 2) for n in range(9)])
+    talking = talk(SimpleNamespace(llm_engine=engine), chains, lambda: None)
+    next(talking)
+    talking.close()
+    assert engine.aborted == list(engine.under_way)
 
 
 @pytest.mark.parametrize(

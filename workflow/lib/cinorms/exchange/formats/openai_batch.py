@@ -8,8 +8,8 @@ from typing import Any
 from cinorms.core.files import replacing
 from cinorms.exchange.registry import Format, Received, json_lines
 from cinorms.exchange.way import Way, read_id
-from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.replies import Failure, read_body
+from cinorms.inference.engines.openai.replies import Failure, body, path_of, read_reply
+from cinorms.inference.request import Request
 
 #: The API's limits for one file of requests.
 REQUESTS = 50_000
@@ -22,8 +22,7 @@ def read(path: Path) -> Iterator[Received]:
         reply: dict[str, Any] | Failure | None = None
         response = line.get("response")
         if isinstance(response, dict) and response.get("status_code", 200) == 200:
-            body = response.get("body")
-            reply = read_body(body, json.dumps(body).encode())
+            reply = read_reply(json.dumps(response.get("body")).encode())
         if reply is None or isinstance(reply, Failure):
             reply = {"finish_reason": "error"}
         yield Received(
@@ -41,23 +40,23 @@ def read(path: Path) -> Iterator[Received]:
 def write(ways: Sequence[Way], folder: Path) -> None:
     """Write the requests of each model, in files as large as the API takes."""
     for way in ways:
-        for model, spec in way.specs.items():
+        for model, request in way.requests.items():
             # A model is asked by its source, if it has one.
-            identity = spec.with_identity(source=spec.identity.get("source", spec.model))
-            for number, content in enumerate(_files(way, Endpoint(identity, {}, None)), 1):
+            named = request.with_settings(source=request.settings.get("source", request.model))
+            for number, content in enumerate(_files(way, named), 1):
                 with replacing(folder / f"{model}-{number}.jsonl") as part:
                     part.write_bytes(content)
 
 
-def _files(way: Way, endpoint: Endpoint) -> Iterator[bytes]:
+def _files(way: Way, asked: Request) -> Iterator[bytes]:
     lines: list[bytes] = []
     size = 0
     for prompt in way.prompts():
         request = {
             "custom_id": prompt.id,
             "method": "POST",
-            "url": "/v1/chat/completions",
-            "body": endpoint.body(prompt.messages),
+            "url": f"/v1{path_of(asked)}",
+            "body": body(asked, prompt.messages),
         }
         line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
         if lines and (len(lines) == REQUESTS or size + len(line) > BYTES):

@@ -5,6 +5,5 @@ from cinorms.inference.engine_kind import EngineKind, Needs, always
 ENGINE = EngineKind(
     name="human",
     needs=Needs(memory_mb=always(1000), minutes=always(5)),
-    journalled=False,
     origin=lambda entry: "people",
 )

@@ -1,345 +1,249 @@
-"""An OpenAI-compatible endpoint: one task per request, one retry layer, parts kept as they finish."""
+"""An OpenAI-compatible endpoint: as many requests under way as its entry allows, each reply kept as it arrives."""
 
 import asyncio
-import json
-import random
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+import httpx2
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
-from cinorms.core.errors import EngineError
+from cinorms.core.errors import ConfigError, EngineError
+from cinorms.core.logs import redact
 from cinorms.inference import job_state
-from cinorms.inference.engine_kind import Handover, Keep, log_of
-from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.limiter import LONGEST_WAIT, Closed, Limiter
+from cinorms.inference.engine_kind import Keep
+from cinorms.inference.engines.openai.client import UnreadableReply, make_client
 from cinorms.inference.engines.openai.replies import (
-    UNREADABLE_ATTEMPTS,
+    LONGEST_REASON,
+    OPENAI,
     Failure,
+    body,
     clean,
-    judge,
-    judge_answer,
+    judge_status,
+    most_output,
+    parsed,
+    path_of,
     read_reply,
-    refusal,
+    unreadable,
 )
-from cinorms.inference.processes import stop_in_loop
-from cinorms.inference.questions import Questions
-from cinorms.inference.spending import CapReached
+from cinorms.inference.questions import Questions, Rows
+from cinorms.inference.request import Request
 
-if TYPE_CHECKING:
-    from cinorms.inference.engines.openai.clients import LiveClient
-
-#: Most replies that are handed over, and so journalled, at once.
-CHUNK = 1_000
-#: Times that a failing request is sent; waiting because the endpoint is busy does not count.
-ATTEMPTS = 10
-#: For tokens per minute; endpoints also count the longest output.
-# ASSUME: prompts in English; the authors' have 4.6 characters per token.
-BYTES_PER_TOKEN = 4
-#: Seconds for replies to requests under way when the job must end; SLURM kills it after thirty.
-GRACE = 10.0
-#: Seconds between two looks at whether replies have waited long enough to be journalled.
-LOOK = 1.0
-#: Of ``backoff``: the wait of a question that failed; twice as long after each further failure, up to a minute.
-FIRST_WAIT, LONGEST_BETWEEN = 0.25, 60.0
+#: Times that a question is asked whose reply cannot be read, each of which is paid, or that fails after all retries of
+#: the client.
+TRIES = 2
+#: Seconds without a single reply after which a job gives up.
+LONGEST_WAIT = 900.0
 #: If this many prompts are refused and none is answered, the fault is in the request, not in the prompts.
 REFUSALS = 5
+#: Seconds that a place stays taken after the client has given a request up: as long as its own longest pause.
+PAUSE = 8.0
+#: Seconds between two looks at whether the cap leaves room for one more request.
+POLL = 0.1
+#: Tokens that a chat format puts around one message, at most, and bytes of a token, for tokens a minute.
+# ASSUME: 16 are enough for every endpoint's format; OpenAI's has 4. The authors' prompts have 4.6 characters per token.
+TOKENS_AROUND_MESSAGE, BYTES_PER_TOKEN = 16, 4
+#: More characters than a token of a reply has: a reply with fewer tokens than that is not believed.
+CHARACTERS_IN_TOKEN = 32
+#: What to do about a failure that ends the job.
+_ADVICE = {
+    "key": "check the key in {variable}",
+    "quota": "pay, or wait until the account's limit resets, then run again",
+    "model": "the endpoint does not know model {source!r}: it may have been retired, or the key may not see it. Check "
+    "base_url, or give a model that is still served its own entry in config/models.yaml (it is another instrument)",
+    "request": "every request would be refused; correct the model's entry in config/models.yaml (a reasoning model "
+    "needs `reasoning`: it takes no temperature and a larger output limit)",
+    "redirect": "prompts are sent to no other address than base_url; if that one is right, put it into base_url of the "
+    "model's entry in config/models.yaml",
+    "down": "check that the endpoint is up and base_url is right, then run again",
+}
 
 
 class LiveEngine:
-    """Asks one request per question; ``backoff`` is the first pause of all requests, in seconds."""
+    """Asks a model behind an endpoint; ``runtime`` has its limits, rates and what the job may spend."""
 
-    def __init__(self, endpoint: Endpoint, backoff: float = 1.0, chunk: int = CHUNK) -> None:
-        limits = endpoint.limits
-        self.endpoint = endpoint
-        self.spending = endpoint.spending()
-        self.limiter = Limiter(
-            int(limits["concurrency"]),
-            limits.get("requests_per_minute"),
-            limits.get("tokens_per_minute"),
-            backoff,
-        )
-        self.backoff, self.chunk = backoff, chunk
-        self.counts = {"requests": 0, "failures": 0, "input_tokens": 0, "output_tokens": 0, "clipped": 0}
+    def __init__(self, runtime: Mapping[str, Any], key: str | None) -> None:
+        self.runtime, self.key = runtime, key
+        names = ("usd_per_million_input", "usd_per_million_output")
+        rates = [runtime["rates"].get(name) for name in names]
+        self.prices = None if None in rates else [rate / 1e6 for rate in rates]
+        self.usd = 0.0
+        self.counts = {"requests": 0, "failures": 0}
+        self._stated: dict[str, Any] = {}
 
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Ask the rows ``todo``; see ``engine_kind.Engine``."""
-        some_answered = job_state.current().state.answered > 0
-        run = _Run(self, questions, keep, some_answered)
-        try:
-            asyncio.run(run.ask_all(todo))
-        finally:
-            run.handover.flush()
-            self.spending.close()
+    def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
+        """Ask the rows; see ``engine_kind.Engine``. Raises ``ConfigError`` for what an API cannot do."""
+        request = questions.request
+        self._refuse(request)
+        sent = {name: value for name, value in body(request, ()).items() if name not in ("messages", "input")}
+        self._stated = {"device": url_of(request), "request": sent}
+        asyncio.run(_Asking(self, questions, keep).ask_all(rows))
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
-        limiter = self.limiter
-        pace = {"most_under_way": limiter.most_under_way, "told_to_wait": limiter.n_overloads}
-        usd = self.spending.spent if self.spending.priced else None
-        return {**self.endpoint.facts(), **self.counts, **pace, "usd": usd}
+        return {**self._stated, **self.counts, "usd": self.usd if self.prices else None}
+
+    def price(self, input_tokens: float, output_tokens: float) -> float:
+        """Return what so many tokens cost; 0 where the entry states no price."""
+        return self.prices[0] * input_tokens + self.prices[1] * output_tokens if self.prices else 0.0
+
+    def _refuse(self, request: Request) -> None:
+        variable, wrap = self.runtime["key_variable"], request.settings.get("wrap", "none")
+        problem = ""
+        if variable and not self.key:
+            problem = f"the environment variable {variable} is not set; put the endpoint's key into it"
+        elif wrap not in ("none", "chat_template"):
+            problem = f"wrap {wrap!r} is not possible, because an API wraps prompts itself; allowed: none"
+        elif request.readout != "text":
+            problem = f"readout {request.readout!r} is not possible, because an API gives text only; use engine vllm"
+        if problem:
+            raise ConfigError(f"model {request.model!r}: {problem}")
 
 
-class Sent(NamedTuple):
-    """A request: its question, the most that it may take, and when it was sent."""
-
-    at: int
-    chat: list[dict[str, str]]
-    tokens: float
-    most_usd: float
-    sent_at: float
+def url_of(request: Request) -> str:
+    """Return the address of the endpoint."""
+    return str(request.settings.get("base_url") or OPENAI)
 
 
-class _Run:
-    """One pass over the questions that are still to be asked."""
+class _Asking:
+    """The questions of one arm, and what became of them."""
 
-    def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep, some_answered: bool) -> None:
-        self.engine, self.questions = engine, questions
-        self.endpoint, self.limiter, self.spending = engine.endpoint, engine.limiter, engine.spending
-        # As objects: pandas would look into the values, and could fail on one of them.
-        self.handover: Handover[dict[str, Any]] = Handover(
-            lambda rows: keep(pd.DataFrame(rows, dtype=object)), engine.chunk, log=log_of(keep)
-        )
-        self.refused: list[tuple[dict[str, Any], Failure]] = []
-        self.some_answered = some_answered
-        self.replied = time.monotonic()
-        self.failures: Counter[int] = Counter()
-        self.unreadable: Counter[int] = Counter()
-        self.stopped: BaseException | None = None
-        #: Questions to be asked next, the number that are not settled, and the requests under way.
-        self.queue: deque[int] = deque()
-        self.n_open = 0
-        self.under_way: set[asyncio.Task[None]] = set()
-        #: Questions under way whose replies come slowly, and the most of them that leave their places to others.
-        self.slow: set[int] = set()
-        self.most_slow = int(engine.endpoint.limits["slow_replies"])
-        self.changed = asyncio.Event()
+    def __init__(self, engine: LiveEngine, questions: Questions, keep: Keep) -> None:
+        self.engine, self.questions, self.keep = engine, questions, keep
+        self.request, self.secrets = questions.request, [engine.key] if engine.key else []
         self.state = job_state.current()
+        self.queue = deque[int]()
+        self.tries, self.paid = Counter[int](), Counter[int]()
+        self.refused: list[tuple[int, Failure]] = []
+        self.is_answered, self.replied = False, time.monotonic()
+        self.stopped: Exception | None = None
+        #: What the requests under way may cost.
+        self.reserved = 0.0
 
-    async def ask_all(self, todo: npt.NDArray[np.int64]) -> None:
-        """Ask the rows ``todo``; raise what stopped it, after the requests under way have ended."""
-        from cinorms.inference.engines.openai.clients import LiveClient
+    async def ask_all(self, rows: Rows) -> None:
+        """Ask the rows; raise what stopped it, after the requests under way have ended."""
+        from aiolimiter import AsyncLimiter
 
-        self.queue.extend(todo.tolist())
-        self.n_open = len(todo)
-        async with LiveClient(self.endpoint.client_settings) as client:
-            looking = asyncio.create_task(self._look())
-
-            def cancel() -> None:
-                for task in self.under_way:
-                    task.cancel()
-
-            def end(leaving: SystemExit) -> None:
-                self._stop(leaving)
-                asyncio.get_running_loop().call_later(GRACE, cancel)
-
-            try:
-                with stop_in_loop(end):
-                    try:
-                        while self.n_open and not self.stopped:
-                            if self.queue:
-                                await self._send(client, self.queue.popleft())
-                            else:
-                                await self._change()
-                    except (EngineError, Closed) as error:
-                        self._stop(error)
-                    while self.under_way:
-                        await asyncio.wait(self.under_way)
-            finally:
-                looking.cancel()
-                cancel()
-                await asyncio.gather(*self.under_way, return_exceptions=True)
+        # What ends the job is said once, and not by each of the requests that it ends.
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        limits = self.engine.runtime["limits"]
+        self.queue.extend(rows.tolist())
+        per_minute = (limits.get(f"{what}_per_minute") for what in ("requests", "tokens"))
+        self.limiters = [most and AsyncLimiter(most) for most in per_minute]
+        async with make_client(url_of(self.request), self.engine.key, float(limits["timeout"])) as client:
+            await asyncio.gather(*(self._work(client) for _ in range(min(limits["concurrency"], len(rows)))))
         if self.stopped:
             raise self.stopped
-        if not self.some_answered and (unread := [f for _, f in self.refused if f.unreadable]):
-            # It is the endpoint that cannot be read, not a prompt that it cannot answer.
-            raise self.endpoint.explain(unread[0])
-        self._release()
+        unread = [failure for _, failure in self.refused if failure.kind == "unreadable"]
+        if unread and not self.is_answered:
+            raise self._explained(unread[0])  # nobody can read this endpoint, whatever it is asked
+        self._keep_refusals()
 
-    async def _look(self) -> None:
-        """Have replies journalled in time also while no others come, as during a pause."""
-        while True:
-            await asyncio.sleep(LOOK)
+    async def _work(self, client: AsyncOpenAI) -> None:
+        """Ask one question after another, until there is none or something concerns them all."""
+        while self.queue and not self.stopped:
             try:
-                self.handover.look()
+                await self._ask(client, self.queue.popleft())
             except Exception as error:
-                self._stop(error)
+                self.stopped = self.stopped or error
+
+    async def _ask(self, client: AsyncOpenAI, at: int) -> None:
+        chat, most_output_tokens = self.questions.chat(at), most_output(self.request)
+        most_input = sum(len(m["content"].encode("utf-8", "replace")) + TOKENS_AROUND_MESSAGE for m in chat)
+        most_usd = self.engine.price(most_input, most_output_tokens)
+        await self._wait_for_room(most_usd)
+        self.reserved += most_usd
+        try:
+            for limiter, amount in zip(
+                self.limiters, (1, most_input / BYTES_PER_TOKEN + most_output_tokens), strict=True
+            ):
+                if limiter:
+                    await limiter.acquire(min(amount, limiter.max_rate))
+            if self.stopped:
                 return
-
-    async def _change(self) -> None:
-        """Wait until a request has ended, or a question is to be asked again."""
-        self.changed.clear()
-        await self.changed.wait()
-
-    def _stop(self, error: BaseException) -> None:
-        """Send nothing more; what is under way comes to its end."""
-        self.stopped = self.stopped or error
-        self.limiter.close()
-        self.changed.set()
-
-    def _leave(self, tokens: float) -> None:
-        self.limiter.failed(tokens)
-        self.changed.set()
-
-    def _put_back(self, at: int) -> None:
-        # What failed once comes next, or all of it would be left for the end; what fails again comes last.
-        if self.failures[at] < 2:
-            self.queue.appendleft(at)
-        else:
-            self.queue.append(at)
-        self.changed.set()
-
-    async def _send(self, client: "LiveClient", at: int) -> None:
-        """Send a question when money and limiter allow it."""
-        chat, limiter, spending = self.questions.chat(at), self.limiter, self.spending
-        most_input, most_output = self.endpoint.most_input(chat), self.endpoint.most_output
-        most_usd = spending.price(most_input, most_output)
-        while not self.stopped:
-            try:
-                spending.reserve(most_usd)
-                break
-            except CapReached:
-                if not limiter.under_way:
-                    raise
-                await self._change()  # what the others cost less than they could may be enough
-        else:
-            return
-        tokens = most_input / BYTES_PER_TOKEN + most_output
-        try:
-            sent_at = await limiter.enter(tokens)
-        except BaseException:
-            spending.settle(most_usd, 0.0)
-            raise
-        self.engine.counts["requests"] += 1
-        task = asyncio.create_task(self._follow(client, Sent(at, chat, tokens, most_usd, sent_at)))
-        self.under_way.add(task)
-        task.add_done_callback(self.under_way.discard)
-
-    async def _follow(self, client: "LiveClient", sent: Sent) -> None:
-        """Make one request and note what became of it."""
-        try:
-            again_in = await self._ask(client, sent)
-        except Exception as error:
-            self._stop(error)
-        else:
-            if again_in is None:
-                self.n_open -= 1
-            else:
-                asyncio.get_running_loop().call_later(again_in, self._put_back, sent.at)
+            reply = await self._send(client, chat)
         finally:
-            if sent.at in self.slow:
-                self.slow.remove(sent.at)
-                self.limiter.arriving(-1)
-            self.changed.set()
+            self.reserved -= most_usd
+        if isinstance(reply, dict):
+            if (reply["n_prompt_tokens"] or 0) > most_input:
+                reply["n_prompt_tokens"] = None
+            tokens = reply["n_prompt_tokens"], reply["n_output_tokens"]
+            known = all(tokens) and len(reply["text"]) <= CHARACTERS_IN_TOKEN * tokens[1]
+            self._pay(at, self.engine.price(*tokens) if known else most_usd)
+            self.is_answered, self.replied = True, time.monotonic()
+            self._keep(at, reply)
+        else:
+            # What was answered and got lost is paid, as far as anyone can tell.
+            self._pay(at, most_usd if reply.kind in ("unreadable", "again") else 0.0)
+            self._fail(at, reply)
+            if reply.kind in ("wait", "again"):
+                await asyncio.sleep(PAUSE)
+        if self.is_answered:
+            self._keep_refusals()
 
-    def _leave_place(self, at: int) -> None:
-        """Let another question be sent while the reply to ``at`` arrives: it is paid, so it is not given up."""
-        if len(self.slow) < self.most_slow:
-            self.slow.add(at)
-            self.limiter.arriving(1)
-
-    async def _ask(self, client: "LiveClient", sent: Sent) -> float | None:
-        """Ask one question; return None where it is settled, else the seconds after which to ask it again."""
-        endpoint, spending, most_usd = self.endpoint, self.spending, sent.most_usd
-        reply: dict[str, Any] | Failure
-        headers: Mapping[str, str] = {}
-        try:
-            status, headers, content = await client.post(
-                json.dumps(endpoint.body(sent.chat)).encode(), lambda: self._leave_place(sent.at)
-            )
-            if 200 <= status < 300:
-                reply = read_reply(content, endpoint.secrets, endpoint.traces)
-            else:
-                reply = judge_answer(status, content, headers, endpoint.url)
-        except asyncio.CancelledError:
-            spending.settle(most_usd, most_usd)
-            raise
-        except Exception as error:
-            reply = judge(error)
-        if isinstance(reply, Failure):
-            usd = most_usd if reply.paid else 0.0
-            spending.settle(most_usd, usd)
-            return self._fail(sent, reply, usd if spending.priced else None)
-        self.limiter.succeeded(sent.tokens, sent.sent_at, headers)
-        self._clip(sent, reply)
-        usd = endpoint.cost(spending, sent.chat, reply)
-        spending.settle(most_usd, usd)
-        self.engine.counts["input_tokens"] += reply["n_prompt_tokens"] or 0
-        self.engine.counts["output_tokens"] += reply["n_output_tokens"] or 0
-        self.replied = time.monotonic()
-        self.some_answered = True
-        self._release()
-        self._note({"at": sent.at, **reply, "usd": usd if spending.priced else None})
-        return None
-
-    def _clip(self, sent: Sent, reply: dict[str, Any]) -> None:
-        """Bring token counts that no request can take down to the most that one can; state it once in the log."""
-        for name, most in self.endpoint.impossible_counts(sent.chat, reply).items():
-            if not self.engine.counts["clipped"]:
-                print(
-                    f"{self.endpoint.url} reports {reply[name]:,} as {name}, but what was sent and max_tokens allow at "
-                    f"most {most:,}: such counts are clipped; the run record counts them."
+    async def _wait_for_room(self, most_usd: float) -> None:
+        """Wait until the cap leaves room for a request; raise where it never will."""
+        engine, most = self.engine, self.engine.runtime.get("max_usd")
+        while most is not None and engine.usd + self.reserved + most_usd > most and not self.stopped:
+            if self.reserved < 1e-9:  # sums of amounts are not exactly 0
+                raise EngineError(
+                    f"model {self.request.model!r}: the next request may cost {most_usd:.6f} dollars, and this job's "
+                    f"share of max_cost_usd has {max(most - engine.usd, 0):.4f} left. Every reply so far is in the "
+                    "store; raise max_cost_usd and run again to ask the rest"
                 )
-            self.engine.counts["clipped"] += 1
-            reply[name] = most
+            await asyncio.sleep(POLL)
 
-    def _fail(self, sent: Sent, failure: Failure, usd: float | None) -> float | None:
-        """Note a failure; return the seconds after which to ask again, None where that is of no use."""
-        at, limiter, endpoint = sent.at, self.limiter, self.endpoint
-        self.engine.counts["failures"] += 1
-        if failure.kind == "wait" or failure.overload:
-            limiter.overloaded(sent.sent_at, failure.retry_after)
-            # Its place stays taken: an endpoint that refuses at once must not be asked in a loop.
-            hold = self.engine.backoff * FIRST_WAIT
-            asyncio.get_running_loop().call_later(hold, self._leave, sent.tokens)
-        else:
-            limiter.failed(sent.tokens)
-        if failure.kind == "stop" or (failure.retry_after or 0) > LONGEST_WAIT:
-            raise endpoint.explain(failure)
-        if failure.kind == "wait":
-            if time.monotonic() - self.replied > LONGEST_WAIT:
-                raise endpoint.explain(failure)
-            return self._again_in(failure, 1)
-        if failure.kind == "again":
-            counts, most = (
-                (self.unreadable, UNREADABLE_ATTEMPTS) if failure.unreadable else (self.failures, ATTEMPTS)
+    async def _send(self, client: AsyncOpenAI, chat: list[dict[str, str]]) -> dict[str, Any] | Failure:
+        """Send a request, with the client's retries, and return what came."""
+        self.engine.counts["requests"] += 1
+        try:
+            answer = await client.post(
+                path_of(self.request), cast_to=httpx2.Response, body=body(self.request, chat)
             )
-            counts[at] += 1
-            if counts[at] < most:
-                return self._again_in(failure, counts[at])
-            if not self.some_answered and not failure.unreadable:
-                raise endpoint.explain(failure)
-            # The endpoint answers other prompts: it cannot answer this one.
-        row = {"at": at, **refusal(failure, endpoint.secrets, usd)}
-        if self.some_answered:
-            self._note(row)
-        else:
-            self.refused.append((row, failure))
-            if len(self.refused) >= REFUSALS:
-                raise endpoint.explain(failure)
-        return None
+            return read_reply(answer.content, self.request, self.secrets)
+        except UnreadableReply as error:
+            return unreadable(str(error))
+        except APIStatusError as error:
+            content = error.response.content
+            message = content.decode("utf-8", "replace").strip()
+            location = error.response.headers.get("location", "").removesuffix(path_of(self.request))
+            return judge_status(error.status_code, parsed(content), message, location)
+        except APIConnectionError as error:
+            return Failure("again", f"no reply ({type(error.__cause__).__name__}: {error.__cause__})")
 
-    def _again_in(self, failure: Failure, times: int) -> float:
-        """Return the wait of a question that has failed so many times, and show it to those who watch."""
-        wait = min(LONGEST_BETWEEN, self.engine.backoff * FIRST_WAIT * 2.0 ** (times - 1))
-        wait *= random.uniform(0.75, 1.25)
-        shown = max(wait, self.limiter.wait())
-        self.state.trouble(clean(failure.reason, self.endpoint.secrets), shown)
-        return wait
+    def _pay(self, at: int, usd: float) -> None:
+        self.engine.usd += usd
+        self.paid[at] += usd
+        self.state.note(usd=self.engine.usd if self.engine.prices else None)
 
-    def _release(self) -> None:
-        """Believe the refusals: others were answered, or all questions have been asked."""
+    def _keep(self, at: int, reply: Mapping[str, Any]) -> None:
+        self.keep(at, {**reply, "usd": self.paid[at] if self.engine.prices else None})
+
+    def _fail(self, at: int, failure: Failure) -> None:
+        """Put a question back that failed, or note that it is refused; raise where that concerns every question."""
+        self.engine.counts["failures"] += 1
+        if failure.kind == "stop" or time.monotonic() - self.replied > LONGEST_WAIT:
+            raise self._explained(failure)
+        self.tries[at] += failure.kind != "wait"
+        if failure.kind != "refused" and self.tries[at] < TRIES:
+            self.queue.append(at)
+            return
+        self.refused.append((at, failure))
+        if not self.is_answered and (failure.kind == "again" or len(self.refused) >= REFUSALS):
+            raise self._explained(failure)
+
+    def _keep_refusals(self) -> None:
+        """Keep the refusals as replies: others were answered, or all questions have been asked."""
         while self.refused:
-            row, _ = self.refused.pop(0)
-            self._note(row)
+            at, failure = self.refused.pop()
+            reason = clean(failure.reason, self.secrets, LONGEST_REASON)
+            self._keep(at, {"finish_reason": "error", "error": reason})
 
-    def _note(self, row: dict[str, Any]) -> None:
-        self.state.count()
-        if self.spending.priced:
-            self.state.note(usd=self.spending.spent)
-        self.handover.add(row)
-        self.handover.look()
+    def _explained(self, failure: Failure) -> EngineError:
+        """Return the message that explains why ``failure`` ends the job, and what to do."""
+        variable = self.engine.runtime["key_variable"] or "a variable that its entry names as `key_variable`"
+        do = _ADVICE[failure.advice].format(variable=variable, source=self.request.settings["source"])
+        reason = clean(failure.reason, self.secrets, LONGEST_REASON)
+        text = f"model {self.request.model!r} at {url_of(self.request)}: {reason}; {do}"
+        return EngineError(redact(f"{text}. Every reply so far is in the store", self.secrets))

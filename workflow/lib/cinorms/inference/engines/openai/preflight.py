@@ -1,23 +1,18 @@
-"""Whether an endpoint answers, takes the key and knows the model: one request that is not paid, before any job."""
+"""Whether an endpoint answers, takes the key and knows the model: requests that are not paid, before any job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engine_kind import EntryProblem, ModelCheck, Surroundings, error, warning
-from cinorms.inference.engines.openai.endpoint import OPENAI
-from cinorms.inference.engines.openai.replies import parsed
+from cinorms.inference.engines.openai.replies import OPENAI
 from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0
-#: Bytes of an answer that are read.
-LONGEST = 4 * 2**20
 #: Models that a message names.
 SHOWN = 5
 
@@ -28,14 +23,6 @@ class Target(NamedTuple):
     url: str
     source: str
     variable: str | None
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """A key goes to the stated address and to no other."""
-
-    def redirect_request(self, *arguments: Any) -> None:
-        """Follow nothing."""
-        return None
 
 
 def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
@@ -74,62 +61,65 @@ def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) ->
     ]
 
 
+def look_at_ends(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem]:
+    """Look for models that their endpoints stop serving soon."""
+    return [warning(text) for text in (entry.ending() for entry in entries) if text]
+
+
 def _look(target: Target, surroundings: Surroundings) -> EntryProblem | None:
+    import openai
+
     key = surroundings.environment.get(target.variable or "", "")
-    status, data = _get(f"{target.url}/models", key)
-    if status == 0:
-        text = f"does not answer ({data}); check that it is up and base_url is right"
-        # A login node may see less of the world than the nodes do, and the other way round.
-        return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
-    if status in (401, 403):
+    if not (key.isascii() and key.isprintable()):
+        return error(f"the key in {target.variable} has characters that a request cannot hold")
+    unlisted = warning(
+        f"does not list its models, so only asking shows whether it knows {target.source!r}; check base_url, which "
+        "often ends in /v1"
+    )
+    try:  # an endpoint without a key is asked as the engine asks it; none is followed to another address
+        http = openai.DefaultHttpxClient(follow_redirects=False)
+        with openai.OpenAI(
+            api_key=key or "none", base_url=target.url, max_retries=0, timeout=PATIENCE, http_client=http
+        ) as client:
+            known = [str(model.id) for model in client.models.list().data]
+            if target.source in known or any(name.endswith(f"/{target.source}") for name in known):
+                return None
+            with suppress(openai.APIStatusError):  # lists can leave out models that an account may use
+                if client.models.retrieve(target.source).id == target.source:
+                    return None
+    except (openai.AuthenticationError, openai.PermissionDeniedError) as refusal:
         known_key = target.variable and f"check the key in {target.variable}"
         do = known_key or "name its key's variable as key_variable"
-        return error(f"refuses the request (status {status}); {do}")
-    if 300 <= status < 400:
-        return error(
-            "redirects to another address; prompts are sent to base_url only: put the right one there"
-        )
-    if status == 429 or status >= 500:
-        return warning(f"answers with status {status}; it may be overloaded or down")
-    listed = data.get("data") if isinstance(data, Mapping) else None
-    if status != 200 or not isinstance(listed, list):
-        return warning(
-            f"does not list its models, so only asking shows whether it knows {target.source!r}; check base_url, which "
-            "often ends in /v1"
-        )
-    known = [str(model["id"]) for model in listed if isinstance(model, Mapping) and "id" in model]
-    if target.source in known or any(name.endswith(f"/{target.source}") for name in known):
-        return None
-    # Lists can leave out models that an account may use.
-    _, single = _get(f"{target.url}/models/{quote(target.source, safe='')}", key)
-    if isinstance(single, Mapping) and single.get("id") == target.source:
-        return None
+        return error(f"refuses the request (status {refusal.status_code}); {do}")
+    except openai.APIStatusError as failure:
+        status = failure.status_code
+        if 300 <= status < 400:
+            return error(
+                "redirects to another address; prompts are sent to base_url only: put the right one there"
+            )
+        if status == 429 or status >= 500:
+            return warning(f"answers with status {status}; it may be overloaded or down")
+        return unlisted
+    except openai.APIConnectionError as failure:
+        reason = failure.__cause__ or failure
+        text = redact(f"{type(reason).__name__}: {reason}", [key])
+        text = f"does not answer ({text}); check that it is up and base_url is right"
+        # A login node may see less of the world than the nodes do, and the other way round.
+        return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
+    except Exception:  # whatever a server can send instead of a list
+        return unlisted
+    if not known:
+        return unlisted
     near = nearest(target.source, known) or "."
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     return error(
-        f"does not know model {target.source!r}; it has {', '.join(sorted(known)[:SHOWN]) or 'none'}{more}"
+        f"does not know model {target.source!r}; it has {', '.join(sorted(known)[:SHOWN])}{more}"
         f"{near} Correct `source` in config/models.yaml"
     )
-
-
-def _get(url: str, key: str) -> tuple[int, Any]:
-    """Return the status and the content of an answer; 0 and the reason where there is none."""
-    try:  # an endpoint without a key is asked as the engine asks it
-        request = Request(url, headers={"Authorization": f"Bearer {key or 'none'}", "User-Agent": "cinorms"})
-        with build_opener(_NoRedirects).open(request, timeout=PATIENCE) as reply:
-            return reply.status, parsed(reply.read(LONGEST))
-    except HTTPError as failure:
-        with failure:
-            return failure.code, None
-    except URLError as failure:
-        return 0, redact(str(failure.reason), [key])
-    except ValueError:  # its text may hold the key
-        return 0, "its key, or its address, has characters that a request cannot hold"
-    except Exception as failure:  # whatever a server can do to a client
-        return 0, redact(f"{type(failure).__name__}: {failure}", [key])
 
 
 CHECKS = (
     ModelCheck("endpoints", "every endpoint answers and knows its models", look_at_endpoints),
     ModelCheck("prices", "every price that the cap needs is known", look_at_prices),
+    ModelCheck("ends", "no endpoint stops serving a model soon", look_at_ends),
 )

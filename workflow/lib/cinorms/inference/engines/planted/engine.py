@@ -1,33 +1,13 @@
-"""How respondents with known norms are declared and run."""
+"""How respondents with known norms are declared; ``workflow/scripts/ask_planted.py`` has them answer."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engine_kind import Cost, EngineKind, Keep, Needs, RegistryPlace, always
-from cinorms.inference.questions import Questions
-from cinorms.planted.respondents import answer
+from cinorms.inference.engine_kind import Cost, EngineKind, Needs, RegistryPlace, always
 
 if TYPE_CHECKING:
     from cinorms.inference.settings import EntrySettings
-
-
-class PlantedEngine:
-    """Answers a whole shard at once, faster than a journal of it could be read."""
-
-    def ask(self, questions: Questions, todo: npt.NDArray[np.int64], keep: Keep) -> None:
-        """Answer the rows ``todo``, as one chunk."""
-        grid = questions.grid.iloc[todo].reset_index(drop=True)
-        spec = questions.spec
-        replies = answer(spec.as_plain(), questions.flows, questions.variants, grid, spec.repeat)
-        keep(replies.assign(at=todo))
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the run record states about this engine."""
-        return {"device": "none: no model was asked"}
 
 
 def _settings() -> "type[EntrySettings]":
@@ -36,7 +16,7 @@ def _settings() -> "type[EntrySettings]":
     return PlantedSettings
 
 
-def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
     from cinorms.core.validation import unknown
     from cinorms.planted.norms_file import load_planted
@@ -62,11 +42,9 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
 ENGINE = EngineKind(
     name="planted",
     settings=_settings,
-    make=lambda spec, tuning, key: PlantedEngine(),
     needs=Needs(memory_mb=always(1500), minutes=always(10)),
-    identity=_identity,
-    reasoning=lambda settings, asked: {"reasoning": asked._asdict()},
-    journalled=False,
+    request=_request,
+    reasoning=lambda settings, level: {"reasoning": level._asdict()},
     planted=True,
     cost=lambda work: Cost(0.0, 0.0),  # no model is asked
     origin=lambda entry: "planted respondent",

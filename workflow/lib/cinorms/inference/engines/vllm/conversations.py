@@ -5,18 +5,19 @@ vLLM is fed continuously: as soon as a prompt is finished the next one goes in, 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import count
+from itertools import count, islice
 from math import exp
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.inference.spec import OFF, Spec
+from cinorms.inference.request import OFF, Request
 
 Floats = npt.NDArray[np.float64]
 Ways = tuple[tuple[int, ...], ...]
@@ -96,30 +97,16 @@ class TokenRequest:
     about: Any = None
 
 
-class Conversation(Protocol):
-    """What is asked of the model about one prompt: a request, or several that follow from one another."""
+def of_one_request() -> dict[str, Any]:
+    """Return the settings of parameters that serve one request: they are not copied, and nothing comes before its end.
 
-    def first(self) -> TokenRequest:
-        """Return the first request."""
-
-    def take(self, about: Any, output: Any) -> Sequence[TokenRequest]:
-        """Take the output of the request ``about``; return those that follow from it."""
-
-
-def of_one_request(max_tokens: int) -> dict[str, Any]:
-    """Return the settings of parameters that serve one request: they are not copied, and nothing comes in between.
-
-    The first token says that the prompt was read; then comes the whole answer. Older versions of vLLM (0.24) have no
-    such setting: there only the whole answer comes.
+    Older versions of vLLM (0.24) always copy them.
     """
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    known = SamplingParams.__struct_fields__
-    copies = {"skip_clone": True} if "skip_clone" in known else {}
-    if "stream_interval" not in known:
-        return {"output_kind": RequestOutputKind.FINAL_ONLY, **copies}
-    return {"output_kind": RequestOutputKind.CUMULATIVE, "stream_interval": max_tokens + 1, **copies}
+    copies = {"skip_clone": True} if "skip_clone" in SamplingParams.__struct_fields__ else {}
+    return {"output_kind": RequestOutputKind.FINAL_ONLY, **copies}
 
 
 @cache
@@ -185,8 +172,8 @@ class OptionTalk:
 
 
 @dataclass(frozen=True)
-class ToldReasoning:
-    """How a model is told to reason, as a spec has it: ``reasoning`` of an entry, and what an arm asks for."""
+class ReasoningWay:
+    """How a model is made to reason: ``reasoning`` of its entry, and the level that an arm states."""
 
     effort: str
     budget: int
@@ -196,9 +183,9 @@ class ToldReasoning:
     effort_variable: str | None = None
 
     @classmethod
-    def of(cls, spec: Spec) -> "ToldReasoning | None":
-        """Return how the model of ``spec`` is told; None where its arm states nothing."""
-        stated = spec.identity.get("reasoning")
+    def of(cls, request: Request) -> "ReasoningWay | None":
+        """Return how the model of ``request`` is made to reason; None where its arm states nothing."""
+        stated = request.settings.get("reasoning")
         return cls(**stated) if stated else None
 
     @property
@@ -232,7 +219,7 @@ class Closing:
     written: tuple[int, ...]
 
     @classmethod
-    def of(cls, reasoning: ToldReasoning, tokeniser: Tokeniser) -> "Closing":
+    def of(cls, reasoning: ReasoningWay, tokeniser: Tokeniser) -> "Closing":
         """Return how the traces of a model end."""
         mark = reasoning.end.strip()
         return cls(tokeniser, reasoning.budget, mark, tokeniser.mark(mark), tokeniser.mark(reasoning.end))
@@ -265,10 +252,10 @@ class TextTalk:
     """
 
     def __init__(
-        self, at: int, ids: Ids, spec: Spec, seed: int | None, closing: Closing | None = None
+        self, at: int, ids: Ids, request: Request, seed: int | None, closing: Closing | None = None
     ) -> None:
         self.at, self.ids = at, ids
-        self._spec, self._seed, self._closing = spec, seed, closing
+        self._request, self._seed, self._closing = request, seed, closing
         #: Tokens of the trace, without the mark that closes it.
         self.trace_ids: Sequence[int] = ()
         self.trace_status = "whole" if closing else "none"
@@ -311,74 +298,68 @@ class TextTalk:
         return [self._answer(ids, None if self._seed is None else (self._seed + 1) % 2**31)]
 
     def _answer(self, ids: Ids, seed: int | None) -> TokenRequest:
-        return TokenRequest(ids, self._sampling(self._spec.max_tokens, seed, {"detokenize": False}), "answer")
+        return TokenRequest(
+            ids, self._sampling(self._request.max_tokens, seed, {"detokenize": False}), "answer"
+        )
 
     def _sampling(self, max_tokens: int, seed: int | None, further: dict[str, Any]) -> Any:
         from vllm import SamplingParams
 
         return SamplingParams(
-            temperature=self._spec.temperature,
+            temperature=self._request.temperature,
             max_tokens=max_tokens,
             seed=seed,
             **further,
-            **of_one_request(max_tokens),
+            **of_one_request(),
         )
 
 
-C = TypeVar("C", bound=Conversation)
+Talk = TextTalk | OptionTalk
 
 
 def talk(
-    llm: Any,
-    conversations: Iterator[C],
-    in_flight: int,
-    between_steps: Callable[[int], None],
-    adapter: Any = None,
-) -> Iterator[C]:
-    """Yield each conversation when it is finished, while further ones go on.
+    llm: Any, talks: Iterator[Talk], between_steps: Callable[[], None], adapter: Any = None
+) -> Iterator[list[Talk]]:
+    """Yield after each step the talks that are finished, while further ones go on.
 
     They are begun in the order given: neighbours share the beginning of their prompts, which the prefix cache needs.
-    What follows from an earlier one goes first, so that conversations of several requests end one after another and not
-    all at the end. ``between_steps`` receives how many prompts the model has read so far; ``adapter`` is vLLM's request
-    for the one that is asked.
+    What follows from an earlier one goes first, so that talks of several requests end one after another and not all at
+    the end. ``adapter`` is vLLM's request for the one that is asked.
     """
     engine = llm.llm_engine
-    #: By the names of the requests under way; by conversation: its place, how many requests it has under way.
-    under_way: dict[str, tuple[C, Any]] = {}
-    begun_as: dict[int, int] = {}
-    n_open: Counter[int] = Counter()
-    unread: set[int] = set()
-    numbers = count()
+    #: By the names of the requests under way: a talk, its place, and what it wants to know of the request.
+    under_way: dict[str, tuple[Talk, int, Any]] = {}
+    n_open: Counter[int] = Counter()  # requests under way, by the place of a talk
+    names, places = count(), enumerate(talks)
     further = {"lora_request": adapter} if adapter else {}
 
-    def add(conversation: C, request: TokenRequest) -> None:
-        key = str(next(numbers))
+    def add(each: Talk, place: int, request: TokenRequest) -> None:
+        name = str(next(names))
         prompt = {"type": "token", "prompt_token_ids": request.ids.tolist()}
-        engine.add_request(key, prompt, request.sampling, priority=begun_as[id(conversation)], **further)
-        under_way[key] = (conversation, request.about)
-        n_open[id(conversation)] += 1
+        engine.add_request(name, prompt, request.sampling, priority=place, **further)
+        under_way[name] = (each, place, request.about)
+        n_open[place] += 1
 
-    n_begun, more = 0, True
-    while more or under_way:
-        while more and len(under_way) < in_flight:
-            begun = next(conversations, None)
-            if begun is None:
-                more = False
-                continue
-            begun_as[id(begun)] = n_begun
-            unread.add(id(begun))
-            n_begun += 1
-            add(begun, begun.first())
-        for output in engine.step():
-            conversation, about = under_way[output.request_id]
-            unread.discard(id(conversation))  # something came back: its prompt was read
-            if not output.finished:
-                continue
-            del under_way[output.request_id]
-            for request in conversation.take(about, output.outputs[0]):
-                add(conversation, request)
-            n_open[id(conversation)] -= 1
-            if not n_open[id(conversation)]:
-                del n_open[id(conversation)], begun_as[id(conversation)]
-                yield conversation
-        between_steps(n_begun - len(unread))
+    try:
+        while True:
+            for place, begun in islice(places, max(0, IN_FLIGHT - len(under_way))):
+                add(begun, place, begun.first())
+            if not under_way:
+                return
+            finished = []
+            for output in engine.step():
+                if not output.finished:
+                    continue
+                each, place, about = under_way.pop(output.request_id)
+                for request in each.take(about, output.outputs[0]):
+                    add(each, place, request)
+                n_open[place] -= 1
+                if not n_open[place]:
+                    del n_open[place]
+                    finished.append(each)
+            if finished:
+                yield finished
+            between_steps()
+    finally:
+        with suppress(Exception):  # it may be the engine that has failed
+            engine.abort_request(list(under_way))

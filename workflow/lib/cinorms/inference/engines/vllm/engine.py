@@ -1,7 +1,7 @@
 """The declaration of checkpoints that vLLM loads: their settings, what a job needs, and whether that is here.
 
 Requests for memory and time are small, because short jobs start sooner: a retry requests more, and a job that reaches
-its time limit loses at most the last 5 seconds, as earlier replies are in the journal.
+its time limit loses what is under way, as earlier replies are in the store.
 """
 
 import sys
@@ -27,7 +27,7 @@ from cinorms.inference.engine_kind import (
     warning,
 )
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
-from cinorms.inference.spec import Asked, Spec
+from cinorms.inference.request import ReasoningLevel
 
 if TYPE_CHECKING:
     from cinorms.inference.engines.vllm.settings import VllmSettings
@@ -82,18 +82,15 @@ def tokens_per_minute(settings: "VllmSettings") -> float:
     return 60 * (settings.rates.output_tokens_per_second or WRITTEN_PER_SECOND / max(per_gpu, 1.0))
 
 
-def _loads(spec: Spec, tuning: Mapping[str, Any]) -> dict[str, Any]:
+def _loads(settings: "VllmSettings") -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
-    settings = {name: spec.identity.get(name) for name in LOADED}
-    names = [name for name in ("gpus", "max_model_len", "batching") if name in tuning]
-    return {**settings, "seed": spec.seed, **{name: tuning[name] for name in names}}
+    return {**{name: getattr(settings, name) for name in LOADED}, **_runtime(settings)}
 
 
-def _tuning(settings: "VllmSettings", job: Any) -> dict[str, Any]:
+def _runtime(settings: "VllmSettings") -> dict[str, Any]:
     stated = {name: getattr(settings, name) for name in BATCHING}
     batching = {name: value for name, value in stated.items() if value is not None}
-    tuning = {"gpus": settings.gpus, "max_model_len": settings.max_model_len}
-    return {**tuning, "batching": batching} if batching else tuning
+    return {"gpus": settings.gpus, "max_model_len": settings.max_model_len, "batching": batching}
 
 
 def _settings() -> "type[EntrySettings]":
@@ -102,13 +99,13 @@ def _settings() -> "type[EntrySettings]":
     return VllmSettings
 
 
-def _make(spec: Spec, tuning: Mapping[str, Any], key: str | None) -> Engine:
+def _make(runtime: Mapping[str, Any], key: str | None) -> Engine:
     from cinorms.inference.engines.vllm.offline import VllmEngine
 
-    return VllmEngine(spec, tuning)
+    return VllmEngine(runtime)
 
 
-def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
+def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     from cinorms.core.validation import unknown
 
     name, quantisation = in_wheels(entry["source"]), entry.get("quantisation", "none")
@@ -127,11 +124,11 @@ def _identity(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return stated(*LOADED, "lora")(entry, place)
 
 
-def _reasoning(settings: "VllmSettings", asked: Asked) -> dict[str, Any] | None:
-    """Return what the arm asks for, and how the entry says that this model is told."""
+def _reasoning(settings: "VllmSettings", level: ReasoningLevel) -> dict[str, Any] | None:
+    """Return the level that the arm states, and how the entry says that this model is switched."""
     if settings.reasoning is None:
         return None
-    return {"reasoning": {**asked._asdict(), **settings.reasoning.model_dump(exclude_none=True)}}
+    return {"reasoning": {**level._asdict(), **settings.reasoning.model_dump(exclude_none=True)}}
 
 
 def _origin(entry: Mapping[str, Any]) -> str:
@@ -224,13 +221,13 @@ ENGINE = EngineKind(
         tokens_per_minute=tokens_per_minute,
     ),
     loads=_loads,
-    identity=_identity,
+    request=_request,
     reasoning=_reasoning,
     unseen=frozenset(
         {"model"}
     ),  # source and revision say which weights these are, whatever the registry calls them
     wraps=True,
-    tuning=_tuning,
+    runtime=_runtime,
     checks=lambda: (
         ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),
     ),

@@ -72,7 +72,7 @@ def explain(error: BaseException, model: str, output: str = "") -> EngineError:
 
 def _stopped(model: str, line: str, advice: str) -> EngineError:
     return EngineError(
-        f"model {model!r}: vLLM stopped ({line[:300]}); {advice}. Every response so far is in the journal"
+        f"model {model!r}: vLLM stopped ({line[:300]}); {advice}. Every reply so far is in the store"
     )
 
 

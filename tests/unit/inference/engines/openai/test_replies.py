@@ -2,46 +2,58 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from cinorms.core.errors import ConfigError, EngineError, JournalError
-from cinorms.inference.engines.openai.endpoint import Endpoint
-from cinorms.inference.engines.openai.replies import LONGEST_WORD, Failure, judge_status, read_reply, refusal
-from cinorms.inference.journal import PART
-from cinorms.inference.spending import CapReached, Spending, spent_in
+from cinorms.inference.engines.openai.replies import (
+    LONGEST_WORD,
+    Failure,
+    body,
+    clean,
+    judge_status,
+    path_of,
+    read_reply,
+)
 
-from .....specs import endpoint_tuning, make_spec
+from .....asking import make_request
 
 CHAT = [{"role": "user", "content": "Is it? ä"}]
-SPEC = {"source": "gpt-x", "seed": 5}
 
 
-def body(**changes: Any) -> dict[str, Any]:
-    return Endpoint(make_spec(**{**SPEC, **changes}), endpoint_tuning(), None).body(CHAT)
+def sent(**changes: Any) -> dict[str, Any]:
+    return body(make_request(**{"source": "gpt-x", "seed": 5, **changes}), CHAT)
 
 
-def test_requests():
-    assert body() == {"model": "gpt-x", "messages": CHAT, "max_tokens": 100, "temperature": 0}
-    assert body(temperature=1) == {**body(), "temperature": 1, "seed": 5}
-    reasoning = body(reasoning={"effort": "none", "extra_tokens": 50}, temperature=None)
-    told = {"max_completion_tokens": 150, "reasoning_effort": "none"}
-    assert reasoning == {"model": "gpt-x", "messages": CHAT, **told}
-    assert "reasoning_effort" not in body(reasoning={"extra_tokens": 50})
+def test_what_is_sent():
+    plain = {"model": "gpt-x", "messages": CHAT, "max_tokens": 100, "temperature": 0}
+    assert sent() == plain
+    assert sent(temperature=1) == {**plain, "temperature": 1, "seed": 5}
+    assert sent(temperature=1, sample=3)["seed"] == 7
+    reasoning = sent(reasoning={"effort": "none", "extra_tokens": 50}, temperature=None)
+    stated = {"max_completion_tokens": 150, "reasoning_effort": "none"}
+    assert reasoning == {"model": "gpt-x", "messages": CHAT, **stated}
+    assert "reasoning_effort" not in sent(reasoning={"extra_tokens": 50})
+    switch = {"switch": "thinks", "budget_field": "budget", "extra_tokens": 50}
+    on = sent(reasoning={**switch, "effort": "low"})
+    assert on == {**plain, "max_tokens": 150, "chat_template_kwargs": {"thinks": True}, "budget": 50}
+    assert sent(reasoning={**switch, "effort": "none", "extra_tokens": 0}) == {
+        **plain,
+        "chat_template_kwargs": {"thinks": False},
+    }
 
 
-def test_an_endpoint_hides_its_key_and_counts_at_most_a_token_per_byte():
-    endpoint = Endpoint(make_spec(**SPEC), endpoint_tuning(), "sk-secret")
-    assert "sk-secret" not in repr(endpoint)
-    assert endpoint.most_input(CHAT) >= len("Is it? ä".encode()) + 4
+def test_what_is_sent_to_the_api_of_responses():
+    plain = {"model": "gpt-x", "input": CHAT, "max_output_tokens": 100, "store": False}
+    assert sent(api="responses", temperature=1) == {**plain, "temperature": 1}
+    reasoning = {"effort": "high", "extra_tokens": 900}
+    told = {"max_output_tokens": 1000, "reasoning": {"effort": "high"}}
+    assert sent(api="responses", reasoning=reasoning, temperature=None) == plain | told
+    assert path_of(make_request(api="responses")) == "/responses"
+    assert path_of(make_request()) == "/chat/completions"
 
 
 @pytest.mark.parametrize(
@@ -71,15 +83,13 @@ def test_an_endpoint_hides_its_key_and_counts_at_most_a_token_per_byte():
 )
 def test_what_a_status_means(status, error, kind, advice):
     for shape in (error, {"error": error}):
-        found = judge_status(status, shape, {})
+        found = judge_status(status, shape)
         assert (found.kind, found.advice) == (kind, advice)
 
 
-def test_an_error_that_is_no_object_is_still_judged_and_so_is_a_retry_after():
-    assert judge_status(502, "<html>", {}, "Bad gateway").reason == "502 : Bad gateway"
-    assert judge_status(429, {}, {"retry-after": "3"}).retry_after == 3
-    busy = judge_status(503, {}, {"retry-after": "3"})
-    assert (busy.retry_after, busy.overload) == (3, True)
+def test_an_error_that_is_no_object_is_still_judged():
+    assert judge_status(502, "<html>", "Bad gateway").reason == "502 : Bad gateway"
+    assert judge_status(308, None, location="http://x/v1").reason == "it redirects to http://x/v1"
 
 
 def reply(**changes: Any) -> bytes:
@@ -96,7 +106,7 @@ def reply(**changes: Any) -> bytes:
 
 def answer(raw: bytes, secrets: Sequence[str] = ()) -> dict[str, Any]:
     """Return the columns of a reply that holds an answer."""
-    found = read_reply(raw, secrets)
+    found = read_reply(raw, make_request(), secrets)
     assert isinstance(found, dict)
     return found
 
@@ -129,9 +139,6 @@ def test_a_reply():
         ({"content": [{"type": "thinking", "thinking": []}, "neutral"]}, "stop", "neutral", "stop"),
         ({"content": {"type": "text", "text": "neutral"}}, "stop", "neutral", "stop"),
         ({"content": []}, "stop", "", "stop"),
-        ({"content": 4}, "stop", "4", "stop"),
-        ({"content": 0.5}, "stop", "0.5", "stop"),
-        ({"content": None, "refusal": {"reason": "ä"}}, "stop", '{"reason": "ä"}', "stop"),
         ({"content": [{"type": "refusal", "refusal": "no"}]}, "stop", "no", "stop"),
         ({"content": "neutral", "refusal": {"reason": "none"}}, "stop", "neutral", "stop"),
         ({}, "stop", "", "stop"),
@@ -160,6 +167,7 @@ NO_ANSWER = [
     b'{"choices": [null]}',
     b'{"choices": [{"message": "x"}]}',
     b'{"choices": [{"message": {"content": true}}]}',
+    b'{"choices": [{"message": {"content": 4}}]}',
     b'{"choices": [{"message": {"content": [1]}}]}',
     b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
     b'{"choices": [{"message": {"content": {"type": "text", "text": {}}}}]}',
@@ -168,10 +176,10 @@ NO_ANSWER = [
 
 
 @pytest.mark.parametrize("content", NO_ANSWER, ids=lambda content: str(content[:50]))
-def test_no_answer_counts_as_paid_and_shows_its_digest(content):
+def test_no_answer_shows_its_digest(content):
     found = read_reply(content)
     assert isinstance(found, Failure)
-    assert (found.kind, found.paid, found.unreadable) == ("again", True, True)
+    assert found.kind == "unreadable"
     assert (hashlib.sha256(content).hexdigest() in found.reason) == bool(content)
 
 
@@ -195,7 +203,7 @@ JSON = st.recursive(
 def test_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
-    part(found)
+    storable(found)
 
 
 @given(
@@ -204,22 +212,20 @@ def test_no_field_beside_the_answer_costs_it(field, value):
 )
 def test_whatever_an_answer_holds_can_be_stored(choice):
     found = read_reply(reply(choices=[choice]))
-    part(refusal(found, []) if isinstance(found, Failure) else found)
+    storable(found if isinstance(found, dict) else {"error": clean(found.reason, [])})
 
 
 @given(
     status=st.integers(300, 599), error=st.dictionaries(st.sampled_from(["code", "message", "param"]), JSON)
 )
 def test_whatever_an_error_holds_can_be_stored(status, error):
-    part(refusal(judge_status(status, {"error": error}, {}), []))
+    storable({"error": clean(judge_status(status, {"error": error}).reason, [])})
 
 
-def part(row: dict[str, Any]) -> None:
-    """Make a row a part of a journal, as strictly as the journal does."""
-    for name, value in row.items():
-        array = pa.array([value], PART.field(name).type)
-        assert str(array[0].as_py()) == str(value)
-        str(value).encode()
+def storable(row: dict[str, Any]) -> None:
+    """Make a row a line of the store and read it back."""
+    assert json.loads(json.dumps(row)) == row
+    str(row).encode()
 
 
 def test_the_key_is_taken_out_of_every_field():
@@ -232,7 +238,7 @@ def test_the_key_is_taken_out_of_every_field():
     assert found["text"] == "[key] neutral"
     assert "sk-p" not in str(found)
     assert answer(reply(id="x" * 10**6))["reply_id"] == "x" * LONGEST_WORD
-    assert "sk-p" not in refusal(Failure("refused", "x" * 495 + key), [key])["error"]
+    assert "sk-p" not in clean("x" * 495 + key, [key], 500)
     # Servers of one's own have keys like "x" or "none": answers are left alone.
     assert answer(reply(), ["n"])["text"] == "neutral"
 
@@ -245,123 +251,92 @@ def test_an_error_inside_a_200_is_judged_like_its_status_or_is_the_endpoints(cod
     answer(reply(error={}))  # an empty error is none
 
 
-def test_a_refusal_keeps_its_reason_without_the_key():
-    row = refusal(Failure("refused", "400: no, sk-1"), ["sk-1"])
-    assert row == {"text": None, "finish_reason": "error", "error": "400: no, [key]", "usd": 0.0}
-
-
 @given(st.binary(max_size=60))
 def test_whatever_comes_back_is_a_reply_or_a_failure(content):
     assert isinstance(read_reply(content), dict | Failure)
 
 
-# --- Money
-
-
-@pytest.mark.parametrize("nothing", [0, None])
-def test_what_a_reply_does_not_say_costs_the_most(nothing, tmp_path):
-    endpoint = Endpoint(make_spec(**SPEC), endpoint_tuning(), None)
-    money = Spending(tmp_path, "a", None, RATES, "m")
-    most = money.price(endpoint.most_input(CHAT), endpoint.most_output)
-    assert endpoint.cost(money, CHAT, {"n_prompt_tokens": nothing, "n_output_tokens": nothing}) == most
-    assert endpoint.cost(money, CHAT, {}) == most
-    said = {"n_prompt_tokens": 10, "n_output_tokens": 2}
-    assert endpoint.cost(money, CHAT, said) == money.price(10, 2) < most
-
-
-RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
-
-
-def spending(folder: Path, job: str = "a", cap: float | None = 1.0) -> Spending:
-    return Spending(folder, job, cap, RATES, "m")
-
-
-def test_prices(tmp_path):
-    assert spending(tmp_path).price(1_000_000, 100_000) == pytest.approx(2.0)
-    assert not Spending(tmp_path, "a", None, {}, "m").priced
-
-
-@given(
-    requests=st.lists(st.tuples(st.floats(0, 0.2), st.floats(0, 1)), max_size=40), n_jobs=st.integers(1, 3)
-)
-@settings(max_examples=30)
-def test_jobs_together_never_pass_the_cap(requests, n_jobs, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("money")
-    jobs = [spending(folder, str(n)) for n in range(n_jobs)]
-    spent = 0.0
-    for number, (most, share) in enumerate(requests):
-        job = jobs[number % n_jobs]
-        with suppress(CapReached):
-            job.reserve(most)
-            job.settle(most, most * share)
-            spent += most * share
-            assert spent <= 1.0 + 1e-9
-    for job in jobs:
-        job.close()
-    assert (spent_in(folder) or 0.0) == pytest.approx(spent)
-
-
-def test_a_killed_job_counts_what_it_had_taken(tmp_path):
-    killed = spending(tmp_path)
-    killed.reserve(0.4)
-    again = spending(tmp_path)
-    with pytest.raises(CapReached, match=r"could exceed max_cost_usd \(1\)"):
-        again.reserve(0.7)
-    again.reserve(0.5)
-    other = spending(tmp_path, "b")
-    with pytest.raises(CapReached):
-        other.reserve(0.2)
-
-
-def test_a_cap_without_prices_and_prices_of_nothing(tmp_path):
-    with pytest.raises(ConfigError, match=r"rates.usd_per_million_input"):
-        Spending(tmp_path, "a", 1.0, {"usd_per_million_output": 1}, "m")
-    free = Spending(tmp_path, "a", 1.0, {"usd_per_million_input": 0, "usd_per_million_output": 0}, "m")
-    free.reserve(free.price(10**9, 10**9))
-    assert spent_in(tmp_path) in (None, 0.0)
-
-
-NO_AMOUNTS = ["NaN", "-1", "Infinity", "-Infinity", "1e999", "1" * 400, "true", "null", '"0.1"']
+# --- Counts and traces
 
 
 @pytest.mark.parametrize(
-    "content", [None, "", "{", "[]", "1", "null", "{}", *(f'{{"usd": {odd}}}' for odd in NO_AMOUNTS)]
+    ("usage", "counts"),
+    [
+        ({"prompt_tokens": 80, "completion_tokens": 4}, (80, 4)),
+        ({"prompt_tokens": 80, "completion_tokens": 101}, (80, None)),  # more than the request allows
+        ({"prompt_tokens": 2**31, "completion_tokens": 10**400}, (None, None)),
+        ({"input_tokens": 80, "output_tokens": 4}, (80, 4)),
+    ],
 )
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_a_damaged_file_never_raises_the_cap(name, content, tmp_path):
-    """The job's own or another's; before the job begins or while it asks. None stands for a folder."""
-    path = tmp_path / f"{name}.json"
-    if name == "b":
-        running = spending(tmp_path)
-        running.reserve(0.005)
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_text(content)
-    message = re.escape(f"{path}: states no amount") + "(?s:.)*Write .*make status"
-    with pytest.raises(EngineError, match=message):
-        spending(tmp_path)
-    if name == "b":
-        running.reserve(0.004)  # it has taken this already
-        with pytest.raises(EngineError, match=message):
-            running.reserve(0.1)
-        running.close()
-        assert json.loads((tmp_path / "a.json").read_text()) == {"usd": pytest.approx(0.009)}
-    with pytest.raises(EngineError, match=message):
-        spent_in(tmp_path)
-    spending(tmp_path, cap=None).reserve(1e6)  # nothing is counted without a cap
-    path.rmdir() if content is None else path.write_text('{"usd": 0.5}')
-    if content is not None:
-        with pytest.raises(CapReached):
-            spending(tmp_path).reserve(0.6)
+def test_counts_that_cannot_be_are_missing(usage, counts):
+    found = answer(reply(usage=usage))
+    assert (found["n_prompt_tokens"], found["n_output_tokens"]) == counts
 
 
-def test_a_desktops_file_is_no_amount_and_a_folder_that_is_a_file_is_one_message(tmp_path, capsys):
-    (tmp_path / "._b.json").write_bytes(b"\0\xff")
-    money = spending(tmp_path)
-    money.reserve(0.5)
-    assert spent_in(tmp_path) == 0.5
-    assert capsys.readouterr().out.count("._b.json") == 1
-    (tmp_path / "money").write_text("")
-    with pytest.raises(JournalError, match=r"money: cannot write what is spent"):
-        spending(tmp_path / "money")
+def traced(
+    message: dict[str, Any], finish: str = "stop", reasoned: int | None = None, **reasoning: Any
+) -> Any:
+    details = {} if reasoned is None else {"completion_tokens_details": {"reasoning_tokens": reasoned}}
+    usage = {"prompt_tokens": 8, "completion_tokens": 20, **details}
+    raw = reply(choices=[{"message": message, "finish_reason": finish}], usage=usage)
+    found = read_reply(raw, make_request(reasoning={"extra_tokens": 50, **reasoning}))
+    assert isinstance(found, dict)
+    return found["text"], found["trace"], found["n_trace_tokens"], found["trace_status"]
+
+
+def test_a_trace_is_told_from_the_answer():
+    assert traced({"content": "neutral"}, reasoned=12) == ("neutral", None, 12, "whole")
+    assert traced({"content": "neutral"}, reasoned=0) == ("neutral", None, 0, "none")
+    assert traced({"content": "neutral"}) == ("neutral", None, None, None)
+    assert traced({"content": "neutral"}, effort="none") == ("neutral", None, 0, "none")
+    assert traced({"content": ""}, "length", 20) == ("", None, 20, "cut")
+    shown = {"content": "neutral", "reasoning_content": "why not"}
+    assert traced(shown) == ("neutral", "why not", 10, "whole")
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
+        {"type": "text", "text": "no"},
+    ]
+    assert traced({"content": parts})[:2] == ("no", "why")
+    inline = {"content": "<think>why</think>neutral"}
+    assert traced(inline, switch="s") == ("neutral", "why", 6, "whole")
+    assert traced(inline)[0] == inline["content"], "without a switch the text is the answer"
+    assert traced({"content": "<think>why"}, "length", switch="s") == ("", "why", 20, "cut")
+
+
+def response(**changes: Any) -> bytes:
+    """Return a reply of the API of responses."""
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}]}
+    message = {"type": "message", "content": [{"type": "output_text", "text": "neutral"}]}
+    whole = {"id": "resp_1", "created_at": 1_800_000_000.0, "model": "gpt-x-pro", "status": "completed"}
+    whole |= {"error": None, "output": [thought, message]}
+    usage = {"input_tokens": 80, "output_tokens": 30, "output_tokens_details": {"reasoning_tokens": 28}}
+    return json.dumps({**whole, "usage": usage, **changes}).encode()
+
+
+def test_a_reply_of_the_api_of_responses():
+    found = read_reply(response(), make_request(reasoning={"effort": "high", "extra_tokens": 900}))
+    assert found == {
+        "text": "neutral",
+        "trace": "why",
+        "n_trace_tokens": 28,
+        "trace_status": "whole",
+        "finish_reason": "stop",
+        "error": None,
+        "n_prompt_tokens": 80,
+        "n_output_tokens": 30,
+        "reply_id": "resp_1",
+        "created": 1_800_000_000,
+        "answered_by": "gpt-x-pro",
+        "fingerprint": None,
+    }
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}
+    assert answer(response(**cut))["finish_reason"] == "length"
+    withheld = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+    assert answer(response(**withheld))["finish_reason"] == "error"
+    refused = [{"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}]
+    assert answer(response(output=refused))["text"] == "I will not."
+    for odd in ({"output": 1}, {"output": [{}]}, {"status": None}, {"output": [{"type": "message"}]}):
+        assert isinstance(read_reply(response(**odd)), Failure)
+    failed = read_reply(response(status="failed", error={"code": "server_error", "message": "no"}))
+    assert isinstance(failed, Failure)
+    assert failed.kind == "again"

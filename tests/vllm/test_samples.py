@@ -1,4 +1,4 @@
-"""Real vLLM asked again, the prompts in another order: what the engine alone changes, and what it must not reuse."""
+"""Real vLLM asked for a second sample, in another order: what the engine alone changes, and what it must not reuse."""
 
 from typing import Any
 
@@ -10,21 +10,20 @@ from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
 
-from .conftest import TUNING, spec_of
+from .conftest import RUNTIME, request_of
 
-AGAIN = "1-of-1-repeat-2"
 #: Of the answers of the tiny model, which has near ties in few prompts.
 MOST_FLIPPED = 0.01
 
 
-def todo(questions: Questions) -> list[int]:
-    return questions.missing(np.zeros(len(questions.grid), dtype=bool)).tolist()
+def order(questions: Questions) -> list[int]:
+    return questions.in_asking_order(np.arange(len(questions.grid))).tolist()
 
 
 def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(session, checkpoint, questions_of):
-    spec, again = spec_of(checkpoint), spec_of(checkpoint, shard=AGAIN)
-    assert todo(questions_of(spec)) != todo(questions_of(again))
-    first, second = session.ask(spec), session.ask(again)
+    request, again = request_of(checkpoint), request_of(checkpoint, sample=2)
+    assert order(questions_of(request)) != order(questions_of(again))
+    first, second = session.ask(request), session.ask(again)
     differ = float((first["text"] != second["text"]).mean())
     print(f"\nasked again in another order, {differ:.2%} of {len(first)} replies differ")
     assert (first.index == second.index).all()
@@ -34,39 +33,38 @@ def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(session, ch
 
 def test_option_probabilities_move_by_rounding_only(session, checkpoint):
     first, second = (
-        np.stack(list(session.ask(spec_of(checkpoint, readout="options", shard=shard))["p_options"]))
-        for shard in ("1-of-1", AGAIN)
+        np.stack(list(session.ask(request_of(checkpoint, readout="options", sample=sample))["p_options"]))
+        for sample in (1, 2)
     )
     print(f"\nlargest difference of a probability: {np.abs(first - second).max():.2e}")
     assert np.abs(first - second).max() < 1e-4
 
 
-def test_above_temperature_0_a_repeat_draws_anew_and_each_asking_is_repeatable(session, checkpoint):
-    hot, again = spec_of(checkpoint, temperature=1.5), spec_of(checkpoint, temperature=1.5, shard=AGAIN)
+def test_above_temperature_0_a_sample_is_drawn_anew_and_can_be_repeated(session, checkpoint):
+    hot, again = request_of(checkpoint, temperature=1.5), request_of(checkpoint, temperature=1.5, sample=2)
     first, second = session.ask(hot), session.ask(again)
     assert (first["text"] != second["text"]).mean() > 0.2
     assert (second["text"] != session.ask(again)["text"]).mean() <= MOST_FLIPPED
 
 
-def test_a_repeat_computes_its_prompts_itself(session, checkpoint, monkeypatch):
-    session.ask(spec_of(checkpoint))
+def test_a_second_sample_computes_its_prompts_itself(session, checkpoint, monkeypatch):
+    session.ask(request_of(checkpoint))
     resets: list[bool] = []
-    reset = session._llm.reset_prefix_cache
+    reset = session.llm.reset_prefix_cache
 
     def counted(*arguments: Any) -> Any:
         resets.append(bool(reset(*arguments)))
         return resets[-1]
 
-    monkeypatch.setattr(session._llm, "reset_prefix_cache", counted)
-    session.ask(spec_of(checkpoint, shard=AGAIN))
-    session.ask(spec_of(checkpoint, shard=AGAIN))  # the rest of the same asking may use what it has computed
-    session.ask(spec_of(checkpoint))
+    monkeypatch.setattr(session.llm, "reset_prefix_cache", counted)
+    session.ask(request_of(checkpoint, sample=2))
+    session.ask(request_of(checkpoint, sample=2))  # the rest of the same asking may use what it has computed
+    session.ask(request_of(checkpoint))
     assert resets == [True, True]
 
 
 def test_batch_invariant_mode_is_refused_without_a_gpu(checkpoint, questions_of, monkeypatch):
     monkeypatch.setenv(offline.BATCH_INVARIANT, "0")  # restored afterwards
-    spec = spec_of(checkpoint, batch_invariant=True)
-    questions = questions_of(spec)
+    questions = questions_of(request_of(checkpoint, batch_invariant=True))
     with pytest.raises(ConfigError, match="`batch_invariant: true` needs a GPU"):
-        VllmEngine(spec, TUNING).ask(questions, np.arange(4), lambda chunk: None)
+        VllmEngine(RUNTIME).ask(questions, np.arange(4), lambda at, reply: None)

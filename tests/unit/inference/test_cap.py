@@ -1,0 +1,59 @@
+"""The shares of all jobs together never exceed a study's cap, whatever was spent before."""
+
+import pandas as pd
+import pytest
+
+from cinorms.inference.cap import CODER, left_to_spend
+from cinorms.inference.questions import KEY_BYTES
+from cinorms.inference.store import Store
+
+from ...asking import make_request
+
+PLAN = [
+    ("a", "big", 6.0),
+    ("b", "big", 3.0),
+    ("a", "small", 2.0),
+    ("a", "free", None),
+    ("coder.s", "small", 1.0),
+]
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Return a function for what a job may spend of 24 dollars, and one that has a job spend some."""
+    pd.DataFrame(PLAN, columns=["arm", "model", "usd"]).to_csv(tmp_path / "plan.csv")
+    common = {"max_cost_usd": 24.0, "plan": str(tmp_path / "plan.csv"), "store": str(tmp_path), "study": "s"}
+    return lambda model, shard="1-of-1", **more: left_to_spend(
+        {**common, "model": model, "shard": shard, **more}
+    )
+
+
+def spend(folder, model, usd, shard="1-of-1", study="s"):
+    store = Store(folder, make_request(model=model), study)
+    store.open({"model": model, "shard": shard})
+    store.add(b"\1" * KEY_BYTES, {"text": "x", "usd": usd})
+    store.close({})
+
+
+def test_shares_follow_the_plan_and_what_was_spent_of_them(left, tmp_path):
+    assert [left(model) for model in ("big", "small", "free")] == [18.0, 4.0, 0.0]
+    assert [left("big", f"{number}-of-2") for number in (1, 2)] == [9.0, 9.0]
+    spend(tmp_path, "big", 5.0)
+    spend(tmp_path, "big", 100.0, study="another")
+    assert (left("big"), left("small")) == (13.0, 4.0)
+    spend(tmp_path, "big", 1.0, "2-of-2")
+    assert [left("big", f"{number}-of-2") for number in (1, 2)] == [6.5, 5.5]
+    assert left("big", max_cost_usd=None) is None
+
+
+def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):
+    spend(tmp_path, "small", 13.0)
+    assert left("small") == 0.0
+    assert left("big") == pytest.approx(18 * 11 / 20)
+
+
+def test_a_coder_may_spend_what_is_left(left, tmp_path):
+    spend(tmp_path, "big", 5.0)
+    spend(tmp_path, "small", 2.0, CODER)
+    assert left("small", CODER) == 17.0
+    assert left("small") == pytest.approx(4.0 * 17 / 19)

@@ -1,0 +1,127 @@
+"""Questions: everything that the model sees is in a prompt's key, and nothing else is; shards and parts are whole."""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cinorms.inference.questions import KEY_BYTES, as_numbers, shard_names
+
+from ...asking import TEMPLATES, make_questions
+
+
+def keys(*vignettes: str, **changes: Any) -> list[str]:
+    return [bytes(key).hex() for key in make_questions(vignettes or ("a", "b", "c"), **changes).keys]
+
+
+def test_a_key_is_the_digest_of_the_messages_as_json():
+    made = make_questions(['with "quotes", \n a \ue000'], system="Be brief.")
+    for at in range(len(made.grid)):
+        text = json.dumps(made.chat(at), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        assert bytes(made.keys[at]).hex() == hashlib.blake2b(text, digest_size=KEY_BYTES).hexdigest()
+    assert len(set(keys())) == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"system": "Be brief."},
+        {"layout": "instruction_in_system"},
+        {"templates": ["0 {scenario} {options}.", "1: {scenario} or {options}"]},
+        {"scale": "agreement"},
+        {"sample": 2},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_the_model_sees_and_which_sample_changes_every_key(change):
+    assert not set(keys(**change)) & set(keys())
+    assert set(keys(orders=3)) != set(keys(orders=3, order_method="fixed")), (
+        "so does the order of the options"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "other"}, {"temperature": 0.7}, {"max_tokens": 5}, {"source": "x"}, {"factors": ["sender"]}],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_the_messages_do_not_show_is_in_no_key(change):
+    assert keys(**change) == keys()
+
+
+def test_the_number_of_a_flow_and_of_a_template_are_in_no_key():
+    """Another study may list the same flows and templates in another order, among others."""
+    alone = {"order_method": "fixed", "orders": 1}
+    here = make_questions(["a", "b", "c"], **alone)
+    there = make_questions(["x", "c", "b"], ["z {scenario} {options}", *TEMPLATES], **alone)
+    named = [{json.dumps(q.chat(i)): bytes(q.keys[i]) for i in range(len(q.grid))} for q in (here, there)]
+    both = named[0].keys() & named[1].keys()
+    assert both
+    assert all(named[0][chat] == named[1][chat] for chat in both)
+    assert not {named[0][chat] for chat in named[0].keys() - both} & set(named[1].values())
+
+
+@pytest.mark.parametrize(
+    ("second", "layout"),
+    # Templates that differ only where the vignette stands are the same system message.
+    [("x {scenario} {options}", "single"), ("x: {scenario} {options}", "instruction_in_system")],
+)
+def test_variants_that_render_the_same_are_separate_samples(second, layout):
+    alike = {"orders": 1, "order_method": "fixed", "layout": layout}
+    for sample in (1, 2):
+        made = keys("a", templates=["x {scenario} {options}", second], sample=sample, **alike)
+        assert len(set(made)) == 2
+        once = keys("a", templates=["x {scenario} {options}"], sample=sample, **alike)
+        assert made[0] == once[0], "the first sample of a prompt is one sample, whoever asks for it"
+
+
+def test_more_orders_leave_the_samples_that_there_are():
+    few = keys("a", "b", orders=2, order_method="fixed")
+    more = keys("a", "b", orders=4, order_method="fixed")
+    assert len(set(more)) == 16
+    assert np.array(more).reshape(2, 2, 4)[:, :, :2].ravel().tolist() == few
+
+
+def test_shards_and_parts_have_every_question_once_with_its_key():
+    asked = {"templates": ["x {scenario} {options}"] * 3, "orders": 2, "order_method": "fixed"}
+    whole = make_questions(50, **asked)
+    expected = sorted(map(bytes, whole.keys))
+    for count in (2, 8):
+        shards = [whole.shard(name) for name in shard_names(count)]
+        assert sorted(bytes(key) for shard in shards for key in shard.keys) == expected
+        assert min(len(shard.flows) for shard in shards) > 0
+        # Fewer flows are in the same shards: two arms never ask for the same prompt in two jobs.
+        few = make_questions(20, **asked)
+        for name, shard in zip(shard_names(count), shards, strict=True):
+            assert set(map(bytes, few.shard(name).keys)) <= set(map(bytes, shard.keys))
+    parts = list(whole.parts(100))
+    assert [len(part.grid) for part in parts] == [96, 102, 102]
+    assert [bytes(key) for part in parts for key in part.keys] == list(map(bytes, whole.keys))
+    assert parts[1].chat(0) == whole.chat(96)
+    assert parts[1].named().iloc[0].tolist() == whole.named().iloc[96].tolist()
+
+
+def test_neighbours_share_their_beginning_and_a_second_sample_is_asked_in_another_order():
+    made = make_questions(30, orders=3)
+    todo = np.flatnonzero(np.arange(len(made.grid)) % 7)
+
+    def asked(questions: Any) -> list[tuple[int, int, int]]:
+        rows = questions.in_asking_order(todo)
+        assert sorted(rows) == todo.tolist()
+        variants = questions.variants.iloc[questions.grid["row"].iloc[rows]]
+        flows = questions.grid["flow"].iloc[rows]
+        return list(zip(variants["template_no"], flows, variants["order_no"], strict=True))
+
+    assert asked(made) == sorted(asked(made))
+    again = asked(make_questions(30, orders=3, sample=2))
+    assert again != sorted(again)
+    assert again == asked(make_questions(30, orders=3, sample=2))
+    assert again != asked(make_questions(30, orders=3, sample=3))
+
+
+def test_keys_are_coordinates_of_draws():
+    low, high = as_numbers(make_questions().keys)
+    assert len(set(zip(low.tolist(), high.tolist(), strict=True))) == 12
+    assert low.dtype == np.uint64

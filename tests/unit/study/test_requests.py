@@ -1,0 +1,267 @@
+"""A request holds everything that can change a reply, and nothing that cannot; jobs, and the time that they request."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cinorms.inference.model_entry import load_registry
+from cinorms.planted.respondents import respondent_of
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
+from cinorms.study.requests import (
+    MOST_MINUTES,
+    arms_of,
+    asking_minutes,
+    job_of,
+    paraphraser_environment,
+    request_of,
+    runtime_of,
+    shards_of,
+)
+from cinorms.study.settings import Reasoning
+from cinorms.study.study import Study
+
+from ...asking import make_model
+
+Build = Callable[..., Study]
+
+ARM = {"dataset": "iot", "prompts": "chatgpt"}
+MODELS = ["gpt-4o-mini", "tulu-2-7b", "llama-3.1-8b-instruct"]
+
+
+def request(study: Study, model: str = "tulu-2-7b") -> dict[str, Any]:
+    return request_of(study, "main", model).plain()
+
+
+def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: Any) -> Study:
+    study = build_study({"models": MODELS, "arms": {"main": {**ARM, **arm}}})
+    for model, changes in (registry or {}).items():
+        study.registry[model] = make_model(model, **{**study.registry[model].stated, **changes})
+    return study
+
+
+def test_a_request_is_plain_data(build_study):
+    for engine in (None, "planted"):
+        made = request(build_study({"models": MODELS, "engine": engine}))
+        assert json.loads(json.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        {"select": {"sender": ["a door lock"]}},
+        {"templates": 3},
+        {"templates_for": {"tulu-2-7b": 3}},
+        {"orders": {"method": "random"}},
+        {"temperature": 0.5},
+        {"max_tokens": 7},
+        {"readout": "options"},
+        {"layout": "instruction_in_system"},
+        {"system": "Be brief."},
+        {"wrap": "paper"},
+        {"sample": 2},
+    ],
+    ids=lambda arm: next(iter(arm)),
+)
+def test_what_can_change_a_response_changes_the_request(build_study, arm):
+    assert request(study_of(build_study, **arm)) != request(study_of(build_study))
+    assert request(build_study({"models": MODELS, "seed": 1})) != request(build_study({"models": MODELS}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "elsewhere/tulu"},
+        {"revision": "abc"},
+        {"dtype": "float16"},
+        {"quantisation": "awq"},
+        {"trust_remote_code": True},
+        {"wrap": "tulu"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_a_model_is_changes_the_request(build_study, change):
+    assert request(study_of(build_study, {"tulu-2-7b": change})) != request(study_of(build_study))
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        {"norms": {"t_val": 3, "t_maj": "plurality", "consensus": "papers"}},
+        {"figures": {}},
+        {"analyses": {}, "figures": {}},
+        {"models": ["tulu-2-7b"]},
+        {"study": "another", "mirror": "somewhere"},
+        {"arm_defaults": {"templates_for": {"gpt-4o-mini": 3}}},
+        {"arm_defaults": {"orders": {"count": 1}}},  # more orders are more variants, not other ones
+        {"arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, "figures": {}, "analyses": {}},
+        {"datasets": {"coppa": {"null_principle": True}}},
+    ],
+    ids=lambda study: next(iter(study)),
+)
+def test_what_changes_no_response_leaves_the_request(build_study, study):
+    assert request(build_study({"models": MODELS, **study})) == request(build_study({"models": MODELS}))
+
+
+def test_what_a_run_costs_and_where_it_runs_leave_the_request(build_study):
+    runtime = {
+        "gpus": 4,
+        "rates": {},
+        "note": "x",
+        "capacity": 70,
+        "family": "y",
+        "alignment": "dpo",
+        "stand_in": "planted-uniform",
+        "shards": 5,
+    }
+    assert request(study_of(build_study, {"tulu-2-7b": runtime})) == request(study_of(build_study))
+
+
+def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study):
+    study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700}})
+    runtime = runtime_of(study, "tulu-2-7b", "1-of-2", "results/s")
+    where = {"store": "results/.replies", "progress": "results/s/.progress"}
+    job = {"study": study.name, "model": "tulu-2-7b", "shard": "1-of-2"}
+    assert runtime == {**job, **where, "gpus": 4, "max_model_len": 700, "batching": {}}
+    assert not {"gpus", "max_model_len"} & set(request(study))
+    api = runtime_of(study, "gpt-4o-mini", "1-of-1", "results/s")
+    assert api["key_variable"] == "OPENAI_API_KEY"
+    assert json.loads(json.dumps(api)) == api
+
+
+def test_models_that_load_the_same_are_asked_by_one_job(build_study):
+    names = ["tulu-2-7b", "adapted", "gpt-4o-mini"]
+    study = build_study({"models": MODELS})
+    base = {**study.registry["tulu-2-7b"].stated, "lora_rank": 8}
+    entries = {"tulu-2-7b": base, "adapted": {**base, "lora": "adapter", "shards": 3}}
+    registry = study.registry | {name: make_model(name, **entry) for name, entry in entries.items()}
+    arms = {"main": {**ARM, "models": names}, "more": {**ARM, "temperature": 1, "models": names[1:]}}
+    made = build_study({"models": MODELS, "arms": {"main": ARM, "more": ARM}, "analyses": {}, "figures": {}})
+    assert [job_of(made, model) for model in MODELS] == MODELS
+    made.registry.update(registry)
+    for name, arm in arms.items():
+        made.arms[name].__dict__["models"] = tuple(arm["models"])
+    assert [job_of(made, model) for model in names] == ["tulu-2-7b", "tulu-2-7b", "gpt-4o-mini"]
+    assert arms_of(made, "tulu-2-7b") == [("main", "tulu-2-7b"), ("main", "adapted"), ("more", "adapted")]
+    assert arms_of(made, "gpt-4o-mini") == [("main", "gpt-4o-mini"), ("more", "gpt-4o-mini")]
+    assert shards_of(made, "tulu-2-7b") == ["1-of-1"], "those of the model that names the job"
+
+
+def test_an_arm_states_how_long_a_model_reasons(build_study):
+    """The arm's effort and budget go where the engine has them; without them a request is as it was."""
+    marks = {"begin": "<think>\n", "switch": "enable_thinking"}
+    registry = {"gpt-4o-mini": {"reasoning": {"effort": "high"}}, "tulu-2-7b": {"reasoning": marks}}
+    level = {"effort": "low", "budget": 500}
+    before, arm = study_of(build_study, registry), study_of(build_study, registry)
+    assert "reasoning" not in request(before)
+    assert request(before) == request(study_of(build_study))
+    assert request(before, "gpt-4o-mini")["reasoning"] == {"effort": "high"}
+    arm.settings.arms["main"].__dict__["reasoning"] = Reasoning(**level)
+    api = request(arm, "gpt-4o-mini")
+    assert (api["reasoning"], api["temperature"]) == ({"effort": "low", "extra_tokens": 500}, None)
+    own = request(arm)
+    assert own["reasoning"] == {**level, **marks, "end": "</think>"}
+    assert (own["temperature"], own["max_tokens"]) == (0, 100)
+
+
+def test_a_reasoning_model_takes_no_temperature_and_its_effort_is_part_of_it(build_study):
+    reasoning = {"effort": "low", "extra_tokens": 2000}
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": reasoning}}, temperature=0.5)
+    made = request(study, "gpt-4o-mini")
+    assert (made["temperature"], made["reasoning"]) == (None, reasoning)
+    study = study_of(build_study, {"gpt-4o-mini": {"reasoning": {**reasoning, "effort": "high"}}})
+    assert request(study, "gpt-4o-mini") != made
+
+
+def test_the_papers_wrapper_and_layout_are_the_models_own(build_study):
+    study = study_of(build_study, wrap="paper", layout="paper")
+    found = {model: (request(study, model)["wrap"], request(study, model)["layout"]) for model in MODELS}
+    assert found == {
+        "gpt-4o-mini": ("none", "instruction_in_system"),
+        "tulu-2-7b": ("tulu", "single"),
+        "llama-3.1-8b-instruct": ("llama3", "single"),
+    }
+    # A wrapper that an arm names goes before the registry's.
+    assert request(study_of(build_study))["wrap"] == "chat_template"
+    assert request(study_of(build_study, wrap="llama2"))["wrap"] == "llama2"
+    assert request(study_of(build_study, {"tulu-2-7b": {"wrap": "tulu"}}))["wrap"] == "tulu"
+
+
+def test_a_planted_request_holds_the_coefficients_and_what_the_entry_says_instead(build_study):
+    study = build_study()
+    before = study.registry["planted-gpt-4o-mini"].stated
+    changed = {**before, "planted": {**before["planted"], "shift": 0.25}}
+    study.registry["planted-gpt-4o-mini"] = make_model("planted-gpt-4o-mini", **changed)
+    made = request(study, "planted-gpt-4o-mini")["planted"]
+    assert made["coefficients"]["transmission_principle"]["if owner has given consent"] == 12.43
+    assert (made["shift"], made["noise"], len(made["thresholds"])) == (0.25, 0.4, 4)
+    assert "norms" not in made
+    assert "title" not in made
+    assert before["planted"]["norms"] == "gpt-4o-mini"  # nothing was taken out
+
+
+def test_every_planted_model_of_the_registry_is_a_respondent(build_study, root):
+    planted = [name for name, entry in load_registry(root).items() if entry.kind.planted]
+    study = build_study({"models": planted})
+    for model in planted:
+        respondent = respondent_of(request(study, model))
+        assert respondent.name == model
+        assert sum(respondent.invalid.values()) < 0.3
+
+
+@pytest.mark.parametrize("name", PARAPHRASERS)
+def test_a_paraphraser_runs_in_the_environment_of_its_engine(name, folder):
+    own = paraphraser_environment(name)
+    assert (folder / f"envs/{own.environment}.yaml").is_file()
+    expected = {"vllm": ".venv-vllm", "pegasus": ".venv-paraphrase"}
+    assert own.virtual_environment == expected.get(name)
+
+
+# --- The time that a job requests
+
+TIMED = {"dataset": "iot", "prompts": "chatgpt", "templates": 10, "orders": {"count": 1}}
+SELECT = {"sender": ["a door lock"]}
+SHORT = {"effort": "low", "budget": 100}
+
+
+@pytest.fixture
+def minutes(build_study: Callable[..., Study]) -> Callable[..., int]:
+    """Return the minutes that a job of one model in some equal arms requests, beyond those of its start."""
+
+    def of(
+        model: str = "tulu-2-7b",
+        changes: dict[str, Any] | None = None,
+        reasoning: dict[str, Any] | None = None,
+        arms: int = 1,
+        **arm: Any,
+    ) -> int:
+        stated = {f"arm{n}": {**TIMED, **arm} for n in range(arms)}
+        study = build_study({"models": [model], "arms": stated, "analyses": {}, "figures": {}})
+        for name, settings in study.arms.items():
+            reason = reasoning and Reasoning(**reasoning)
+            study.arms[name] = settings.model_copy(update={"reasoning": reason})
+        study.registry[model] = make_model(model, **{**study.registry[model].stated, **(changes or {})})
+        needs = study.registry[model].kind.needs
+        assert asking_minutes(study, model, 2) == 2 * asking_minutes(study, model, 1)
+        return asking_minutes(study, model, 1) - needs.start_minutes
+
+    return of
+
+
+def test_a_job_requests_the_time_of_every_arm_and_of_its_traces(minutes):
+    alone = minutes()
+    assert alone == 56  # seven billion parameters
+    assert minutes(arms=3) == 3 * alone
+    assert minutes(changes={"shards": 2}) == 28
+    assert minutes("gpt-4o-mini", reasoning=SHORT) == 1440
+    assert minutes(reasoning={"effort": "none"}) == alone
+    # 6,912 flows in 10 templates, half of 100 tokens each, at 20,000 / 7 tokens per second.
+    assert minutes(reasoning=SHORT) == alone + 21
+    assert minutes(reasoning={**SHORT, "budget": 1000}) == alone + 202
+    assert minutes(reasoning=SHORT, templates=5) == alone + 11
+    assert minutes(reasoning=SHORT, orders={"count": 3}) == alone + 61
+    assert minutes(changes={"rates": {"output_tokens_per_second": 1000}}, reasoning=SHORT) == alone + 58
+    assert minutes(changes={"rates": {"trace_share": 1.0}}, reasoning=SHORT) == alone + 41
+    assert 0 < minutes(reasoning={**SHORT, "budget": 1000}, select=SELECT) - alone <= 202 / 5
+    assert minutes(reasoning={"effort": "high", "budget": 30_000}) == MOST_MINUTES - 30

@@ -1,0 +1,49 @@
+"""What one job may spend of a study's cap: its share by what the plan expects, less what it has spent before.
+
+No job needs to know what another one spends meanwhile: the shares of all jobs together are the cap.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cinorms.inference.store import paid_in
+
+#: The shard of the job of a coder. It is asked last, once all others have ended, and may spend what they left.
+CODER = "coder"
+
+
+def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
+    """Return the dollars that a job may still spend; None where the study has no cap."""
+    cap, model, shard = runtime.get("max_cost_usd"), runtime["model"], runtime["shard"]
+    if cap is None:
+        return None
+    spent = Counter[tuple[str, str]]()
+    for job, usd in paid_in(Path(runtime["store"]).glob("*/*.jsonl"), runtime["study"]):
+        spent[job] += usd
+    left = max(cap - spent.total(), 0.0)
+    if shard == CODER:
+        return left
+    plan = pd.read_csv(runtime["plan"])
+    who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
+    expected = plan["usd"].fillna(0.0).groupby(who).sum()
+    shares = dict(cap * expected / (expected.sum() or 1.0))
+    unspent = {each: max(share - _spent(spent, each), 0.0) for each, share in shares.items()}
+    # With another arm or price, a share can be smaller than what was spent of it: then the others have less.
+    fits = min(1.0, left / (sum(unspent.values()) or 1.0))
+    n_shards = int(shard.rpartition("-")[2])
+    of_split = {
+        name: usd
+        for (other, name), usd in spent.items()
+        if other == model and name.endswith(f"-of-{n_shards}")
+    }
+    before = _spent(spent, model) - sum(of_split.values())
+    return max((shares[model] - before) / n_shards - of_split.get(shard, 0.0), 0.0) * fits
+
+
+def _spent(spent: Mapping[tuple[str, str], float], model: str) -> float:
+    """Return what the jobs that ask ``model`` have spent, without those in which it codes."""
+    return sum(usd for (other, shard), usd in spent.items() if other == model and shard != CODER)

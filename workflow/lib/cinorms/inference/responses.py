@@ -1,0 +1,213 @@
+"""Responses: what the store, or a respondent, replied to the questions of an arm, in order, as a table.
+
+Also what is complete: whether a file of responses has every question, and what a job would still ask.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from cinorms.core import tables
+from cinorms.core.errors import CinormsError, DataError, EngineError
+from cinorms.core.tables import RESPONSES
+from cinorms.core.version import version
+from cinorms.inference.questions import Questions
+from cinorms.inference.request import Request, reasons
+from cinorms.inference.store import Store, known_sum
+
+#: The fact of a file of responses that names its questions (``Questions.digest``).
+QUESTIONS = "questions_sha256"
+#: A reply: what is a column of the responses, and the raw facts of the reply. Every one may be missing.
+REPLY = pa.schema(
+    [
+        ("text", pa.string()),
+        ("finish_reason", pa.string()),
+        ("n_prompt_tokens", pa.int32()),
+        ("n_output_tokens", pa.int32()),
+        ("p_options", pa.list_(pa.float32())),
+        # Of models that reason. trace_status none: there is no trace; whole: the model ended it; cut: the budget, or
+        # the limit of the request, cut it short; unclosed: the model ended its turn in it.
+        ("n_trace_tokens", pa.int32()),
+        ("trace_status", pa.string()),
+        ("error", pa.string()),  # why there is no text
+        ("created", pa.int64()),  # seconds since 1970, by the endpoint's clock
+        ("answered_by", pa.string()),  # the model that the endpoint says answered
+        ("fingerprint", pa.string()),
+    ]
+)
+#: The columns of a reply that are columns of the responses, and those of models that reason.
+COLUMNS = ("text", "finish_reason", "n_prompt_tokens", "n_output_tokens", "p_options")
+TRACE_COLUMNS = ("n_trace_tokens", "trace_status")
+#: Bytes of replies that are parsed at once, or one reply where that has more.
+_BLOCK = 2**24
+
+
+def collect(questions: Questions, store: Store) -> tuple[Iterator[pd.DataFrame], "ReplyFacts"]:
+    """Return the responses by ranges of flows, and what their replies say of themselves once all were taken.
+
+    Raises ``EngineError`` where a question has no reply.
+    """
+    facts = ReplyFacts()
+
+    def ranges() -> Iterator[pd.DataFrame]:
+        for part in questions.parts(tables.MOST_ROWS):
+            replies = store.read(part.keys)
+            n, n_missing = len(part.grid), len(part.grid) - len(replies)
+            if n_missing:
+                raise EngineError(
+                    f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
+                    f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
+                )
+            table = _parsed([replies[at] for at in range(n)])
+            facts.add(table)
+            yield as_responses(part, table)
+
+    return ranges(), facts
+
+
+def _parsed(replies: Sequence[bytes]) -> pa.Table:
+    if not replies:
+        return REPLY.empty_table()
+    return pj.read_json(
+        pa.BufferReader(b"\n".join(replies)),
+        pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, max(map(len, replies)) + 1)),
+        pj.ParseOptions(explicit_schema=REPLY, unexpected_field_behavior="ignore"),
+    )
+
+
+def of_frame(questions: Questions, replies: pd.DataFrame) -> pd.DataFrame:
+    """Return the responses that ``replies``, a row for each question with some columns of `REPLY`, are."""
+    given = replies.reindex(columns=REPLY.names)
+    return as_responses(questions, pa.Table.from_pandas(given.astype(object), REPLY, preserve_index=False))
+
+
+def as_responses(questions: Questions, replies: pa.Table) -> pd.DataFrame:
+    """Return the table of responses; ``replies`` has a row for each question."""
+    traced = reasons(questions.request)
+    frame = questions.named()
+    for name in (*COLUMNS, *(TRACE_COLUMNS if traced else ())):
+        column = replies[name]
+        if pa.types.is_string(column.type):
+            # Encoded here, so that the order in which replies came leaves no trace.
+            words = column.combine_chunks().dictionary_encode()
+            codes = words.indices.fill_null(-1).to_numpy()
+            frame[name] = pd.Categorical.from_codes(
+                codes, pd.Index(words.dictionary.to_pylist(), dtype="str")
+            )
+        elif pa.types.is_int32(column.type):
+            frame[name] = column.to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
+        else:
+            frame[name] = column.to_pandas()
+    return frame
+
+
+class ReplyFacts:
+    """What replies in use say of themselves, as plain data: tokens, times, who answered, errors."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Any] = dict.fromkeys(("input_tokens", "output_tokens"))
+        self._times: list[int] = []
+        self._words = {name: Counter[str]() for name in ("error", "answered_by", "fingerprint")}
+        self._n = 0
+
+    def add(self, replies: pa.Table) -> None:
+        """Count more replies."""
+        self._n += len(replies)
+        for name, column in zip(self._sums, ("n_prompt_tokens", "n_output_tokens"), strict=True):
+            self._sums[name] = known_sum([self._sums[name], pc.sum(replies[column]).as_py()])
+        times = pc.min_max(replies["created"]).as_py().values()
+        self._times += [time for time in times if time is not None]
+        for name, counts in self._words.items():
+            counts.update(replies[name].drop_null().to_pylist())
+
+    def plain(self) -> dict[str, Any]:
+        """Return them by name."""
+        return {
+            "replies": self._n,
+            **self._sums,
+            "first_reply": min(self._times, default=None),
+            "last_reply": max(self._times, default=None),
+            "errors": dict(sorted(self._words["error"].items())),
+            "answered_by": dict(sorted(self._words["answered_by"].items())),
+            "fingerprints": dict(sorted(self._words["fingerprint"].items())),
+        }
+
+
+def response_facts(questions: Questions) -> dict[str, str]:
+    """Return what is kept in the file of responses: request, questions, version, the first prompt with its hash.
+
+    Nothing in it differs between two runs: the file is the same even if a job was killed in between.
+    """
+    request = questions.request
+    facts = {"request": json.dumps(request.plain(), sort_keys=True)}
+    facts |= {QUESTIONS: questions.digest, "cinorms": version(), "engine": request.engine}
+    if len(questions.grid):
+        example = json.dumps(questions.chat(0), ensure_ascii=False)
+        facts |= {
+            "example_prompt": example,
+            "example_prompt_sha256": hashlib.sha256(example.encode()).hexdigest(),
+        }
+    return facts
+
+
+def request_in(path: str | Path) -> Request:
+    """Return the request that a file of responses states; raise ``DataError`` where it states none."""
+    try:
+        return Request.from_plain(json.loads(tables.facts(path)["request"]))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{path}: does not state how its responses were asked; {RESPONSES.remedy}") from None
+
+
+def check_complete(
+    path: str | Path,
+    responses: pd.DataFrame,
+    request: Mapping[str, Any],
+    vignettes: pd.DataFrame,
+    variants: pd.DataFrame,
+) -> None:
+    """Raise ``DataError`` unless the ``responses`` in ``path`` are those to its questions, row for row.
+
+    ``request`` is the model's in the arm, as plain data.
+    """
+    questions = Questions.of(Request.from_plain(request), vignettes, variants)
+    asked = questions.named().astype({"variant": object, "order": object})
+    given = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
+    if len(given) == len(asked) and all((given[name] == asked[name]).all() for name in asked):
+        return
+    rows = pd.MultiIndex.from_frame(asked)
+    missing = rows[~rows.isin(pd.MultiIndex.from_frame(given))]
+    what = "rows are missing, doubled or in another order"
+    if len(missing):
+        flow, variant, _ = missing[0]
+        what = f"{len(missing):,} of {len(asked):,} questions are missing, e.g. flow {flow} with variant {variant}"
+    raise DataError(
+        f"{path}: has {len(given):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
+    )
+
+
+def is_current(path: Path, questions: Questions) -> bool:
+    """Tell whether the responses in ``path`` answer ``questions`` as they are now."""
+    try:
+        known, digest = request_in(path), tables.facts(path).get(QUESTIONS)
+    except (CinormsError, OSError):
+        return False
+    # Which checkpoint and adapter these are is not known before they are fetched; a scale of one's own has tuples.
+    unknown = {"revision": None, "lora_revision": None}
+    plain = (each.with_settings(**unknown).plain() for each in (known, questions.request))
+    before, now = (json.dumps(each, sort_keys=True) for each in plain)
+    return before == now and digest == questions.digest
+
+
+def count_left(questions: Questions, store: Store) -> int:
+    """Return how many of the questions have no reply in ``store``: a job would ask them."""
+    if store.is_empty:
+        return len(questions.grid)
+    return sum(int((~store.answered(part.keys)).sum()) for part in questions.parts(tables.MOST_ROWS))

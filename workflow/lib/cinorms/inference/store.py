@@ -1,0 +1,311 @@
+"""The store: every reply that a model ever gave under the same settings, in append-only files, for good.
+
+It belongs to no study: all studies and arms of a folder of results share it, so nothing is asked twice among them. No
+rule declares it, so Snakemake never removes it: it holds what was paid for.
+
+    results/.replies/{model}.{key}/settings.json    the format, which model this is and how it is sampled
+                                   {start}.{id}.jsonl   the replies of one process, written as they arrive
+
+``key`` is a hash of all settings that can change a reply (``sample_settings``). A reply is known by the key of its
+prompt, a digest of the very messages that the model received and of which sample it is (``Questions.keys``).
+
+Every process writes a file of its own and reads the union of all, the earliest first: nobody writes another's file, so
+nothing needs a lock. A line is a checksum, a key and the reply as JSON; the first line, and the last of a process that
+was not killed, are its record. What a kill has torn, the end of the last line, is left out.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from cinorms.core.errors import StoreError
+from cinorms.core.files import write_whole
+from cinorms.inference.engine_kind import engine_kind, engine_modules
+from cinorms.inference.questions import KEY_BYTES, Keys
+from cinorms.inference.request import Request
+
+#: Keys of a request that do not change the reply to a prompt: what is asked, not how.
+NOT_SETTINGS = frozenset({"n_templates", "select", "order_method", "factors"})
+#: Further keys that only decide what the messages are and which sample is asked, and so are in the keys of prompts.
+IN_MESSAGES = frozenset({"layout", "system", "scale", "sample"})
+#: How a store is laid out. One of another layout has another name, and is not read.
+FORMAT = 1
+#: Kept free for the replies that still arrive when the disk fills up.
+SPARE_BYTES = 4 * 2**20
+#: Seconds between two times that the disk is waited for: a machine that loses power loses no more.
+SYNC = 2.0
+#: What the operating system says where a disk is full.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+#: The key of a record of a process, and where keys and replies begin in a line.
+_RECORD, _KEY, _REPLY = b"0" * (2 * KEY_BYTES), 9, 10 + 2 * KEY_BYTES
+#: What a reply has before its trace, which comes last, before why there is no text, and before its price: quotes inside
+#: of texts are escaped, so no text has these.
+_TRACE, _ERROR, _USD = b',"trace":', b'"error":', b'"usd":'
+#: What to do about what the operating system refuses.
+_ADVICE = {
+    **dict.fromkeys(FULL, "free some space there"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "allow more open files (ulimit -n)"),
+    errno.EFBIG: "allow larger files (ulimit -f)",
+}
+
+
+def sample_settings(request: Request) -> dict[str, Any]:
+    """Return what the model of ``request`` is and how it is sampled: all that can change a reply but the messages."""
+    known = request.engine in engine_modules()
+    unseen = NOT_SETTINGS | IN_MESSAGES | (engine_kind(request.engine).unseen if known else frozenset())
+    settings = {name: _plain(value) for name, value in request.plain().items() if name not in unseen}
+    if request.temperature == 0:  # nothing is drawn
+        del settings["seed"]
+    if request.readout == "options":  # these are offered beside the messages
+        settings["options"] = list(request.answer_scale.options)
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a request as one of its store: 0.0 and 0 are the same setting."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Store:
+    """The replies of one model under one set of settings, as one process of ``study`` reads and adds to them."""
+
+    def __init__(self, root: Path, request: Request, study: str = "") -> None:
+        """Find the store of ``request`` in ``root``, there or not."""
+        self.study, self.settings = study, {**sample_settings(request), "format": FORMAT}
+        key = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()[:16]
+        source = str(request.settings.get("source") or request.model)
+        model = re.sub(r"[^A-Za-z0-9_-]+", "-", source).strip("-")[-60:]
+        self.folder = root / f"{model}.{key}"
+        #: The keys that this process has added.
+        self.added: set[bytes] = set()
+        self._handle, self._length, self._synced_at, self._is_full = -1, 0, 0.0, False
+        self._path = self.folder / f"{time.time_ns():020d}.{secrets.token_hex(4)}.jsonl"
+        self._spare = self.folder / ".spare"
+
+    # --- Reading
+
+    def read(self, keys: Keys) -> dict[int, bytes]:
+        """Return the reply to each of ``keys`` that has one, by its place there: as JSON, without its trace."""
+        return {at: reply.partition(_TRACE)[0].rstrip(b"}") + b"}" for at, reply in self._replies(keys)}
+
+    def answered(self, keys: Keys) -> npt.NDArray[np.bool_]:
+        """Return which of ``keys`` have a reply."""
+        answered = np.zeros(len(keys), dtype=bool)
+        answered[[at for at, _ in self._replies(keys)]] = True
+        return answered
+
+    def traces(self, keys: Keys) -> Iterator[tuple[int, str]]:
+        """Yield the trace of each reply to ``keys`` that has one, with its place there."""
+        for at, reply in self._replies(keys):
+            if _TRACE in reply:
+                yield at, json.loads(reply)["trace"]
+
+    def _replies(self, keys: Keys) -> Iterator[tuple[int, bytes]]:
+        """Yield the first reply that was given to each of ``keys``, with its place there.
+
+        What another study could not get an answer to is left out: its trouble may be over.
+        """
+        size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
+        wanted: dict[bytes, int] = {}
+        alike: dict[bytes, list[int]] = {}  # flows that are told alike share replies
+        for at in range(len(keys)):
+            if wanted.setdefault(key := digits[at * size : (at + 1) * size], at) != at:
+                alike.setdefault(key, []).append(at)
+        for path in self._paths():
+            other: bool | None = None
+            for key, reply in _lines(path):
+                if other is None:
+                    other = key == _RECORD and json.loads(reply).get("study") != self.study
+                if key in wanted and not (other and _ERROR in reply):
+                    yield from ((at, reply) for at in (wanted.pop(key), *alike.get(key, ())))
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return the records of the processes that have added replies, oldest first."""
+        return [_run(path) for path in self._paths()]
+
+    def usd(self) -> float | None:
+        """Return what the study has paid for replies in this store; None where no price is known."""
+        return known_sum(usd for _, usd in paid_in(self._paths(), self.study))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever kept in it."""
+        return not self._paths()
+
+    def _paths(self) -> list[Path]:
+        return sorted(path for path in self.folder.glob("*.jsonl") if not path.name.startswith("."))
+
+    # --- Writing
+
+    def open(self, run: Mapping[str, Any]) -> None:
+        """Begin the file of this process, if it has none, with its record.
+
+        Raises ``StoreError`` before anything is asked if nothing can be written.
+        """
+        if self._handle >= 0:
+            return
+        with _explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            stated = json.dumps(self.settings, sort_keys=True, indent=1, ensure_ascii=False)
+            write_whole(self.folder / "settings.json", stated.encode())
+            # One name for all attempts of a job: a killed one leaves it behind.
+            self._spare = self.folder / f".{self.study}.{run.get('model')}.{run.get('shard')}.spare"
+            try:
+                self._spare.write_bytes(b"\0" * SPARE_BYTES)
+                self._handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+                begun = {
+                    "study": self.study,
+                    "started": _now(),
+                    "host": platform.node(),
+                    "process": os.getpid(),
+                }
+                self._write(_line(_RECORD, {**begun, **run}))
+            except OSError:
+                self._spare.unlink(missing_ok=True)
+                raise
+
+    def add(self, key: bytes, reply: Mapping[str, Any]) -> None:
+        """Append a reply, on the disk when this returns.
+
+        Raises ``StoreError`` where the disk is full, once: what was arriving by then is kept in the space that was
+        kept free for it.
+        """
+        known = {name: value for name, value in reply.items() if value is not None and name != "trace"}
+        trace = {"trace": reply["trace"]} if reply.get("trace") is not None else {}
+        line = _line(key.hex().encode(), known | trace)
+        with _explained(self.folder):
+            try:
+                self._write(line)
+            except OSError as error:
+                if error.errno not in FULL or self._is_full:
+                    raise
+                self._is_full = True
+                self._spare.unlink(missing_ok=True)
+                self._write(line)
+                self.added.add(key)
+                raise
+        self.added.add(key)
+
+    def close(self, end: Mapping[str, Any]) -> None:
+        """End the file of this process with what its record lacks; without a reply there is none."""
+        if self._handle < 0:
+            return
+        with suppress(OSError):  # a full disk must not hide why the job ended
+            if self.added:
+                self._write(_line(_RECORD, {**end, "ended": _now()}))
+                os.fsync(self._handle)
+            else:
+                self._path.unlink()
+            self._spare.unlink(missing_ok=True)
+        os.close(self._handle)
+        self._handle = -1
+
+    def _write(self, line: bytes) -> None:
+        """Append a whole line or nothing."""
+        try:
+            if os.write(self._handle, line) < len(line):
+                raise OSError(errno.ENOSPC, "the disk is full")
+            now = time.monotonic()
+            if now - self._synced_at >= SYNC:
+                os.fdatasync(self._handle)
+                self._synced_at = now
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self._length)
+            raise
+        self._length += len(line)
+
+
+def paid_in(paths: Iterable[Path], study: str) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield model and shard of each job of ``study`` that paid for replies in the files of stores, and the dollars."""
+    for path in paths:
+        run = _run(path)
+        if run.get("study") == study:
+            paid = known_sum(
+                json.loads(reply)["usd"]
+                for key, reply in _lines(path)
+                if key != _RECORD and _USD in reply.partition(_TRACE)[0]
+            )
+            if paid is not None:
+                yield (run["model"], run["shard"]), paid
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """Return the record of the process that wrote a file; one without an end was killed, or is at work."""
+    run: dict[str, Any] = {"file": path.name}
+    for key, reply in _lines(path):
+        if key == _RECORD:
+            run |= json.loads(reply)
+    return run
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield key and reply of each whole line; say how many are damaged."""
+    n_damaged = 0
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if line[-1:] != b"\n":  # torn by a kill, or being written
+                    break
+                if line[:8] != b"%08x" % crc32(line[_KEY:-1]):
+                    n_damaged += 1
+                    continue
+                yield line[_KEY : _REPLY - 1], line[_REPLY:-1]
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be read ({error.strerror}); make it readable and run again. Without it, its replies would "
+            "be asked and paid again"
+        ) from error
+    if n_damaged:
+        print(f"{path}: {n_damaged} damaged lines are ignored; the replies in them are asked again.")
+
+
+def _line(key: bytes, content: Mapping[str, Any]) -> bytes:
+    text = key + b" " + json.dumps(content, separators=(",", ":"), default=_as_json).encode()
+    return b"%08x %s\n" % (crc32(text), text)
+
+
+def _as_json(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Turn what the file system refuses into one message."""
+    try:
+        yield
+    except OSError as error:
+        otherwise = "make it writable, or give the study another folder with --directory"
+        do = _ADVICE.get(error.errno or 0, otherwise)
+        raise StoreError(
+            f"{folder}: cannot write replies ({error.strerror}); {do}, then run again. "
+            "All earlier replies are kept and are not asked again"
+        ) from error
+
+
+def known_sum(amounts: Iterable[Any]) -> Any:
+    """Return the sum of the amounts that are known; None where none is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,165 @@
+"""What the jobs of a study that ask receive: the request of each arm, what changes no reply, and time."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
+from cinorms.inference.model_entry import ModelEntry
+from cinorms.inference.questions import shard_names
+from cinorms.inference.request import PROTOCOL, ReasoningLevel, Request
+from cinorms.inference.settings import ServedSettings
+from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Paraphraser
+from cinorms.study.study import Study
+
+#: Most minutes that a job requests at its first attempt. One that is stopped goes on where it was, and longer jobs fit
+#: in few partitions.
+MOST_MINUTES = 720
+
+
+def request_of(study: Study, arm: str, model: str) -> Request:
+    """Return what is asked of ``model`` in ``arm``."""
+    settings, entry = study.arms[arm], study.registry_entry(model)
+    layout = entry.original_settings.paper_layout if settings.layout == "paper" else settings.layout
+    stated: dict[str, Any] = {
+        "model": model,
+        "scale": study.scale(arm).known,
+        "factors": list(study.dataset(settings.dataset).factors),
+        "select": settings.plain()["select"],
+        "n_templates": study.templates(arm, model),
+        "order_method": settings.orders.method,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "readout": settings.readout,
+        "layout": layout,
+        "system": settings.system,
+        "sample": settings.sample,
+    }
+    reasoning = reasoning_of(entry, settings.reasoning.level) if settings.reasoning else None
+    return _request(study, entry, settings.wrap, stated, reasoning or {})
+
+
+def coder_request(study: Study, scale: str) -> Request:
+    """Return what is asked of the coder about the replies to ``scale``."""
+    entry = study.registry_entry(_coder(study))
+    stated: dict[str, Any] = {
+        "model": entry.name,
+        "scale": study.named_scale(scale).known,
+        "factors": [],
+        "select": {},
+        "n_templates": 1,
+        "order_method": "fixed",
+        "temperature": 0.0,
+        "max_tokens": study.settings.answers.max_tokens,
+        "readout": "text",
+        "layout": "single",
+        "system": None,
+        "sample": 1,
+    }
+    return _request(study, entry, "registry", stated, {})
+
+
+def _request(
+    study: Study, entry: ModelEntry, wrap: str, stated: dict[str, Any], more: dict[str, Any]
+) -> Request:
+    """Return a request for what is stated; the model's entry overrides it, and ``more`` overrides the entry."""
+    wrapped = {}
+    if entry.kind.wraps:
+        if wrap in ("registry", "paper"):
+            assert isinstance(entry.settings, ServedSettings), (
+                "an engine that wraps prompts has these settings"
+            )
+            wrap = entry.settings.wrap if wrap == "registry" else entry.settings.paper_wrap
+        wrapped = {"wrap": wrap}
+    common = {"protocol": PROTOCOL, "engine": entry.engine, "seed": study.seed}
+    return Request.from_plain({**common, **stated, **wrapped, **entry.request, **more})
+
+
+def reasoning_of(entry: ModelEntry, level: ReasoningLevel) -> dict[str, Any] | None:
+    """Return the keys of a request that say how a model reasons; None where its entry does not say how to switch it."""
+    return entry.kind.reasoning(entry.settings, level) if entry.kind.reasoning else None
+
+
+def _coder(study: Study) -> str:
+    assert study.coder is not None, "asked only where the study has a coder"
+    return study.coder
+
+
+def job_of(study: Study, model: str) -> str:
+    """Return the model whose jobs ask ``model``: the first of the study's that load the same engine."""
+    entry = study.registry_entry(model)
+    if entry.kind.loads is None:
+        return model
+    others = (other for other in study.all_models() if study.registry_entry(other).kind is entry.kind)
+    loads = entry.kind.loads(entry.settings)
+    return next(o for o in others if entry.kind.loads(study.registry_entry(o).settings) == loads)
+
+
+def arms_of(study: Study, job: str) -> list[tuple[str, str]]:
+    """Return each arm and model that the jobs of the model ``job`` ask."""
+    return [
+        (arm, model)
+        for arm in study.arms_from("model")
+        for model in study.models(arm)
+        if job_of(study, model) == job
+    ]
+
+
+def shards_of(study: Study, job: str) -> list[str]:
+    """Return the names of the shards that a model's questions are split into."""
+    return shard_names(study.registry_entry(job).settings.shards)
+
+
+def runtime_of(study: Study, model: str, shard: str, results: str) -> dict[str, Any]:
+    """Return how ``model`` is reached and paid, and where its job writes, which changes no reply.
+
+    ``results`` is the study's folder; all studies next to it share the store. ``key_variable`` is the name of an
+    environment variable, never a key.
+    """
+    entry, cap = study.registry_entry(model), study.settings.max_cost_usd
+    return {
+        "study": study.name,
+        "model": model,
+        "shard": shard,
+        "store": store_in(results),
+        "progress": f"{results}/.progress",
+        **({} if cap is None else {"max_cost_usd": cap, "plan": f"{results}/plan.csv"}),
+        **entry.kind.runtime(entry.settings),
+    }
+
+
+def store_in(results: str) -> str:
+    """Return the folder with the stores of replies that a study with these results uses."""
+    return str(Path(results).parent / ".replies")
+
+
+def paraphraser_environment(engine: str) -> EngineKind | type[Paraphraser]:
+    """Return the declaration of a paraphraser's environment: its engine's, or its own if it is no engine."""
+    return engine_kind(engine) if engine in engine_modules() else PARAPHRASERS[engine]
+
+
+def asking_minutes(study: Study, job: str, attempt: int) -> int:
+    """Return the minutes to request for one shard of what the jobs of a model ask: one start, and every arm."""
+    needs, settings = study.registry_entry(job).kind.needs, study.registry_entry(job).settings
+    start, most = needs.start_minutes, max(MOST_MINUTES, needs.minutes(settings, 1))
+    minutes = sum(
+        needs.minutes(settings, 1) - start + _trace_minutes(study, *pair) for pair in arms_of(study, job)
+    )
+    return min(start + math.ceil(minutes / len(shards_of(study, job))), most) * attempt
+
+
+def _trace_minutes(study: Study, arm: str, model: str) -> float:
+    """Return the minutes that the traces of ``model`` in ``arm`` take; 0 where it writes none."""
+    reasoning, entry = study.arms[arm].reasoning, study.registry_entry(model)
+    if reasoning is None or not reasoning.budget or entry.kind.needs.tokens_per_minute is None:
+        return 0
+    settings = study.arms[arm]
+    dataset = study.dataset(settings.dataset)
+    # Selected levels cut all flows in proportion; a dataset in a file that states no number of rows counts as one flow.
+    prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1) * settings.orders.count
+    for factor, levels in settings.plain()["select"].items():
+        known = dataset.factors.get(factor)
+        prompts *= len(levels) / len(known) if known else 1
+    share = entry.original_settings.rates.trace_share or TRACE_SHARE
+    tokens = reasoning.budget * share * prompts * study.templates(arm, model)
+    return tokens / entry.kind.needs.tokens_per_minute(entry.settings)
