@@ -3,9 +3,7 @@
 An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
 `fetch_checkpoint_{engine}` follow from that. A job starts its engine once and asks all arms of a model, or its part of
 them; what it asks and how that is sampled is one value, `requests`: changing anything else asks no model again. The
-store (results/.replies, which all studies share) is declared by no rule: Snakemake must not remove what was paid for.
-`collect_responses` takes an arm's replies from it. That a model was asked is `ancient` there: another arm asks the model
-again, and only its own responses are new.
+replies go to the store, from which `collect_responses` (inference.smk) takes those of an arm.
 
 Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
 """
@@ -95,52 +93,6 @@ def define_ask(kind):
 for kind in engine_kinds():
     if kind.make:
         define_ask(kind)
-
-
-rule collect_responses:
-    input:
-        unpack(of(VALUES.fetched)),
-        asked=ancient(of(VALUES.receipts)),
-        vignettes=of(VALUES.vignettes),
-        variants="results/{study}/prompts/{arm}.parquet",
-    output:
-        responses="results/{study}/responses/{arm}/{model}.parquet",
-        facts="results/{study}/responses/{arm}/{model}.json",
-    log:
-        "logs/{study}/collect_responses/{arm}/{model}.log",
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=pattern(VALUES.models_asked()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        store=unrecorded(VALUES.store),
-        request=of(VALUES.request),
-        code=code_of("collect_responses"),
-    script:
-        "../scripts/collect_responses.py"
-
-
-rule ask_planted:
-    input:
-        vignettes=of(VALUES.vignettes),
-        variants="results/{study}/prompts/{arm}.parquet",
-    output:
-        responses="results/{study}/responses/{arm}/{model}.parquet",
-    log:
-        "logs/{study}/ask_planted/{arm}/{model}.log",
-    wildcard_constraints:
-        arm=ASKED_ARMS,
-        model=pattern(STUDY.planted()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        request=of(VALUES.request),
-        code=code_of("ask_planted"),
-    script:
-        "../scripts/ask_planted.py"
 
 
 def define_paraphrases(prompt_set):

@@ -3,7 +3,7 @@
 No job needs to know what another one spends meanwhile: the shares of all jobs together are the cap.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,19 @@ CODER = "coder"
 
 def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     """Return the dollars that a job may still spend; None where the study has no cap."""
-    cap, model, shard = runtime.get("max_cost_usd"), runtime["model"], runtime["shard"]
-    if cap is None:
+    if runtime.get("max_cost_usd") is None:
         return None
-    spent = Counter[tuple[str, str]]()
+    cap, model, shard = float(runtime["max_cost_usd"]), str(runtime["model"]), str(runtime["shard"])
+    spent = defaultdict[tuple[str, str], float](float)
     for job, usd in paid_in(Path(runtime["store"]).glob("*/*.jsonl"), runtime["study"]):
         spent[job] += usd
-    left = max(cap - spent.total(), 0.0)
+    left = max(cap - sum(spent.values()), 0.0)
     if shard == CODER:
         return left
     plan = pd.read_csv(runtime["plan"])
     who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
     expected = plan["usd"].fillna(0.0).groupby(who).sum()
-    shares = dict(cap * expected / (expected.sum() or 1.0))
+    shares: dict[str, float] = dict(cap * expected / (expected.sum() or 1.0))
     unspent = {each: max(share - _spent(spent, each), 0.0) for each, share in shares.items()}
     # With another arm or price, a share can be smaller than what was spent of it: then the others have less.
     fits = min(1.0, left / (sum(unspent.values()) or 1.0))

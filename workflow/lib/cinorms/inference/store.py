@@ -301,7 +301,7 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def known_sum(amounts: Iterable[Any]) -> Any:
+def known_sum(amounts: Iterable[float | None]) -> float | None:
     """Return the sum of the amounts that are known; None where none is."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if known else None

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -114,7 +114,7 @@ class _Asking:
         self.request, self.secrets = questions.request, [engine.key] if engine.key else []
         self.state = job_state.current()
         self.queue = deque[int]()
-        self.tries, self.paid = Counter[int](), Counter[int]()
+        self.tries, self.paid = Counter[int](), defaultdict[int, float](float)
         self.refused: list[tuple[int, Failure]] = []
         self.is_answered, self.replied = False, time.monotonic()
         self.stopped: Exception | None = None
