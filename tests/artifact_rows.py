@@ -1,6 +1,6 @@
 """Runs the rows of docs/artifact.md in a fresh clone of this repository: ``python -m tests.artifact_rows``.
 
-The column CI of the page describes what is run of each row. A row's counts ("25 of 26", "1,799,280") must be in what
+The column CI of the page describes what is run of each row. A row's counts ("25 of 26", "1,788,264") must be in what
 its command prints.
 """
 

@@ -111,7 +111,7 @@ def declared_rules() -> dict[str, str]:
     for name in re.findall(r"^include: .*?(\w+)(?:\.smk)?\"", pipeline, flags=re.MULTILINE):
         path = WORKFLOW / "rules" / f"{name}.smk"
         text = path.read_text(encoding="utf-8")
-        for plain, made in re.findall(r"^ *rule (\w+):|^ *name:\s*f?\"([^\"]+)\"", text, flags=re.MULTILINE):
+        for plain, made in re.findall(r"^ *(?:use rule \w+ as|rule) (\w+)(?: with)?:|^ *name:\s*f?\"([^\"]+)\"", text, flags=re.MULTILINE):
             found[plain or re.sub(r"\{[^}]*\}", "*", made)] = path.name
     return found
 
@@ -167,8 +167,15 @@ def packages_of(rule: str, modules: Sequence[str]) -> set[str]:
     """Return the packages that do the work of a rule: those of the modules it runs, else those its script imports."""
     found = {module.partition(".")[0] for module in modules if "." in module}
     files = [LIBRARY / f"{module}.py" for module in modules if "." not in module]
-    files += [] if modules else [WORKFLOW / "scripts" / f"{rule}.py"]
+    files += [] if modules else [script_of(rule)]
     return found.union(*map(imported_packages, files), kinds_of(rule)) - {COMMON_PACKAGE}
+
+
+def script_of(rule: str) -> Path:
+    """Return the script of a rule, or of the rule that it copies."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in (WORKFLOW / "rules").glob("*.smk"))
+    copied = re.search(rf"use rule (\w+) as {rule} with", texts)
+    return WORKFLOW / "scripts" / f"{copied[1] if copied else rule}.py"
 
 
 def imported_packages(file: Path) -> set[str]:
