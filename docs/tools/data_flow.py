@@ -111,7 +111,8 @@ def declared_rules() -> dict[str, str]:
     for name in re.findall(r"^include: .*?(\w+)(?:\.smk)?\"", pipeline, flags=re.MULTILINE):
         path = WORKFLOW / "rules" / f"{name}.smk"
         text = path.read_text(encoding="utf-8")
-        for plain, made in re.findall(r"^ *(?:use rule \w+ as|rule) (\w+)(?: with)?:|^ *name:\s*f?\"([^\"]+)\"", text, flags=re.MULTILINE):
+        names = r"^ *(?:use rule \w+ as|rule) (\w+)(?: with)?:|^ *name:\s*f?\"([^\"]+)\""
+        for plain, made in re.findall(names, text, flags=re.MULTILINE):
             found[plain or re.sub(r"\{[^}]*\}", "*", made)] = path.name
     return found
 
