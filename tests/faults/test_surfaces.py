@@ -3,11 +3,7 @@
 import os
 import random
 import resource
-import signal
 import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +13,6 @@ import pandas as pd
 import pytest
 from plotnine import aes, geom_point, ggplot
 
-import cinorms_snakemake
 from cinorms.core import tables
 from cinorms.core.csv_files import write_csv
 from cinorms.core.errors import CinormsError
@@ -150,71 +145,3 @@ def test_many_prompts_of_which_a_fifth_fails(asked):
     assert len(answered) == asked.n
     assert set(answered.values()) == {1}
     assert sum(moody.failed.values()) > 200
-
-
-def test_a_killed_run_leaves_no_folder_of_its_forks(tmp_path):
-    folder = tempfile.mkdtemp()  # the path of a socket in it is short
-    (tmp_path / "script.py").write_text("import time; print(flush=True); time.sleep(0.5)", encoding="utf-8")
-    main = "from cinorms.run.forks import Forks\nif __name__ == '__main__':\n    Forks([]).run('script.py', {})\n"
-    (tmp_path / "main.py").write_text(main, encoding="utf-8")
-    run = subprocess.Popen(
-        [sys.executable, "main.py"],
-        cwd=tmp_path,
-        env=environment(TMPDIR=folder),
-        stdout=subprocess.PIPE,
-    )
-    assert run.stdout is not None
-    run.stdout.readline()  # its script runs
-    assert os.listdir(folder)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    end = time.monotonic() + 60
-    while os.listdir(folder) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not os.listdir(folder)
-    run.stdout.close()
-    os.rmdir(folder)
-
-
-#: A user whom the machine has no name for, as in a container, and who has no process yet.
-NOBODY = 54321
-
-
-@pytest.mark.parametrize("processes", [20, 200])
-def test_a_user_without_a_name_runs_and_too_few_processes_are_one_message(processes):
-    if not IS_ROOT or not all(folder.stat().st_mode & 0o001 for folder in Path(__file__).parents):
-        pytest.skip("only root can be another user, who may read this folder")
-
-    def become() -> None:
-        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-
-    main = "import cinorms_snakemake as run, getpass; run.have_a_name(); run.refuse_too_few_threads()"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{main}; print(getpass.getuser())"],
-        env={"PYTHONPATH": environment()["PYTHONPATH"]},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        preexec_fn=become,
-    )
-    if processes == 20:
-        assert "allow more (ulimit -u)" in done.stderr
-        assert len(done.stderr.splitlines()) == 1
-    else:
-        assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
-
-
-def test_without_a_home_caches_are_elsewhere_and_a_folder_of_others_is_one_message(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nobody/cache")
-    monkeypatch.setenv("HF_HOME", "")  # so that it is put back
-    monkeypatch.delenv("HF_HOME")
-    cinorms_snakemake.have_a_cache()
-    assert os.access(os.environ["XDG_CACHE_HOME"], os.W_OK)
-    assert os.environ["HF_HOME"] == "/proc/nobody/cache/huggingface"
-    monkeypatch.setattr(sys, "argv", ["x", "--cores", "2", "--directory", str(tmp_path), "--", "all"])
-    cinorms_snakemake.refuse_what_is_not_ours()
-    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
-    with pytest.raises(SystemExit, match="you cannot write here; give another folder"):
-        cinorms_snakemake.refuse_what_is_not_ours()

@@ -32,7 +32,7 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
 def test_a_part_of_the_workflow_starts_snakemake_as_make_does(name, monkeypatch):
     study = str(ROOT / "config/demo-small.yaml")
     program = started(monkeypatch, name, "--configfile", study, "--cores", "3", "--dry-run")
-    assert program[:3] == [sys.executable, "-m", "cinorms_snakemake"]
+    assert program[:3] == [sys.executable, "-m", "snakemake"]
     given = get_argument_parser().parse_args(program[3:])
     assert (list(map(str, given.configfile)), given.cores, given.dryrun) == ([study], 3, True)
     assert Path(given.snakefile) == ROOT / "Snakefile"

@@ -82,11 +82,12 @@ def test_a_target_hands_over_the_study_and_nothing_after_it(target):
     code, said = made("-n", target, "CONFIG=my.yaml", "ARGS=--dry-run")
     assert code == 0
     found = re.findall(
-        r"-m (cinorms_snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)", said.replace("\\\n", "")
+        r"(?:-m |\.venv/bin/)(snakemake|cinorms\.run\.\w+) ([^;&|]*--configfile[^;&|]*)",
+        said.replace("\\\n", ""),
     )
     assert bool(found) >= ("my.yaml" in said or "CONFIG" in TARGETS[target])
     for program, line in found:
-        parser = get_argument_parser() if program == "cinorms_snakemake" else load.parser("", "")
+        parser = get_argument_parser() if program == "snakemake" else load.parser("", "")
         given, _ = parser.parse_known_args(shlex.split(line))
         assert len(given.configfile) == 1, line
         assert {*getattr(given, "targets", [])} <= {*RULES, "export_prompts_plain"}

@@ -122,7 +122,7 @@ def value(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
 JUDGED = {
     **dict.fromkeys(("make_table", "draw_figure", "list_norms"), 1),
     "predict_norms": 2,
-    **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
+    **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
 }
 #: What is made from the answers of each of the two arms, or of one.
 ASSESSED = {"assess_norms": 2, **JUDGED}
@@ -133,7 +133,7 @@ ONE_ARM = {
     **dict.fromkeys(("ask_planted", "describe_planted", "preview_prompts", "gather_provenance"), 1),
     **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms"), 1),
     **dict.fromkeys(("predict_norms", "list_norms"), 1),
-    **dict.fromkeys(("describe_study", "describe_tables", "write_card", "write_report"), 1),
+    **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
 }
 STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a figure's title": (
@@ -148,7 +148,6 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
             **dict.fromkeys(("ask_planted", "describe_planted", "read_answers", "write_replies"), 2),
             **dict.fromkeys(("gather_provenance", "check_overrides", "print_table"), 1),
             **ANSWERED,
-            "write_card": 2,
         },
     ),
     "an arm added": (
@@ -207,7 +206,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         EDIT,
         {"make_table": 1, "draw_figure": 2, "describe_tables": 1, "write_report": 1},
     ),
-    "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_card": 1, "write_report": 1}),
+    "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_cards": 1, "write_report": 1}),
 }
 
 

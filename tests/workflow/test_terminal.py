@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ ENTRIES = {"analyses": {"answers": SMALL["analyses"]["answers"]}, "printed": {}}
 
 def start(project: Project, *arguments: str) -> subprocess.Popen[str]:
     """Start a run as `make run` does."""
-    command = [sys.executable, "-m", "cinorms_snakemake", "--logger", "cinorms", "--cores", "2"]
+    command = [sys.executable, "-m", "snakemake", "--logger", "cinorms", "--cores", "2"]
     return subprocess.Popen(
         [*command, "--configfile", "tiny.yaml", *arguments],
         cwd=project.folder,
@@ -115,19 +114,13 @@ def test_what_is_wrong_before_any_job_is_shown_and_so_are_the_jobs_of_a_dry_run(
     assert re.search(r"^draw_figure +1$", printed, flags=re.MULTILINE)
 
 
-def test_ctrl_c_is_one_line_and_the_next_run_goes_on(project):
+def test_after_ctrl_c_the_next_run_goes_on(project):
     project.write("tiny.yaml", {**SMALL, **ENTRIES})
-    for _ in range(5):
-        running = start(project)
-        assert running.stdout is not None
-        assert any("[ 1/" in line for line in running.stdout)
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
-        printed = running.stdout.read()
-        assert running.wait() in (128 + signal.SIGINT, -signal.SIGINT)  # which a shell calls 130 too
-        # A job's Python that is just starting shows a traceback before it has read a line of this project.
-        if "Traceback" not in printed and "Fatal Python error" not in printed:
-            break
-        shutil.rmtree(project.folder / "results", ignore_errors=True)
-    assert len(re.findall("Stopped by Ctrl|Terminating processes on user request", printed)) == 1
-    assert len([line for line in printed.splitlines() if line and not line.startswith("[")]) == 1, printed
+    running = start(project)
+    assert running.stdout is not None
+    assert any("[ 1/" in line for line in running.stdout)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
+    printed = running.stdout.read()
+    assert running.wait() != 0
+    assert printed.count("Terminating processes on user request") == 1
     assert short(project)[0] == 0

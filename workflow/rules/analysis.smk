@@ -1,5 +1,7 @@
 """Analysis: norms keep what a model says consistently about a flow; each entry of the study becomes a table or a figure."""
 
+PRINTED_TEMPLATES = LIBRARY / "cinorms" / "printed" / "templates"
+
 
 rule assess_norms:
     input:
@@ -13,7 +15,7 @@ rule assess_norms:
         "../../envs/core.yaml"
     params:
         consensus=STUDY.settings.norms.consensus,
-        scale=of(VALUES.scale),
+        scale=get_scale,
         code=code_of("assess_norms"),
     script:
         "../scripts/assess_norms.py"
@@ -32,9 +34,9 @@ rule predict_norms:
     conda:
         "../../envs/core.yaml"
     params:
-        scale=of(VALUES.scale),
-        thresholds=of(VALUES.thresholds),
-        people=of(VALUES.of_people),
+        scale=get_scale,
+        thresholds=lambda wildcards: list(STUDY.thresholds_of(wildcards.model)),
+        people=lambda wildcards: STUDY.arms[wildcards.arm].rated,
         code=code_of("predict_norms"),
     script:
         "../scripts/predict_norms.py"
@@ -42,7 +44,7 @@ rule predict_norms:
 
 rule list_norms:
     input:
-        unpack(of(VALUES.entry_inputs)),
+        unpack(get_entry_inputs),
     output:
         parquet="results/{study}/norms.parquet",
         csv="results/{study}/norms.csv",
@@ -52,18 +54,15 @@ rule list_norms:
     conda:
         "../../envs/core.yaml"
     params:
-        entry=of(VALUES.entry_value),
+        entry=get_entry_settings,
         code=code_of("list_norms", "cinorms.analyses.flow_norms"),
     script:
         "../scripts/list_norms.py"
 
 
-PRINTED_TEMPLATES = LIBRARY / "cinorms" / "printed" / "templates"
-
-
 rule make_table:
     input:
-        unpack(of(VALUES.entry_inputs)),
+        unpack(get_entry_inputs),
         templates=str(PRINTED_TEMPLATES / "table.tex"),
     output:
         parquet="results/{study}/tables/{analysis}.parquet",
@@ -80,7 +79,7 @@ rule make_table:
     conda:
         "../../envs/core.yaml"
     params:
-        entry=of(VALUES.entry_value),
+        entry=get_entry_settings,
         code=code_of_entry("make_table"),
     script:
         "../scripts/make_table.py"
@@ -88,7 +87,7 @@ rule make_table:
 
 rule print_table:
     input:
-        unpack(of(VALUES.entry_inputs)),
+        unpack(get_entry_inputs),
         templates=multiext(str(PRINTED_TEMPLATES / "table"), ".tex", ".html"),
     output:
         csv="results/{study}/printed/{printed}.csv",
@@ -105,7 +104,7 @@ rule print_table:
     conda:
         "../../envs/core.yaml"
     params:
-        entry=of(VALUES.entry_value),
+        entry=get_entry_settings,
         code=code_of_entry("print_table"),
     script:
         "../scripts/print_table.py"
@@ -113,7 +112,7 @@ rule print_table:
 
 rule draw_figure:
     input:
-        unpack(of(VALUES.entry_inputs)),
+        unpack(get_entry_inputs),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
         png=report(
@@ -131,7 +130,7 @@ rule draw_figure:
     conda:
         "../../envs/core.yaml"
     params:
-        entry=of(VALUES.entry_value),
+        entry=get_entry_settings,
         code=code_of_entry("draw_figure"),
     script:
         "../scripts/draw_figure.py"

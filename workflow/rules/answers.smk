@@ -8,7 +8,7 @@ job again. A person checks a sample of the coder's codes before they count. Only
 
 rule list_unread:
     input:
-        of(VALUES.coded_inputs),
+        unpack(get_coded_files),
         overrides=OVERRIDES,
     output:
         unread="results/{study}/coding/{scale}/unread.parquet",
@@ -17,20 +17,18 @@ rule list_unread:
     log:
         "logs/{study}/list_unread/{scale}.log",
     wildcard_constraints:
-        scale=pattern(VALUES.coded_scales),
+        scale=pattern(CODED_SCALES),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        files=of(VALUES.coded_places),
-        scale=of(VALUES.coded_scale),
-        levels=VALUES.levels,
+        models=lambda wildcards: [model for _, model in CODED_SCALES[wildcards.scale]],
+        scale=lambda wildcards: STUDY.named_scale(wildcards.scale).known,
+        levels=STUDY.levels(),
         code=code_of("list_unread"),
     script:
         "../scripts/list_unread.py"
 
-
-CODER_KIND = VALUES.coder_kind
 
 if CODER_KIND and CODER_KIND.planted:
 
@@ -43,22 +41,18 @@ if CODER_KIND and CODER_KIND.planted:
         log:
             "logs/{study}/ask_coder/{scale}.log",
         wildcard_constraints:
-            scale=pattern(VALUES.coded_scales),
+            scale=pattern(CODED_SCALES),
         params:
-            request=of(VALUES.coder_request),
+            request=get_coder_request,
             code=code_of("ask_planted"),
 
 elif CODER_KIND:
 
     rule ask_coder:
         input:
-            **VALUES.coder_checkpoints(),
-            vignettes=collect(
-                f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales
-            ),
-            variants=collect(
-                f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
-            ),
+            checkpoints=[f"{RESULTS}/checkpoints/{STUDY.coder}.json"] * len(CODED_SCALES) * (STUDY.coder in LOADED),
+            vignettes=[f"{RESULTS}/coding/{scale}/unread.parquet" for scale in CODED_SCALES],
+            variants=[f"{RESULTS}/coding/{scale}/prompts.parquet" for scale in CODED_SCALES],
         output:
             asked="results/{study}/coding/asked.json",
         log:
@@ -69,15 +63,15 @@ elif CODER_KIND:
         resources:
             **resources_of(STUDY, CODER_KIND, STUDY.coder),
         params:
-            runtime=unrecorded(VALUES.coder_runtime),
+            runtime=get_coder_runtime,
             python=get_python_in(CODER_KIND.virtual_environment),
-            requests=json.dumps(list(VALUES.coder_requests().items()), sort_keys=True),
+            requests=json.dumps(list(get_coder_requests(None).items()), sort_keys=True),
         shell:
             get_ask_command(CODER_KIND)
 
     use rule collect_responses as collect_codes with:
         input:
-            **VALUES.fetched(STUDY.coder),
+            unpack(get_coder_checkpoint),
             asked=ancient("results/{study}/coding/asked.json"),
             vignettes="results/{study}/coding/{scale}/unread.parquet",
             variants="results/{study}/coding/{scale}/prompts.parquet",
@@ -87,25 +81,18 @@ elif CODER_KIND:
         log:
             "logs/{study}/collect_codes/{scale}.log",
         wildcard_constraints:
-            scale=pattern(VALUES.coded_scales),
+            scale=pattern(CODED_SCALES),
         params:
-            store=unrecorded(VALUES.store),
-            request=of(VALUES.coder_request),
+            request=get_coder_request,
             code=code_of("collect_responses"),
 
 
 rule judge_coder:
     input:
-        unread=collect(
-            f"{VALUES.coding}/{{scale}}/unread.parquet", scale=VALUES.coded_scales
-        ),
-        prompts=collect(
-            f"{VALUES.coding}/{{scale}}/prompts.parquet", scale=VALUES.coded_scales
-        ),
-        readings=collect(
-            f"{VALUES.coding}/{{scale}}/readings.parquet", scale=VALUES.coded_scales
-        ),
-        replies=VALUES.coder_replies(),
+        unread=[f"{RESULTS}/coding/{scale}/unread.parquet" for scale in CODED_SCALES],
+        prompts=[f"{RESULTS}/coding/{scale}/prompts.parquet" for scale in CODED_SCALES],
+        readings=[f"{RESULTS}/coding/{scale}/readings.parquet" for scale in CODED_SCALES],
+        replies=CODER_REPLIES,
         coded=CODED,
     output:
         codes="results/{study}/coding/codes.parquet",
@@ -116,14 +103,13 @@ rule judge_coder:
     conda:
         "../../envs/core.yaml"
     params:
-        requests=of(VALUES.coder_requests),
+        requests=get_coder_requests,
         coder=STUDY.coder,
-        scales=VALUES.scales_to_code(),
+        scales={scale: STUDY.named_scale(scale).known for scale in CODED_SCALES},
         sample=STUDY.hand_sample,
         tried=STUDY.settings.answers.tried,
         needed=STUDY.settings.answers.agreement,
         seed=STUDY.seed,
-        sheet=INSIDE.placed(f"{VALUES.coding}/to_code.csv"),
         code=code_of("judge_coder"),
     script:
         "../scripts/judge_coder.py"
@@ -131,8 +117,8 @@ rule judge_coder:
 
 rule read_answers:
     input:
-        responses=of(VALUES.responses),
-        vignettes=of(VALUES.vignettes),
+        responses="results/{study}/responses/{arm}/{model}.parquet",
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
         overrides=OVERRIDES,
         codes=CODES,
@@ -142,14 +128,14 @@ rule read_answers:
     log:
         "logs/{study}/read_answers/{arm}/{model}.log",
     wildcard_constraints:
-        arm=pattern(STUDY.arms_from(*READ_HERE)),
+        arm=pattern(READ),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        scale=of(VALUES.scale),
-        levels=VALUES.levels,
-        asked=of(VALUES.asked_request),
+        scale=get_scale,
+        levels=STUDY.levels(),
+        asked=get_asked_request,
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
@@ -157,7 +143,7 @@ rule read_answers:
 
 rule check_overrides:
     input:
-        responses=[path for *_, path in VALUES.responses_from(*READ_HERE)],
+        responses=in_arms("responses", READ),
         overrides=OVERRIDES,
     output:
         settled="results/{study}/answers/overrides.csv",
@@ -167,8 +153,35 @@ rule check_overrides:
     conda:
         "../../envs/core.yaml"
     params:
-        places=[[arm, model] for arm, model, _ in VALUES.responses_from(*READ_HERE)],
-        levels=VALUES.levels,
+        pairs=[[arm, model] for arm in READ for model in STUDY.models(arm)],
+        levels=STUDY.levels(),
         code=code_of("check_overrides"),
     script:
         "../scripts/check_overrides.py"
+
+
+rule gather_provenance:
+    input:
+        responses=in_arms("responses", ASKED),
+        facts=in_arms("responses", ASKED, IN_STORE, "json"),
+        coded=CODER_REPLIES,
+        coded_facts=[
+            f"{RESULTS}/coding/{scale}/replies.json" for scale in CODED_SCALES if CODER_KIND and CODER_KIND.make
+        ],
+        received=in_arms("responses", STUDY.arms_from("responses")),
+    output:
+        provenance="results/{study}/provenance.json",
+    log:
+        "logs/{study}/gather_provenance.log",
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        asked=[[arm, model] for arm in ASKED for model in STUDY.models(arm)],
+        planted=STUDY.planted(),
+        coder=STUDY.coder,
+        scales=list(CODED_SCALES),
+        received=[[arm, model] for arm in STUDY.arms_from("responses") for model in STUDY.models(arm)],
+        code=code_of("gather_provenance"),
+    script:
+        "../scripts/gather_provenance.py"

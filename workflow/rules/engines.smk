@@ -1,12 +1,9 @@
-"""Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
-
-An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked; `ask_{engine}` and
-`fetch_checkpoint_{engine}` follow from that. A job starts its engine once and asks all arms of a model, or its part of
-them; what it asks and how that is sampled is one value, `requests`: changing anything else asks no model again. The
-replies go to the store, from which `collect_responses` (inference.smk) takes those of an arm.
-
-Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
-"""
+# Engines: the rules that follow from a declaration, one for each engine and each prompt set that is generated.
+#
+# An engine (`cinorms/inference/engines`) declares what its jobs need and how its models are asked. A job starts its engine
+# once and asks all arms of a model, or its part of them. What it asks and how that is sampled is one parameter,
+# `requests`: changing anything else asks no model again. The store (results/.replies, which all studies share) is declared
+# by no rule: Snakemake must not remove what was paid for.
 
 
 def get_ask_command(kind):
@@ -20,40 +17,6 @@ def get_ask_command(kind):
     )
 
 
-LOCK = INSIDE.placed("results/{wildcards.study}/.checkpoints/{wildcards.model}.json")
-
-
-def define_fetch(kind):
-    """Define `fetch_checkpoint_{engine}`: the environment of an engine fetches what it loads."""
-
-    rule:
-        name:
-            f"fetch_checkpoint_{kind.name}"
-        input:
-            made=of(VALUES.checkpoint_files),
-        output:
-            record="results/{study}/checkpoints/{model}.json",
-        log:
-            "logs/{study}/fetch_checkpoint/{model}.log",
-        wildcard_constraints:
-            model=pattern(VALUES.checkpoints(kind)),
-        localrule: True
-        conda:
-            get_env(kind.environment)
-        params:
-            python=get_python_in(kind.virtual_environment),
-            checkpoint=of(VALUES.checkpoint_source),
-        shell:
-            "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
-            f" --revision={{params.checkpoint[revision]:q}} --lora={{params.checkpoint[lora]:q}} --lock {LOCK}"
-            " --out {output.record:q} --log {log:q}"
-
-
-for kind in engine_kinds():
-    if kind.checkpoint:
-        define_fetch(kind)
-
-
 def define_ask(kind):
     """Define `ask_{engine}`.
 
@@ -65,7 +28,7 @@ def define_ask(kind):
         name:
             f"ask_{kind.name}"
         input:
-            unpack(of(VALUES.job_inputs)),
+            unpack(get_ask_inputs),
             **PLANNED,
         output:
             asked="results/{study}/asked/{model}/{shard}.json",
@@ -74,25 +37,50 @@ def define_ask(kind):
         benchmark:
             f"logs/{{study}}/ask_{kind.name}/{{model}}/{{shard}}.benchmark.tsv"
         wildcard_constraints:
-            model=pattern(VALUES.jobs(kind)),
+            # Models that load the same are asked by the jobs of the first of them.
+            model=pattern(
+                model
+                for model in IN_STORE
+                if STUDY.registry_entry(model).kind is kind and job_of(STUDY, model) == model
+            ),
         # Where jobs wait for a GPU, the longest begins first, and none is left for the end.
-        priority: of(VALUES.minutes)
+        priority: lambda wildcards: asking_minutes(STUDY, wildcards.model, 1)
         conda:
             get_env(kind.environment)
         threads: kind.needs.threads
         resources:
             **resources_of(STUDY, kind),
         params:
-            runtime=unrecorded(VALUES.runtime),
+            runtime=get_runtime,
             python=get_python_in(kind.virtual_environment),
-            requests=of(VALUES.requests),
+            requests=get_requests,
         shell:
             get_ask_command(kind)
 
 
-for kind in engine_kinds():
-    if kind.make:
-        define_ask(kind)
+def define_fetch(kind):
+    """Define `fetch_checkpoint_{engine}`: the environment of an engine fetches what it loads."""
+
+    rule:
+        name:
+            f"fetch_checkpoint_{kind.name}"
+        input:
+            wheels=get_wheels,
+        output:
+            record="results/{study}/checkpoints/{model}.json",
+        log:
+            "logs/{study}/fetch_checkpoint/{model}.log",
+        wildcard_constraints:
+            model=pattern(model for model in LOADED if STUDY.registry_entry(model).kind is kind),
+        localrule: True
+        conda:
+            get_env(kind.environment)
+        params:
+            python=get_python_in(kind.virtual_environment),
+            checkpoint=get_checkpoint_source,
+        shell:
+            "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
+            " --revision={params.checkpoint[revision]:q} --lora={params.checkpoint[lora]:q} --out {output.record:q} --log {log:q}"
 
 
 def define_paraphrases(prompt_set):
@@ -101,15 +89,11 @@ def define_paraphrases(prompt_set):
     environment = paraphraser_environment(paraphraser["engine"])
     entry = STUDY.registry.get(paraphraser["name"])
 
-    def get_request(wildcards):
-        # A function, because Snakemake fills in the braces of a text.
-        return json.dumps(AWAITED[prompt_set])
-
     rule:
         name:
             f"generate_paraphrases_{prompt_set}"
         input:
-            declared=VALUES.declared_prompts(prompt_set),
+            declared=get_declared_prompts(prompt_set),
         output:
             frozen=local(STUDY.prompts_file(prompt_set)),
         log:
@@ -122,10 +106,17 @@ def define_paraphrases(prompt_set):
             runtime=120,
         params:
             python=get_python_in(environment.virtual_environment),
-            request=get_request,
+            # A function, because Snakemake fills in the braces of a text.
+            request=lambda wildcards: json.dumps(AWAITED[prompt_set]),
         shell:
             "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 
+
+for kind in engine_kinds():
+    if kind.make:
+        define_ask(kind)
+    if kind.checkpoint:
+        define_fetch(kind)
 
 for prompt_set in AWAITED:
     define_paraphrases(prompt_set)

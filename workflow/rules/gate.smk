@@ -3,15 +3,10 @@
 A gate that does not pass fails only the last step, so that everything else can be looked at.
 """
 
-try:
-    GATES = VALUES.gates
-except CinormsError as error:
-    refuse(error)
-
 
 rule judge_gate:
     input:
-        unpack(of(VALUES.gate_inputs)),
+        unpack(get_gate_inputs),
         templates=get_page_templates("gate", "gate.*"),
     output:
         json="results/{study}/gate/{gate}/gate.json",
@@ -23,7 +18,7 @@ rule judge_gate:
     conda:
         "../../envs/core.yaml"
     params:
-        sides=of(VALUES.gate_sides),
+        sides=get_gate_sides,
         code=code_of("judge_gate"),
     script:
         "../scripts/judge_gate.py"

@@ -2,19 +2,15 @@
 # calls these hooks in the process that was started by hand and in no job, for `make` and for plain snakemake alike;
 # --no-hooks leaves them out.
 from functools import partial
-from snakemake.script import PythonScript
 
-from cinorms.core.digest import modules_of
 from cinorms.inference.engine_kind import Surroundings
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
-from cinorms.rules.values import SECTIONS
-from cinorms.rules.inside import fork_scripts, is_main_program
+from cinorms.report.words import closing_words
 from cinorms.run.check import make_checks
-from cinorms.run.case import Case, left_to_ask, summary
-from cinorms.run.forks import LEAST_SCRIPTS, LIBRARIES
+from cinorms.run.case import Case, left_to_ask
+from cinorms.run.inside_snakemake import LEAST_SCRIPTS, fork_scripts
 from cinorms.run.progress import Follower, waiting_jobs
-from cinorms.run.signals import hand_on_signals
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
@@ -23,8 +19,6 @@ TO_READ = [
     for name, request in AWAITED.items()
     if request["paraphraser"]["engine"] != "planted" and not accepted_unread()
 ]
-ASKING = tuple(f"ask_{kind.name}" for kind in engine_kinds() if kind.make)
-OTHERS_ASKING = ("ask_coder", *(f"generate_paraphrases_{name}" for name in AWAITED))
 FOLLOWERS = []
 
 
@@ -35,33 +29,37 @@ def unless_to_read(*files):
 
 def start_run():
     """Check what is about to be asked, or end with the messages; then follow the jobs that ask."""
-    start_forks(INSIDE.jobs)
-    asking = [j for j in INSIDE.jobs if j.rule.name in ASKING]
-    jobs = asking + [j for j in INSIDE.jobs if j.rule.name in OTHERS_ASKING]
-    if not jobs:
+    jobs = RUN.jobs()
+    scripts = [j.rule.script for j in jobs if j.rule.script]
+    if sum((SCRIPTS / Path(file).name).is_file() for file in scripts) >= LEAST_SCRIPTS:
+        fork_scripts(SCRIPTS)
+    names = {f"ask_{kind.name}" for kind in engine_kinds() if kind.make}
+    asking = [j for j in jobs if j.rule.name in names]
+    others = ("ask_coder", *(f"generate_paraphrases_{name}" for name in AWAITED))
+    planted = [j for j in jobs if j.rule.name == "ask_planted"]
+    checked = asking + planted + [j for j in jobs if j.rule.name in others]
+    if not checked:
         return
-    hand_on_signals()
     if accepted_unread():
         for prompt_set in map(STUDY.prompt_set, STUDY.worded()):
             # The frozen file then records that nobody has read it.
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
     asked = [pair for j in asking for pair in arms_of(STUDY, j.wildcards.model)]
+    asked += [(j.wildcards.arm, j.wildcards.model) for j in planted]
+    surroundings = Surroundings(
+        PROJECT,
+        os.environ,
+        RUN.is_on_cluster,
+        RUN.uses_conda,
+        STUDY.settings.max_cost_usd,
+    )
+    partitions = {j.rule.name: j.resources.get("slurm_partition") for j in checked}
     case = Case(
         STUDY,
         dict.fromkeys(asked) or left_to_ask(STUDY),
-        Surroundings(
-            ROOT.folder,
-            os.environ,
-            INSIDE.is_on_cluster,
-            INSIDE.uses_conda,
-            STUDY.settings.max_cost_usd,
-        ),
-        (
-            {j.rule.name: j.resources.get("slurm_partition") for j in jobs}
-            if INSIDE.is_on_slurm
-            else {}
-        ),
+        surroundings,
+        partitions if RUN.is_on_slurm else {},
     )
     wrong = [line for line in make_checks(case) if line.severity != "ok"]
     for line in wrong:
@@ -74,36 +72,8 @@ def start_run():
         raise SystemExit(1)
     shards = {j.wildcards.model: shards_of(STUDY, j.wildcards.model) for j in asking}
     queue = partial(waiting_jobs, STUDY.name, os.environ, Path.cwd())
-    FOLLOWERS.append(
-        Follower(
-            Path(VALUES.results),
-            shards,
-            queue=queue if INSIDE.is_on_slurm else None,
-        )
-    )
+    FOLLOWERS.append(Follower(Path(RESULTS), shards, queue=queue if RUN.is_on_slurm else None))
     FOLLOWERS[-1].start()
-
-
-def start_forks(jobs):
-    """Load the libraries of scripts once, where many of these jobs run one of this project.
-
-    The scripts are then forks of one process (docs/decisions/0010-scripts-are-forks.md). A workflow that uses this one
-    has scripts of its own too.
-    """
-    files = [
-        SCRIPTS / Path(j.rule.script).name if j.rule.script else None for j in jobs
-    ]
-    jobs = [(j, file) for j, file in zip(jobs, files) if file and file.is_file()]
-    if len(jobs) < LEAST_SCRIPTS or not is_main_program():
-        return
-    entries = [
-        j.wildcards for j, _ in jobs if any(hasattr(j.wildcards, w) for w in SECTIONS)
-    ]
-    kinds = {of(VALUES.entry)(wildcards).declared.module for wildcards in entries}
-    named = modules_of(*{file for _, file in jobs}, *kinds)
-    needed = [name for name in named if name.split(".")[0] in LIBRARIES]
-    # What a script is given is made of Snakemake's own classes.
-    fork_scripts(PythonScript, SCRIPTS, [*needed, "snakemake.cli"])
 
 
 def end_run():
@@ -118,8 +88,38 @@ def end_run():
         raise SystemExit(1)
 
 
-def get_left(wildcards):
-    """Return in words what a run would still ask; None where a module's `prefix` moves the results."""
-    if INSIDE.placed(RESULTS) != RESULTS:
-        return None
-    return summary(STUDY, left_to_ask(STUDY))
+def get_unmatched():
+    """Return the files that list responses without a prompt or prompts without a response, where there are any."""
+    arms = STUDY.arms_from("responses")
+    files = map(Path, in_arms("responses", arms, ending="unmatched.csv"))
+    # More than a header.
+    return [str(f) for f in files if f.exists() and len(f.read_bytes().splitlines()) > 1]
+
+
+def get_closing_words():
+    """Return what the report says first, and where the results are that this run made or found up to date."""
+    made = RUN.files()
+    places = {
+        "Comparison": [f"{RESULTS}/index.html"],
+        "People": [f"{RESULTS}/people/index.html"],
+        "Report": [f"{RESULTS}/report/index.html"],
+        "Norms": [f"{RESULTS}/norms.csv"],
+        "Tables": TABLES,
+        "As printed": PRINTED,
+        "Figures": FIGURES,
+        "Not matched": get_unmatched(),
+    }
+    left_out = (
+        f"{len(STUDY.left_out)} default tables and figures do not fit this study: left out (`make check` says why)"
+    )
+    mark = STUDY.mark(STUDY.all_models())
+    words = closing_words(places, made, mark, left_out if STUDY.left_out else "")
+    if f"{RESULTS}/report/index.html" not in made:
+        return words
+    # Not above: a study is loaded without SciPy.
+    from cinorms.report.screen import closing_lines
+
+    cards = [
+        json.loads(Path(f"{RESULTS}/cards/{model}.json").read_text(encoding="utf-8")) for model in STUDY.all_models()
+    ]
+    return "\n".join(["", *closing_lines(cards)]) + words

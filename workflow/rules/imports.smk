@@ -6,15 +6,12 @@ Running numbers replace what tells people apart, before anything is written.
 
 rule import_published:
     input:
-        unpack(of(VALUES.release_files)),
-        vignettes=of(VALUES.vignettes),
+        unpack(get_release_files),
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         # One job for all models of an arm: they are in one file, which takes longer to read than to convert.
-        answers=[
-            f"results/{{study}}/answers/{{arm}}/{model}.parquet"
-            for model in STUDY.published_models()
-        ],
+        answers=[f"results/{{study}}/answers/{{arm}}/{model}.parquet" for model in STUDY.published_models()],
     log:
         "logs/{study}/import_published/{arm}.log",
     wildcard_constraints:
@@ -23,9 +20,9 @@ rule import_published:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=of(VALUES.arm),
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
         models=STUDY.published_models(),
-        scale=of(VALUES.scale),
+        scale=get_scale,
         code=code_of("import_published"),
     script:
         "../scripts/import_published.py"
@@ -33,8 +30,8 @@ rule import_published:
 
 rule import_raw_csv:
     input:
-        raw=of(VALUES.raw_file),
-        vignettes=of(VALUES.vignettes),
+        raw=lambda wildcards: local(STUDY.collected_files(wildcards.arm, wildcards.model)),
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         responses="results/{study}/responses/{arm}/{model}.parquet",
@@ -51,24 +48,21 @@ rule import_raw_csv:
         "../scripts/import_raw_csv.py"
 
 
-RATED_ARMS = pattern(STUDY.arms_from("human"))
-
-
 rule import_ratings:
     input:
-        unpack(of(VALUES.survey_files)),
-        vignettes=of(VALUES.vignettes),
+        unpack(lambda wildcards: STUDY.survey(wildcards.arm).inputs()),
+        vignettes=get_vignettes,
     output:
         answers="results/{study}/answers/{arm}/{model}.parquet",
     log:
         "logs/{study}/import_ratings/{arm}/{model}.log",
     wildcard_constraints:
-        arm=RATED_ARMS,
+        arm=pattern(STUDY.arms_from("human")),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        asked=of(VALUES.rated),
+        asked=get_rated,
         code=code_of("import_ratings"),
     script:
         "../scripts/import_ratings.py"
@@ -76,18 +70,18 @@ rule import_ratings:
 
 rule list_raters:
     input:
-        answers=of(VALUES.answers),
+        answers=lambda wildcards: in_arms("answers", [wildcards.arm]),
     output:
         variants="results/{study}/prompts/{arm}.parquet",
     log:
         "logs/{study}/list_raters/{arm}.log",
     wildcard_constraints:
-        arm=RATED_ARMS,
+        arm=pattern(STUDY.arms_from("human")),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        asked=of(VALUES.rated),
+        asked=get_rated,
         code=code_of("list_raters"),
     script:
         "../scripts/list_raters.py"
@@ -95,8 +89,8 @@ rule list_raters:
 
 rule import_responses:
     input:
-        files=of(VALUES.response_files),
-        vignettes=of(VALUES.vignettes),
+        files=get_collected_files,
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         responses="results/{study}/responses/{arm}/{model}.parquet",
@@ -109,30 +103,9 @@ rule import_responses:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=of(VALUES.arm),
-        request=of(VALUES.request),
-        key_variables=unrecorded(VALUES.key_variables),
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
+        request=get_request,
+        key_variables=get_key_variables,
         code=code_of("import_responses", *format_modules().values()),
     script:
         "../scripts/import_responses.py"
-
-
-rule export_prompts:
-    input:
-        vignettes=of(VALUES.vignettes),
-        variants="results/{study}/prompts/{arm}.parquet",
-    output:
-        folder=directory("results/{study}/exported/{format}/{arm}"),
-    log:
-        "logs/{study}/export_prompts/{format}/{arm}.log",
-    wildcard_constraints:
-        arm=pattern(EXPORTED_ARMS),
-        format=pattern(format_modules()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        requests=of(VALUES.arm_requests),
-        code=code_of("export_prompts", *format_modules().values()),
-    script:
-        "../scripts/export_prompts.py"

@@ -1,9 +1,12 @@
-"""Prompts: a dataset becomes flows, a prompt set the variants of an arm; and a sample of rendered prompts for people."""
+"""Prompts: a dataset becomes flows, a prompt set the variants of an arm; and a sample of rendered prompts for people.
+
+Commit a frozen prompt set. While it exists, no paraphraser is asked again, whatever else changes.
+"""
 
 
 rule expand_vignettes:
     input:
-        unpack(of(VALUES.dataset_files)),
+        unpack(lambda wildcards: STUDY.dataset(wildcards.dataset).inputs()),
     output:
         vignettes="results/{study}/vignettes/{dataset}.parquet",
         csv="results/{study}/vignettes/{dataset}.csv",
@@ -13,7 +16,7 @@ rule expand_vignettes:
     conda:
         "../../envs/core.yaml"
     params:
-        null_principle=of(STUDY.null_principle),
+        null_principle=lambda wildcards: STUDY.null_principle(wildcards.dataset),
         code=code_of("expand_vignettes"),
     script:
         "../scripts/expand_vignettes.py"
@@ -21,19 +24,19 @@ rule expand_vignettes:
 
 rule list_variants:
     input:
-        prompt_set=of(VALUES.templates),
+        prompt_set=get_templates,
     output:
         variants="results/{study}/prompts/{arm}{planned}.parquet",
     log:
         "logs/{study}/list_variants/{arm}{planned}.log",
     wildcard_constraints:
-        arm=WORDED_ARMS,
+        arm=pattern(STUDY.worded_arms()),
         planned=r"(\.planned)?",
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        counts=of(VALUES.variant_counts),
+        counts=get_variant_counts,
         code=code_of("list_variants"),
     script:
         "../scripts/list_variants.py"
@@ -41,7 +44,7 @@ rule list_variants:
 
 rule preview_prompts:
     input:
-        vignettes=of(VALUES.vignettes),
+        vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         preview="results/{study}/prompts/{arm}.preview.csv",
@@ -51,9 +54,32 @@ rule preview_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=of(VALUES.arm),
-        scale=of(VALUES.scale),
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
+        scale=get_scale,
         seed=STUDY.seed,
         code=code_of("preview_prompts"),
     script:
         "../scripts/preview_prompts.py"
+
+
+rule export_prompts:
+    input:
+        vignettes=get_vignettes,
+        variants="results/{study}/prompts/{arm}.parquet",
+    output:
+        folder=directory("results/{study}/exported/{format}/{arm}"),
+    log:
+        "logs/{study}/export_prompts/{format}/{arm}.log",
+    wildcard_constraints:
+        arm=pattern(EXPORTED),
+        format=pattern(format_modules()),
+    localrule: True
+    conda:
+        "../../envs/core.yaml"
+    params:
+        requests=lambda wildcards: [
+            request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
+        ],
+        code=code_of("export_prompts", *format_modules().values()),
+    script:
+        "../scripts/export_prompts.py"

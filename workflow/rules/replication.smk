@@ -3,20 +3,12 @@
 A number that does not match fails only the last step, so that everything else can be looked at.
 """
 
-from cinorms.published.releases import analyses_of
-
-RELEASE = STUDY.compared()
-
 
 rule compare_numbers:
     input:
         tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
-        release=str(ROOT.names("published")[RELEASE.name]) if RELEASE else [],
-        numbers=(
-            [str(RELEASE.path.parent / name) for name in RELEASE.numbers]
-            if RELEASE
-            else []
-        ),
+        release=str(STUDY.root.names("published")[RELEASE.name]) if RELEASE else [],
+        numbers=([str(RELEASE.path.parent / name) for name in RELEASE.numbers] if RELEASE else []),
         templates=get_page_templates("replication", "replication.*"),
     output:
         comparison="results/{study}/comparison.csv",
@@ -30,7 +22,7 @@ rule compare_numbers:
     params:
         mark=STUDY.mark(STUDY.all_models()),
         models=STUDY.all_models(),
-        figures=of(VALUES.figure_titles),
+        figures=get_figure_titles,
         code=code_of("compare_numbers"),
     script:
         "../scripts/compare_numbers.py"
@@ -38,8 +30,8 @@ rule compare_numbers:
 
 rule check_numbers:
     input:
-        TABLES,
-        PRINTED,
+        [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses],
+        [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed],
         comparison=f"{RESULTS}/comparison.csv",
         sentences=f"{RESULTS}/sentences.csv",
         page=f"{RESULTS}/index.html",

@@ -1,38 +1,34 @@
 """Report: one page for people who do not use Python, one on people and models, a card per model; and the plan."""
 
 
-rule write_card:
+rule write_cards:
     input:
-        unpack(of(VALUES.card_inputs)),
+        unpack(lambda wildcards: card_inputs_of(facts_for_cards(STUDY), RESULTS)),
         template=str(LIBRARY / "cinorms" / "report" / "templates" / "card.md"),
     output:
         text=report(
-            "results/{study}/cards/{model}.md",
+            [f"results/{{study}}/cards/{model}.md" for model in STUDY.all_models()],
             caption="../report/card.rst",
             category="Norm cards",
-            labels={"model": "{model}", "file": "for people"},
         ),
-        data="results/{study}/cards/{model}.json",
+        data=[f"results/{{study}}/cards/{model}.json" for model in STUDY.all_models()],
     log:
-        "logs/{study}/write_card/{model}.log",
+        "logs/{study}/write_cards.log",
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        study=of(VALUES.card_facts),
-        code=code_of("write_card"),
+        study=lambda wildcards: facts_for_cards(STUDY).plain(),
+        code=code_of("write_cards"),
     script:
-        "../scripts/write_card.py"
+        "../scripts/write_cards.py"
 
 
 rule write_report:
     input:
-        unpack(of(VALUES.page_inputs)),
-        previews=collect(
-            f"{RESULTS}/prompts/{{arm}}.preview.csv",
-            arm=STUDY.arms_from("model", "responses"),
-        ),
-        planted=VALUES.planted_facts(),
+        unpack(lambda wildcards: page_inputs_of(get_facts(), RESULTS)),
+        previews=[f"{RESULTS}/prompts/{arm}.preview.csv" for arm in EXPORTED],
+        planted=in_arms("planted", ASKED, STUDY.planted(), "json"),
         templates=get_page_templates("report", "report*"),
     output:
         page=report(
@@ -47,7 +43,7 @@ rule write_report:
     conda:
         "../../envs/core.yaml"
     params:
-        study=of(VALUES.facts),
+        study=lambda wildcards: get_facts().plain(),
         command=get_command,
         code=code_of("write_report"),
     script:
@@ -56,7 +52,7 @@ rule write_report:
 
 rule write_replies:
     input:
-        responses=of(VALUES.responses),
+        responses="results/{study}/responses/{arm}/{model}.parquet",
         answers="results/{study}/answers/{arm}/{model}.parquet",
         variants="results/{study}/prompts/{arm}.parquet",
     output:
@@ -64,12 +60,12 @@ rule write_replies:
     log:
         "logs/{study}/write_replies/{arm}/{model}.log",
     wildcard_constraints:
-        arm=pattern(STUDY.arms_from(*READ_HERE)),
+        arm=pattern(READ),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
-        scale=of(VALUES.scale),
+        scale=get_scale,
         code=code_of("write_replies"),
     script:
         "../scripts/write_replies.py"
@@ -84,7 +80,7 @@ rule describe_study:
     conda:
         "../../envs/core.yaml"
     params:
-        study=of(VALUES.facts),
+        study=lambda wildcards: get_facts().plain(),
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -92,7 +88,7 @@ rule describe_study:
 
 rule describe_tables:
     input:
-        files=of(VALUES.described_files),
+        files=lambda wildcards: [f"{RESULTS}/{name}" for name in described_files(get_facts())],
     output:
         dictionary="results/{study}/dictionary.csv",
     log:
@@ -101,7 +97,7 @@ rule describe_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        study=of(VALUES.facts),
+        study=lambda wildcards: get_facts().plain(),
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -109,10 +105,8 @@ rule describe_tables:
 
 rule plan:
     input:
-        vignettes=collect(
-            f"{RESULTS}/vignettes/{{dataset}}.parquet", dataset=STUDY.datasets()
-        ),
-        variants=list(map(VALUES.planned_prompts, STUDY.worded_arms())),
+        vignettes=[f"{RESULTS}/vignettes/{name}.parquet" for name in STUDY.datasets()],
+        variants=list(map(get_planned_variants, STUDY.worded_arms())),
     output:
         plan=f"{RESULTS}/plan.csv",
     log:
@@ -125,10 +119,10 @@ rule plan:
         judge=STUDY.judge(),
         datasets=STUDY.datasets(),
         arms=STUDY.worded_arms(),
-        # No input: the plan of a study never makes its answers.
-        pilot=VALUES.pilot(),
+        # Answers that exist, and no input: the plan of a study never makes its answers.
+        pilot=STUDY.settings.plan.pilot or STUDY.name,
         target_phi=STUDY.settings.plan.target_phi,
-        warnings=VALUES.plan_warnings(),
+        warnings=get_plan_warnings(),
         left=get_left,
         code=code_of("plan", *engine_modules().values()),
     script:
@@ -137,7 +131,7 @@ rule plan:
 
 rule write_people_page:
     input:
-        unpack(of(VALUES.people_inputs)),
+        unpack(get_people_inputs),
         templates=get_page_templates("report", "people.*"),
     output:
         page=report(
@@ -152,7 +146,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=of(VALUES.people_facts),
+        asked=lambda wildcards: people_page_facts(STUDY),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

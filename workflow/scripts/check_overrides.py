@@ -10,7 +10,7 @@ if __name__ == "__main__":
     columns = ["flow", "variant", "text", "finish_reason"]
     responses = (
         (arm, model, tables.read(file, tables.RESPONSES, columns))
-        for (arm, model), file in zip(snakemake.params.places, snakemake.input.responses, strict=True)
+        for (arm, model), file in zip(snakemake.params.pairs, snakemake.input.responses, strict=True)
     )
     counts = settled(responses, load_overrides(path, snakemake.params.levels), path)
     csv_tables.write(counts, snakemake.output.settled, csv_tables.OVERRIDES)

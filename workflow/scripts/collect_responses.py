@@ -9,7 +9,7 @@ from cinorms.inference.checkpoints import known
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import collect, response_facts
-from cinorms.inference.store import Store
+from cinorms.inference.store import Store, stores_of
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
@@ -19,7 +19,7 @@ if __name__ == "__main__":
         request = request.with_settings(**known(Path(record)))
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     questions = Questions.of(request, vignettes, tables.read(given.variants, tables.PROMPTS))
-    store = Store(Path(snakemake.params.store), request, snakemake.wildcards.study)
+    store = Store(stores_of(Path(written.facts).parents[2]), request, snakemake.wildcards.study)
     responses, facts = collect(questions, store)
     tables.write_ranges(responses, written.responses, tables.RESPONSES, response_facts(questions))
     about = {"store": store.folder.name, **facts.plain(), "usd": store.usd(), "runs": store.runs()}

@@ -31,7 +31,9 @@ if __name__ == "__main__":
     by_hand = as_levels(written, shown, scales)
     sample = draw_sample(every, asked.sample, asked.seed)
     agreement = compare(every, sample, by_hand, asked.needed, asked.tried)
-    write_sheet(make_sheet(sample, shown, written, scales), Path(asked.sheet))
+    write_sheet(
+        make_sheet(sample, shown, written, scales), Path(snakemake.output.codes).with_name("to_code.csv")
+    )
     csv_tables.write(agreement, snakemake.output.agreement, csv_tables.AGREEMENT)
     codes = codes_that_count(every, by_hand, agreement, asked.coder)
     tables.write(codes, snakemake.output.codes, tables.CODES)

@@ -11,9 +11,13 @@ from cinorms.core.scales import Scale
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     scale = Scale.of(snakemake.params.scale)
-    overrides = overrides_of(snakemake.input.overrides, snakemake.params.levels)
+    given = snakemake.input
+    overrides = overrides_of(given.overrides, snakemake.params.levels)
     parts, readings = [], []
-    for model, vignettes_file, prompts_file, responses_file in snakemake.params.files:
+    files = zip(given.vignettes, given.variants, given.responses, strict=True)
+    for model, (vignettes_file, prompts_file, responses_file) in zip(
+        snakemake.params.models, files, strict=True
+    ):
         responses = tables.read(responses_file, tables.RESPONSES)
         variants = tables.read(prompts_file, tables.PROMPTS)
         vignettes = tables.read(vignettes_file, tables.VIGNETTES)

@@ -1,6 +1,7 @@
 """Print what a study will ask and what that will cost, before anything is asked."""
 
 import sys
+from pathlib import Path
 
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
@@ -17,11 +18,20 @@ if __name__ == "__main__":
         )
     )
     plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
-    if snakemake.params.pilot:
-        pilot = {
-            (arm, model): (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
-            for arm, model, answers, prompts in snakemake.params.pilot
-        }
+    answered = Path(snakemake.output.plan).parents[1] / snakemake.params.pilot
+    files = {
+        (ask["arm"], ask["model"]): (
+            answered / "answers" / ask["arm"] / f"{ask['model']}.parquet",
+            answered / "prompts" / f"{ask['arm']}.parquet",
+        )
+        for ask in snakemake.params.asked
+    }
+    pilot = {
+        pair: (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
+        for pair, (answers, prompts) in files.items()
+        if answers.exists() and prompts.exists()
+    }
+    if pilot:
         plan = add_precision(plan, pilot, snakemake.params.target_phi)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)

@@ -89,7 +89,7 @@ def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_toget
         "cinorms.__main__",
         "cinorms.core.declared",
         "cinorms.entries.kind",
-        "cinorms.run.loaded",
+        "cinorms.run.inside_snakemake",
     ]
 
 

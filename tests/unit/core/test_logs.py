@@ -186,18 +186,11 @@ def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "loaded"),
-    [
-        ("cinorms.gate", "cinorms.core.version"),
-        ("cinorms_snakemake", "snakemake"),
-    ],
-)
-def test_ctrl_c_while_libraries_are_loaded_is_one_line(command, loaded):
-    running = start("-X", "importtime", "-m", command)
+def test_ctrl_c_while_libraries_are_loaded_is_one_line():
+    running = start("-X", "importtime", "-m", "cinorms.gate")
     assert running.stderr is not None
     # Python shows each module as soon as it is loaded; before the first of these, Ctrl+C is Python's own.
-    assert any(line.split()[-1].startswith(loaded) for line in running.stderr)
+    assert any(line.split()[-1].startswith("cinorms.core.version") for line in running.stderr)
     running.send_signal(signal.SIGINT)
     left = [line for line in running.stderr if line.strip() and not line.startswith("import time:")]
     assert left == ["Stopped by Ctrl+C.\n"]

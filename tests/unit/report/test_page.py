@@ -19,7 +19,7 @@ from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import method
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
-from cinorms.report.description import facts_for_card, facts_of
+from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, first_sentences, levels_of, share_interval, share_of
 from cinorms.report.page import render, sections, svg_address
@@ -39,6 +39,7 @@ from cinorms.report.results import (
 from cinorms.report.words import STATUSES, link, number, share
 from cinorms.stats import agreement, wordings
 from cinorms.stats.wordings import Units
+from cinorms.study.facts import StudyFacts
 
 from ...html_page import Page
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
@@ -373,14 +374,15 @@ def test_a_study_is_described_without_what_only_its_makers_need(build_study):
     assert mixed["mark"] == planted_mark(["planted-uniform"], ["gpt-4o-mini", "planted-uniform"])
 
 
-def test_what_a_card_says_of_a_study_does_not_change_with_figures_or_other_models(
-    build_study,
-):
+def test_what_a_card_says_does_not_change_with_figures_or_other_models(build_study):
     one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
-    before = facts_for_card(build_study({"models": [one]}), one)
-    after = facts_for_card(build_study({"models": [one, two], "figures": {}}), one)
-    assert before == after
-    assert before != facts_for_card(build_study({"models": [one], "norms": {"t_val": 7}}), one)
+
+    def card(settings: dict[str, Any]) -> StudyFacts:
+        return facts_for_cards(build_study(settings)).of_model(one)
+
+    before = card({"models": [one]})
+    assert before == card({"models": [one, two], "figures": {}})
+    assert before != card({"models": [one], "norms": {"t_val": 7}})
 
 
 # --- What both are made from
@@ -404,7 +406,7 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
     assert results.files["figures"]["shares", "txt"].name == "shares.txt"
     of_cards = {key: moved[key] for key in card_inputs_of(study, "")}
     for model in MODELS:
-        assert make_card(read_results(study, of_cards), model) == make_card(results, model)
+        assert make_card(read_results(study, of_cards).of_model(model), model) == make_card(results, model)
     with pytest.raises(ValueError, match="shorter"):
         read_page_results(study, {**moved, "norms": moved["norms"][:-1]})
 

@@ -15,10 +15,8 @@ from typing import Any
 import pytest
 from snakemake.script import PythonScript
 
-from cinorms.rules import inside
-from cinorms.rules.inside import fork_scripts
-from cinorms.run import forks
-from cinorms.run.forks import LIBRARIES, Forks
+from cinorms.run import inside_snakemake
+from cinorms.run.inside_snakemake import LIBRARIES, OFF, Forks, fork_scripts
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +25,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     folder = tmp_path_factory.mktemp("broken")
     (folder / "broken_module.py").write_text("raise ValueError", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", f"{Path(forks.__file__).parents[2]}:{folder}")
+        patch.setenv("PYTHONPATH", f"{Path(inside_snakemake.__file__).parents[2]}:{folder}")
         yield Forks(["broken_module", "json", "no.such.module", "pandas"])
 
 
@@ -121,7 +119,6 @@ def test_many_at_once_each_end_with_their_own_code(loaded, tmp_path):
 def test_the_libraries_are_those_that_a_study_is_installed_with():
     for name in LIBRARIES:
         assert importlib.util.find_spec(name), name
-    assert not {"openai", "torch", "transformers", "vllm"} & LIBRARIES
 
 
 # --- Which scripts of Snakemake
@@ -144,19 +141,20 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
     class Noted:
         def __init__(self, modules: Any) -> None:
-            assert {"pandas.api.types", "cinorms.run.forks"} <= set(modules)
+            assert {"pandas.api.types", "cinorms.run.inside_snakemake"} <= set(modules)
 
         def run(self, script: str, variables: dict[str, str]) -> None:
             if script == "refused.py":
                 raise EOFError
             ways.append(f"fork {script} {variables.get('TMPDIR', '-')}")
 
-    monkeypatch.setattr(inside, "Forks", Noted)
+    monkeypatch.setattr(inside_snakemake, "Forks", Noted)
     monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", SimpleNamespace(name="snakemake.__main__"))
     monkeypatch.setattr(
         PythonScript, "execute_script", lambda script, path, edit=False: ways.append(f"new {path}")
     )
-    assert fork_scripts(PythonScript, tmp_path, ["pandas.api.types"])
+    assert fork_scripts(tmp_path, ["pandas.api.types"])
     return ways
 
 
@@ -177,28 +175,24 @@ def test_scripts_of_the_project_are_forks_and_all_others_start_as_ever(ran, tmp_
     assert ran == list(scripts)
 
 
-def test_only_snakemake_itself_has_forks(tmp_path):
+@pytest.mark.parametrize(
+    ("main", "switched_off"), [("mine.py", ""), ("snakemake.__main__", "1")], ids=["another program", "off"]
+)
+def test_without_forks_scripts_start_as_ever(main, switched_off, monkeypatch):
     # A fork loads the file of the main program: a script without a guard would run its workflow once more.
-    shown = "from cinorms.rules.inside import is_main_program; print(is_main_program())"
-    for name in ("snakemake", "mine.py"):
-        write(tmp_path, shown, name)
-    (tmp_path / "inside/snakemake").mkdir(parents=True)
-    write(tmp_path / "inside/snakemake", "", "__init__.py")
-    write(tmp_path / "inside/snakemake", shown, "__main__.py")
-    commands = [["snakemake"], ["mine.py"], ["-c", shown], ["-m", "snakemake"]]
-    folders = [tmp_path, tmp_path, tmp_path, tmp_path / "inside"]
-    library = {"PYTHONPATH": str(Path(forks.__file__).parents[2])}
-    for command, folder, is_main in zip(commands, folders, (True, False, False, True), strict=True):
-        words = [sys.executable, *command]
-        done = subprocess.run(words, cwd=folder, env=library, capture_output=True, text=True)
-        assert done.stdout == f"{is_main}\n", command
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", SimpleNamespace(name=main))
+    monkeypatch.setenv(OFF, switched_off)
+    before = PythonScript.execute_script
+    assert not fork_scripts(Path("scripts"))
+    assert PythonScript.execute_script is before
 
 
 def test_without_a_place_for_the_socket_scripts_start_as_ever(monkeypatch):
     def refuse(modules: Any) -> None:
         raise OSError("AF_UNIX path too long")
 
-    monkeypatch.setattr(inside, "Forks", refuse)
+    monkeypatch.setattr(inside_snakemake, "Forks", refuse)
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", SimpleNamespace(name="snakemake.__main__"))
     before = PythonScript.execute_script
-    assert not fork_scripts(PythonScript, Path("scripts"), [])
+    assert not fork_scripts(Path("scripts"), [])
     assert PythonScript.execute_script is before

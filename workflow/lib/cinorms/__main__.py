@@ -113,7 +113,7 @@ def _start(name: str, arguments: Sequence[str]) -> None:
     ]
     library = [str(PROJECT / "workflow/lib"), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, library))
-    program = [sys.executable, "-m", "cinorms_snakemake", *options, *(["--", target] if target else [])]
+    program = [sys.executable, "-m", "snakemake", *options, *(["--", target] if target else [])]
     os.execv(sys.executable, program)
 
 

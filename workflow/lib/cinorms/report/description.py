@@ -18,33 +18,11 @@ PUBLIC = ("engine", "source", "revision", "family", "capacity", "alignment", "qu
 CHECKPOINT = ("source", "revision", "dtype")
 
 
-def facts_for_card(study: Study, model: str) -> StudyFacts:
-    """Return what the card of ``model`` states about ``study``; the card does not change with the rest of the study."""
+def facts_for_cards(study: Study) -> StudyFacts:
+    """Return what cards state about ``study``: they do not change with its figures, nor with what no card shows."""
     whole = facts_of(study)
-    arms = {
-        name: arm.model_copy(update={"models": (model,), "layouts": {model: arm.layouts[model]}})
-        for name, arm in whole.arms.items()
-        if model in arm.models
-    }
-    datasets = {arm.dataset for arm in arms.values()}
-    return StudyFacts(
-        name=whole.name,
-        seed=whole.seed,
-        mark=study.mark([model]),
-        hand_sample=whole.hand_sample,
-        consensus=whole.consensus,
-        t_maj=whole.t_maj,
-        t_val={model: whole.t_val[model]},
-        grid=whole.grid,
-        arms=arms,
-        datasets={name: dataset for name, dataset in whole.datasets.items() if name in datasets},
-        models={model: whole.models[model]},
-        analyses={
-            name: entry.model_copy(update={"models": (model,)})
-            for name, entry in whole.analyses.items()
-            if entry.kind in ON_CARDS and model in entry.models
-        },
-    )
+    shown = {name: entry for name, entry in whole.analyses.items() if entry.kind in ON_CARDS}
+    return whole.model_copy(update={"analyses": shown, "figures": {}, "printed": (), "settings": {}})
 
 
 def facts_of(study: Study) -> StudyFacts:

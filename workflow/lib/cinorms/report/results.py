@@ -151,6 +151,11 @@ class StudyResults:
     agreement: pd.DataFrame | None = None
     readers: "pd.Series[int] | None" = None
 
+    def of_model(self, model: str) -> "StudyResults":
+        """Return what the card of ``model`` is made from: its own results alone."""
+        norms = {pair: table for pair, table in self.norms.items() if pair[1] == model}
+        return replace(self, study=self.study.of_model(model), norms=norms)
+
     def flows(self, arm: str) -> pd.DataFrame:
         """Return the vignettes of the arm's dataset."""
         return self.vignettes[self.study.arms[arm].dataset]
@@ -207,7 +212,7 @@ class StudyResults:
 
 
 def card_inputs_of(study: StudyFacts, folder: str) -> dict[str, list[str]]:
-    """Return the files below ``folder`` that a card is made from, by what they hold."""
+    """Return the files below ``folder`` that cards are made from, by what they hold."""
     return _below(folder, _card_files(study))
 
 
@@ -258,7 +263,7 @@ def _found(files: Mapping[str, Mapping[Any, str]], paths: Mapping[str, Sequence[
 
 
 def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
-    """Read what a card is made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
+    """Read what cards are made from; ``paths`` are `card_inputs_of` the study, wherever the files are now."""
     files = _found(_card_files(study), paths)
     variants = {arm: tables.read(path, tables.PROMPTS) for arm, path in files["prompts"].items()}
     asked = ["flow", "variant", "order", "level", "status"]

@@ -16,11 +16,11 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import count_left, is_current
-from cinorms.inference.store import Store
+from cinorms.inference.store import Store, stores_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE
-from cinorms.study.requests import arms_of, request_of, store_in
+from cinorms.study.requests import arms_of, request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.reading import read_vignettes
 from cinorms.vignettes.source_files import local_copy
@@ -142,7 +142,7 @@ def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Ques
 
 def store_of(study: Study, request: Request) -> Store:
     """Return the store with the replies to ``request``."""
-    return Store(Path(store_in(str(results_folder(study)))), request, study.name)
+    return Store(stores_of(results_folder(study)), request, study.name)
 
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from cinorms.core.errors import DataError
+from cinorms.core.labels import origin_mark
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.scales import Scale
 from cinorms.core.schema import Number
@@ -156,6 +157,32 @@ class StudyFacts(_Facts):
             f"{path}: is not a study's description as this version writes it ({reason[:MOST_SHOWN]}); "
             "run the study again"
         )
+
+    def of_model(self, model: str) -> "StudyFacts":
+        """Return what a card of ``model`` states: its arms, its tables, and who answered for it."""
+        arms = {
+            name: arm.model_copy(update={"models": (model,), "layouts": {model: arm.layouts[model]}})
+            for name, arm in self.arms.items()
+            if model in arm.models
+        }
+        datasets = {arm.dataset for arm in arms.values()}
+        rated = [arm for arm in self.arms.values() if arm.people]
+        unreal = bool(rated) and all(arm.simulated for arm in rated)
+        changed = {
+            "planted": tuple(name for name in self.planted if name == model),
+            "people": tuple(name for name in self.people if name == model),
+            "mark": origin_mark(self.planted, [model], {model} & {*self.people}, unreal),
+            "t_val": {model: self.t_val[model]},
+            "arms": arms,
+            "datasets": {name: dataset for name, dataset in self.datasets.items() if name in datasets},
+            "models": {model: self.models[model]},
+            "analyses": {
+                name: entry.model_copy(update={"models": (model,)})
+                for name, entry in self.analyses.items()
+                if model in entry.models
+            },
+        }
+        return self.model_copy(update=changed)
 
     def plain(self) -> dict[str, Any]:
         """Return the facts as they are in the file, and as rules hand them to jobs."""

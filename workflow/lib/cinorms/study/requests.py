@@ -9,6 +9,7 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import shard_names
 from cinorms.inference.request import PROTOCOL, ReasoningLevel, Request
 from cinorms.inference.settings import ServedSettings
+from cinorms.inference.store import stores_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Paraphraser
 from cinorms.study.study import Study
 
@@ -121,16 +122,11 @@ def runtime_of(study: Study, model: str, shard: str, results: str) -> dict[str, 
         "study": study.name,
         "model": model,
         "shard": shard,
-        "store": store_in(results),
+        "store": str(stores_of(Path(results))),
         "progress": f"{results}/.progress",
         **({} if cap is None else {"max_cost_usd": cap, "plan": f"{results}/plan.csv"}),
         **entry.kind.runtime(entry.settings),
     }
-
-
-def store_in(results: str) -> str:
-    """Return the folder with the stores of replies that a study with these results uses."""
-    return str(Path(results).parent / ".replies")
 
 
 def paraphraser_environment(engine: str) -> EngineKind | type[Paraphraser]:

@@ -1,9 +1,10 @@
-# Finds the project's files and puts its library on Python's path: everything else needs both.
+# Finds the project's files, puts its library on Python's path, and loads the study: everything else needs these.
 import io
 import os
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from snakemake.sourcecache import HostingProviderFile, LocalGitFile, LocalSourceFile
@@ -28,7 +29,7 @@ def get_project_folder():
         return get_unpacked(rules.hosted_repo.repo, rules)
     refuse(
         f"snakefile: {rules} is a single file, but cinorms needs its whole repository. Use snakefile: "
-        "github(...) with a tag,\n\"git+file:///CLONE/workflow/Snakefile@TAG\" or the path of a clone (docs/module.md)"
+        'github(...) with a tag,\n"git+file:///CLONE/workflow/Snakefile@TAG" or the path of a clone (docs/module.md)'
     )
 
 
@@ -44,14 +45,8 @@ def get_unpacked(repository, rules):
     folder = cache / commit / ("" if inside == "." else inside)
     if not (cache / commit).is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            dir=cache, prefix=f"{commit}.", ignore_cleanup_errors=True
-        ) as fresh:
-            packed = io.BytesIO(
-                repository.git.archive(
-                    commit, stdout_as_string=False, strip_newline_in_stdout=False
-                )
-            )
+        with tempfile.TemporaryDirectory(dir=cache, prefix=f"{commit}.", ignore_cleanup_errors=True) as fresh:
+            packed = io.BytesIO(repository.git.archive(commit, stdout_as_string=False, strip_newline_in_stdout=False))
             with tarfile.open(fileobj=packed) as files:
                 files.extraction_filter = getattr(tarfile, "data_filter", None)
                 files.extractall(Path(fresh, "files"))
@@ -99,7 +94,60 @@ if Path(cinorms.__file__).parents[1] != LIBRARY:
         f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, but these rules need {LIBRARY}.\n"
         "Two versions cannot run in one workflow: give all modules the same tag, or run them one after the other"
     )
+from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.root import Root
 from cinorms.core.run_process import name_run
+from cinorms.core.validation import unknown
+from cinorms.run.inside_snakemake import Run
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study, read_layers
+from cinorms.study.settings import StudySettings
 
+RUN = Run(workflow)
 # Jobs that ask end with this process.
 name_run()
+
+
+# --- The study: from --configfile and --config, from a Snakefile that includes this one, or from a module
+
+
+def get_study():
+    """Return the study, or end with one message. The settings that are given go on top of the defaults."""
+    try:
+        if RUN.is_module:
+            files, given = [], Layer(get_module_place(), get_module_config())
+        else:
+            files, given = map(Path, RUN.config_files), Layer("--config", RUN.given_config)
+        project = Root(PROJECT, results=RUN.results(), is_fetched=IS_FETCHED)
+        return load_study([*read_layers(files, project), given], project)
+    except CinormsError as error:
+        refuse(error)
+
+
+def get_module_place():
+    """Return how messages name the `config:` of a module, with the files that it may be from."""
+    files = ", ".join(map(os.path.relpath, RUN.all_files))
+    return f"config of module {RUN.module!r}" + (f" ({files})" if files else "")
+
+
+def get_module_config():
+    """Return the settings that the caller gives the module; refuse none, and a file of other things."""
+    if not isinstance(config, Mapping) or not config.get("study"):
+        has = ", ".join(config) if isinstance(config, Mapping) and config else "nothing"
+        raise ConfigError(
+            f"{get_module_place()}: key 'study' is missing; the module has {has}. Give it a study, "
+            '`config: config` or one section\nof your config (`config: config["cinorms"]`); '
+            "`study: demo` alone is the default study"
+        )
+    for key in config:
+        if key not in StudySettings.model_fields:
+            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
+            known = StudySettings.model_fields
+            raise unknown(get_module_place(), key, key, known, "key", hint)
+    return dict(config)
+
+
+STUDY = get_study()
+if STUDY.settings.mirror:
+    # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
+    os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
