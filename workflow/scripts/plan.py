@@ -18,19 +18,12 @@ if __name__ == "__main__":
         )
     )
     plan = estimate(snakemake.params.asked, vignettes, variants, snakemake.params.judge)
-    answered = Path(snakemake.output.plan).parents[1] / snakemake.params.pilot
-    files = {
-        (ask["arm"], ask["model"]): (
-            answered / "answers" / ask["arm"] / f"{ask['model']}.parquet",
-            answered / "prompts" / f"{ask['arm']}.parquet",
-        )
-        for ask in snakemake.params.asked
-    }
-    pilot = {
-        pair: (tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS))
-        for pair, (answers, prompts) in files.items()
-        if answers.exists() and prompts.exists()
-    }
+    folder = Path(snakemake.output.plan).parents[1] / snakemake.params.pilot
+    pilot = {}
+    for arm, model in ((ask["arm"], ask["model"]) for ask in snakemake.params.asked):
+        answers, prompts = folder / f"answers/{arm}/{model}.parquet", folder / f"prompts/{arm}.parquet"
+        if answers.exists() and prompts.exists():
+            pilot[arm, model] = tables.read(answers, tables.ANSWERS), tables.read(prompts, tables.PROMPTS)
     if pilot:
         plan = add_precision(plan, pilot, snakemake.params.target_phi)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
