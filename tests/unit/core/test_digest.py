@@ -9,7 +9,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from cinorms.core.digest import code_digest, modules_of, reached
+from cinorms.core.digest import code_digest, reached
 from cinorms.core.version import LIBRARIES
 from cinorms.entries.kind import SECTIONS, kinds
 
@@ -106,18 +106,6 @@ def test_a_package_with_code_is_imported_by_its_own_name(graph):
 def test_a_module_that_is_not_there_is_named():
     with pytest.raises(FileNotFoundError, match=r"no module 'cinorms\.gone'"):
         code_digest("cinorms.gone")
-
-
-def test_the_modules_of_a_script_are_those_of_the_library_and_of_others():
-    drawing, reading = (modules_of(SCRIPTS[name]) for name in ("draw_figure", "read_answers"))
-    assert {
-        "cinorms.figures.theme",
-        "plotnine",
-        "plotnine.geom_text",
-        "matplotlib.backends.backend_pdf",
-    } <= drawing
-    assert "pandas" in reading
-    assert not {name for name in reading if name.split(".")[0] in ("plotnine", "matplotlib")}
 
 
 def test_a_digest_is_of_the_texts_of_all_that_is_reached(tmp_path):

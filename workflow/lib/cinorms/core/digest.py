@@ -28,15 +28,6 @@ def code_digest(*starts: str | Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def modules_of(*starts: str | Path) -> frozenset[str]:
-    """Return the modules, of any package, that ``starts`` and the modules of the library they reach import.
-
-    Of ``from package import name``, where the package is another one, it returns ``package`` and ``package.name``,
-    which may be no module.
-    """
-    return frozenset(name for file in _all_reached(starts) for name in _names_in(file))
-
-
 @cache
 def reached(start: Path) -> frozenset[Path]:
     """Return ``start`` and every file of the library that it imports, directly or through others.
