@@ -38,7 +38,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "delta": {"by": ["sender"]},
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
-ELSEWHERE = {"flow_norms": {"vignette"}}
+ELSEWHERE = {"flow_norms": {"vignette"}, "norms_held": {"vignette"}}
 #: A kind that needs people; its own tests have the numbers.
 ELSEWHERE_ALONE = {"model_among_people"}
 
@@ -82,7 +82,7 @@ def test_every_kind_gives_the_columns_that_it_declares_and_the_key_tells_rows_ap
 def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
     table = run(kind, REFUSED)
     assert len(table)
-    if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms"}:
+    if kind in COUNTS | {"discarded", "lost", "reliability", "flow_norms", "norms_held"}:
         return  # these count or list: zeros and shares of valid answers are right here
     assert (table["status"] != "ok").all()
     for column in {"estimate", "mean", "p", "statistic", "agreement", "share_same"} & set(table.columns):
@@ -92,6 +92,6 @@ def test_without_a_valid_answer_every_kind_says_why_there_is_no_number(kind):
 @pytest.mark.parametrize("kind", [name for name in KINDS if "vignettes" in KINDS[name].made_from])
 def test_a_selection_without_flows_gives_no_number_and_no_crash(kind):
     table = run(kind, select={"sender": ["nobody"]})
-    if kind not in {"flow_norms", "privacy_bias"}:  # a row per level, or flow, there is
+    if kind not in {"flow_norms", "norms_held", "privacy_bias"}:  # a row per level, or flow, there is
         assert len(table)
         assert (table["status"] != "ok").all()
