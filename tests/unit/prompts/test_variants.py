@@ -167,4 +167,4 @@ def test_preview_of_few_flows_repeats_nothing_and_shows_both_layouts_of_the_pape
     assert set(shown["flow"]) == {0, 1}
     assert set(shown["variant"]) == {"0_0", "0_1"}
     assert (shown["system_message"] == "").tolist() == (shown["layout"] == "single").tolist()
-    assert set(shown["layout"]) == {"single", "instruction_in_system"}
+    assert set(shown["layout"]) == {"single", "paper_random_orders"}

@@ -178,7 +178,7 @@ def test_the_papers_wrapper_and_layout_are_the_models_own(build_study):
     study = study_of(build_study, wrap="paper", layout="paper")
     found = {model: (request(study, model)["wrap"], request(study, model)["layout"]) for model in MODELS}
     assert found == {
-        "gpt-4o-mini": ("none", "instruction_in_system"),
+        "gpt-4o-mini": ("none", "paper_random_orders"),
         "tulu-2-7b": ("tulu", "single"),
         "llama-3.1-8b-instruct": ("llama3", "single"),
     }

@@ -26,8 +26,11 @@ WRAPPERS = {
     "none": ("", ""),
 }
 
+#: The PETS authors' requests to gpt-4o-mini, byte for byte: with random orders, and in one order.
+PAPER_REQUESTS = ("paper_random_orders", "paper_one_order")
+
 #: How a prompt is spread over the messages of a chat.
-LAYOUTS = ("single", "instruction_in_system")
+LAYOUTS = ("single", "instruction_in_system", *PAPER_REQUESTS)
 
 #: Prompts that a preview shows, or more where there are more templates.
 PREVIEWED = 30
@@ -101,7 +104,7 @@ def messages(
     """Return the chat messages that ask one (vignette, variant).
 
     ``layout="instruction_in_system"`` puts the template without the vignette into the system message and
-    the vignette alone into the user message, as the published gpt-4o-mini run did. ``system`` goes first.
+    the vignette alone into the user message; `paper_layout` names what the PETS authors sent. ``system`` goes first.
     A template that asks for an action shows no options; the order is then that of what was seen.
     """
     shown, place = options_shown(scale)[order_code], "{options}"
@@ -112,11 +115,36 @@ def messages(
         instruction, user = None, fill(template, vignette, shown, place)
     elif place == SEEN:
         instruction, user = fill(_SCENARIO.sub("", template), "", "", place), f"{vignette}\n\n{shown}"
-    else:
+    elif layout == "instruction_in_system":
         instruction, user = fill(_SCENARIO.sub("", template), "", shown), vignette
+    else:
+        instruction, user = _as_requested(template, shown, layout), vignette
     head = "\n\n".join(part for part in (system, instruction) if part)
     first = [{"role": "system", "content": head}] if head else []
     return [*first, {"role": "user", "content": user}]
+
+
+def paper_layout(layout: str, order_method: str) -> str:
+    """Return the layout that the papers used for a model, whose entry names ``layout``, in an arm."""
+    if layout == "single":
+        return layout
+    return "paper_one_order" if order_method == "fixed" else "paper_random_orders"
+
+
+def _as_requested(template: str, shown: str, layout: str) -> str:
+    """Return the system message of the PETS authors' requests to gpt-4o-mini.
+
+    The options follow a blank line and a space, in brackets only where orders were random. The first template has a
+    line break inside. Templates with text after the options (ConfAIde's) have no published request; they stay as they
+    are.
+    """
+    before, _, after = _SCENARIO.sub("", template).partition("{options}")
+    if after:
+        return before + shown + after
+    before = before.replace(
+        ". The answer needs to be strictly only", " \n\n The answer needs to be strictly only"
+    )
+    return f"{before.rstrip()}\n\n {shown if layout == 'paper_random_orders' else shown[1:-1]}"
 
 
 def in_order(trajectory: str, order_code: int, n_options: int) -> tuple[str, str]:
@@ -161,12 +189,13 @@ def preview(
     rows = max(PREVIEWED, cycle["template_no"].nunique())
     picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int)
     places = dict.fromkeys((int(at), number % len(cycle)) for number, at in enumerate(picked))
+    papers = ("single", paper_layout("instruction_in_system", arm["orders"]["method"]))
     lines = []
     for at, place in places:
         flow, variant = flows.iloc[at], cycle.iloc[place]
         numbers = (flow["flow"], variant["template_no"], variant["order_no"])
         code = order_codes(arm["orders"]["method"], seed, *numbers, scale.n_shown)
-        for layout in LAYOUTS if arm["layout"] == "paper" else (arm["layout"],):
+        for layout in papers if arm["layout"] == "paper" else (arm["layout"],):
             chat = messages(variant["template"], flow["vignette"], int(code), scale, layout, arm["system"])
             words = {message["role"]: message["content"] for message in chat}
             lines.append((flow["flow"], variant["variant"], layout, words.get("system", ""), words["user"]))

@@ -11,6 +11,7 @@ from cinorms.inference.request import PROTOCOL, ReasoningLevel, Request
 from cinorms.inference.settings import ServedSettings
 from cinorms.inference.store import stores_of
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS, Paraphraser
+from cinorms.prompts.variants import paper_layout
 from cinorms.study.study import Study
 
 #: Most minutes that a job requests at its first attempt. One that is stopped goes on where it was, and longer jobs fit
@@ -21,7 +22,9 @@ MOST_MINUTES = 720
 def request_of(study: Study, arm: str, model: str) -> Request:
     """Return what is asked of ``model`` in ``arm``."""
     settings, entry = study.arms[arm], study.registry_entry(model)
-    layout = entry.original_settings.paper_layout if settings.layout == "paper" else settings.layout
+    layout = settings.layout
+    if layout == "paper":
+        layout = paper_layout(entry.original_settings.paper_layout, settings.orders.method)
     stated: dict[str, Any] = {
         "model": model,
         "scale": study.scale(arm).known,

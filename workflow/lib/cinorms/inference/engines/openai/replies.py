@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from cinorms.core.logs import SHORTEST_KEY, redact
 from cinorms.inference.request import OFF, Request
+from cinorms.prompts.variants import PAPER_REQUESTS
 
 OPENAI = "https://api.openai.com/v1"
 #: Characters of an endpoint's reason, and of an id or a name, that are shown and kept.
@@ -52,6 +53,11 @@ def most_output(request: Request) -> int:
     return request.max_tokens + int((request.settings.get("reasoning") or {}).get("extra_tokens", 0))
 
 
+def _as_the_papers(request: Request) -> bool:
+    """Whether requests are the PETS authors' own, which state neither the longest answer nor a seed."""
+    return request.layout in PAPER_REQUESTS and not request.settings.get("reasoning")
+
+
 def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Return what is sent to ask ``chat``."""
     reasoning, most = request.settings.get("reasoning") or {}, most_output(request)
@@ -63,6 +69,8 @@ def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         sent |= {"input": list(chat), "max_output_tokens": most, "store": False, **drawn}
         return sent | ({"reasoning": {"effort": effort}} if effort else {})
     sent["messages"] = list(chat)
+    if _as_the_papers(request):
+        return sent | drawn
     if reasoning and not switch:
         return sent | {"max_completion_tokens": most} | ({"reasoning_effort": effort} if effort else {})
     sent |= {"max_tokens": most, **drawn}
@@ -140,9 +148,8 @@ def read_reply(
         return unreadable("a reply without an answer", content)
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     filtered = finish == "content_filter"
-    n_output = _whole(
-        usage.get("completion_tokens", usage.get("output_tokens")), most_output(request) if request else None
-    )
+    most = most_output(request) if request and not _as_the_papers(request) else None
+    n_output = _whole(usage.get("completion_tokens", usage.get("output_tokens")), most)
     reasoning = request.settings.get("reasoning") if request else None
     about = _about_trace(reasoning, text, trace, finish, n_output, usage)
     return {
