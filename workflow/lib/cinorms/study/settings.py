@@ -99,7 +99,7 @@ class ArmDefaults(Settings):
     """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""
     sample: int = Field(ge=1, le=1000)
     """Which sample of each prompt the arm has. An arm that differs from another in this alone asks the same prompts
-    again, in another order, to show what the engine alone changes (docs/method/inference/repeats.md)."""
+    again, in another order, to show what the engine alone changes (docs/method/inference/reasoning.md)."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     reasoning: Reasoning | None
