@@ -58,7 +58,8 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind):
     selected = [Selected(arm, "small", frame) for arm in entry.arms]
 
     def made(other: pd.DataFrame) -> pd.DataFrame:
-        further = {"vignettes": {"main": VIGNETTES, "other": other}}
+        answers = [one._replace(frame=ANSWERS["small"]) for one in selected]
+        further = {"vignettes": {"main": VIGNETTES, "other": other}, "answers": answers}
         return call(entry, selected, further | {"prompts": dict.fromkeys(entry.arms, PROMPTS)})
 
     assert made(VIGNETTES)["status"].iloc[0] != "one_model"
