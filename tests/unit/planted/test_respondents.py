@@ -211,6 +211,9 @@ def test_stated_shares_of_invalid_answers(norms, flows, iot_variants):
     cut_off = responses["finish_reason"] == "length"
     assert (cut_off == (responses["kind"] == "truncated")).all()
     assert responses["level"][responses["kind"] == "ok"].notna().all()
+    # The entry may state them in any order.
+    other = ask({**norms, "invalid": dict(reversed(stated.items()))}, flows, iot_variants)
+    assert other["text"].tolist() == responses["text"].tolist()
 
 
 def test_only_invalid_answers_none_at_all_and_a_share_of_verbose_ones(flows, iot_variants):

@@ -308,7 +308,8 @@ def answer(
         option = np.where(draw_uniform("flip", seed, *again) < respondent.unrepeatable, other, option)
     book = TextBook(scale)
     # ``ok`` or a kind of invalid answer.
-    kinds, upper = [*respondent.invalid, "ok"], np.cumsum([*respondent.invalid.values()])
+    invalid = dict(sorted(respondent.invalid.items()))  # in whichever order the entry states them
+    kinds, upper = [*invalid, "ok"], np.cumsum([*invalid.values()])
     drawn = np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")
     status = np.full(len(grid), "refusal") if respondent.control == "refusing" else np.array(kinds)[drawn]
     verbose = draw_uniform("verbose", seed, *at) < respondent.verbose
