@@ -60,7 +60,7 @@ def _received(record: Mapping[str, Any]) -> str:
     )
     if reasons:
         unmatched = count(sum(reasons.values()))
-        text += f". {unmatched} of {count(record['received'])} responses match no prompt or are doubled"
+        text += f". {unmatched} of {count(record['received'])} responses match no prompt or came twice"
     stated = [f"{name} {listed(list(map(str, values)))}" for name, values in record["stated"].items()]
     text += f". The files state {'; '.join(stated) or 'no settings'}"
     unlike = record["unlike_the_arm"]
@@ -74,11 +74,11 @@ def _arm(results: StudyResults, arm: str) -> str:
     if results.is_people(arm):
         rated = results.codes[results.pairs(arm)[0]].n_asked
         return (
-            f"{counted(flows, 'flow')} of {dataset.title}, rated by people, not by models: {settings.people} "
+            f"{counted(flows, 'flow')} ({dataset.title}), rated by people, not by models: {settings.people} "
             f"gave {counted(rated, 'rating')} ({settings.prompts})"
         )
     return (
-        f"{counted(flows, 'flow')} of {dataset.title}, each in up to {counted(len(prompts), 'variant')}: "
+        f"{counted(flows, 'flow')} ({dataset.title}), each in up to {counted(len(prompts), 'variant')}: "
         f"{counted(prompts['template_no'].nunique(), 'wording')} ({settings.prompts}), each with "
         f"{counted(prompts['order_no'].nunique(), 'order')} of the options"
         + (f", sample {settings.sample}" if settings.sample > 1 else "")
@@ -108,7 +108,7 @@ def _when(results: StudyResults) -> str:
     if any(arm.source == "raw_csv" for arm in arms):
         parts.append("answers from response files, which record no time")
     if results.provenance.get("received"):
-        parts.append("no time is known of responses that another tool collected")
+        parts.append("the times of responses from another tool are not known")
     return "; ".join(parts) or "no time was recorded"
 
 
