@@ -168,7 +168,7 @@ def score_test(
                 variance = information[np.ix_(own, own)] - cross.T @ others
                 if clusters is None:
                     value = float(added[0, own] @ linalg.solve(variance, added[0, own], assume_a="pos"))
-                    log = tails.chi_square(value, len(own))
+                    log = tails.log10_p(value, len(own))
                 else:
                     value, log = _of_clusters(added[:, own] - added[:, common] @ others, variance)
         rows.append((factor, level, value, len(own), float(tails.to_p(log)), log))
@@ -190,7 +190,7 @@ def _of_clusters(score: Floats, variance: Floats) -> tuple[float, float]:
     each = ((white - white.mean(axis=0)) ** 2).sum(axis=1)
     freedom = 2 * n * float(each.mean() ** 2 / each.var(ddof=1))
     value = float(whole @ whole)
-    return value / mean * df, tails.f_ratio(value / mean, mean**2 / squares, freedom)
+    return value / mean * df, tails.log10_p(value / mean, mean**2 / squares, freedom)
 
 
 def _free_terms(problem: Problem, parameters: Floats, groups: Ints) -> tuple[Floats, Floats]:

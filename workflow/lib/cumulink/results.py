@@ -245,12 +245,7 @@ def inference(estimate: Floats, std_err: Floats, df: Floats, link: str = "") -> 
         z = estimate / std_err
         odds = np.exp(estimate) if link == "logit" else np.full(len(z), np.nan)
     half = _quantile(df, 0.975) * std_err
-    log10_p = np.array(
-        [
-            tails.normal(value) if np.isinf(free) or np.isnan(value) else tails.student(value, free)
-            for value, free in zip(z, df, strict=True)
-        ]
-    )
+    log10_p = np.array([tails.log10_p(value**2, 1, free) for value, free in zip(z, df, strict=True)])
     names = ("estimate", "std_err", "df", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
     columns = (estimate, std_err, df, z, tails.to_p(log10_p), log10_p, odds, estimate - half, estimate + half)
     return dict(zip(names, columns, strict=True))

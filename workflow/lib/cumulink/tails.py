@@ -1,4 +1,6 @@
-"""Tails of the usual test distributions as powers of ten, so that a p-value below the float range keeps its size.
+"""p-values of the usual test distributions as powers of ten, so that one below the float range keeps its size.
+
+SciPy's `logsf` of chi-square, t and F is the logarithm of a number that is 0 there.
 
 SciPy is imported where it is used, so that a program may import this module without waiting for it.
 """
@@ -18,58 +20,29 @@ _LN10 = math.log(10)
 _UNDERFLOW = 1e-290
 
 
-def normal(z: float) -> float:
-    """Return log10 of the two-sided p-value of a standard normal ``z``: ``log10(2 * Phi(-|z|))``.
+def log10_p(statistic: float, df: float, df_error: float = math.inf) -> float:
+    """Return log10 of the upper tail of F or, without ``df_error``, of a chi-square.
 
-    >>> round(normal(1.96), 3), round(normal(100.0), 3)
-    (-1.301, -2173.571)
+    Squares of Student's t (``df`` 1) and of a standard normal have these distributions: their p-values are two-sided.
+
+    >>> round(log10_p(1.96**2, 1), 3), round(log10_p(5000.0, 4), 3), round(log10_p(2.0**2, 1, 60), 3)
+    (-1.301, -1082.338, -1.301)
     """
     from scipy import special
 
-    return (float(special.log_ndtr(-abs(z))) + math.log(2)) / _LN10
-
-
-def chi_square(statistic: float, df: float) -> float:
-    """Return log10 of the upper tail of a chi-square with ``df`` degrees of freedom.
-
-    >>> round(chi_square(3.84, 1), 3), round(chi_square(5000.0, 4), 3)
-    (-1.301, -1082.338)
-    """
-    from scipy import special
-
-    a, x = df / 2, statistic / 2
-    p = float(special.gammaincc(a, x))
-    if p > _UNDERFLOW:
-        return math.log10(p)
-    # Q(a, x) = x^a e^-x / Gamma(a) / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), from the inside.
-    rest = 0.0
-    for i in range(200, 0, -1):
-        rest = i * (i - a) / (x + 2 * i + 1 - a - rest)
-    return (a * math.log(x) - x - float(special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
-
-
-def f_ratio(statistic: float, df: float, df_error: float) -> float:
-    """Return log10 of the upper tail of F with ``df`` and ``df_error`` degrees of freedom.
-
-    >>> round(f_ratio(4.0, 1, 60), 3)
-    -1.301
-    """
-    return _incomplete_beta(df_error / 2, df / 2, df_error / (df_error + df * statistic))
-
-
-def student(t: float, df: float) -> float:
-    """Return log10 of the two-sided p-value of Student's ``t`` with ``df`` degrees of freedom.
-
-    >>> round(student(2.0, 60), 3)
-    -1.301
-    """
-    return _incomplete_beta(df / 2, 0.5, df / (df + t * t))
-
-
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """Return log10 of the regularised incomplete beta function ``I_x(a, b)``."""
-    from scipy import special
-
+    if math.isinf(statistic):
+        return -math.inf
+    if math.isinf(df_error):
+        a, x = df / 2, statistic / 2
+        p = float(special.gammaincc(a, x))
+        if p > _UNDERFLOW:
+            return math.log10(p)
+        # Q(a, x) = x^a e^-x / Gamma(a) / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), from the inside.
+        rest = 0.0
+        for i in range(200, 0, -1):
+            rest = i * (i - a) / (x + 2 * i + 1 - a - rest)
+        return (a * math.log(x) - x - float(special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
+    a, b, x = df_error / 2, df / 2, df_error / (df_error + df * statistic)
     p = float(special.betainc(a, b, x))
     if p > _UNDERFLOW:
         return math.log10(p)

@@ -166,8 +166,6 @@ def compare(
     distinct reply to a flow. It is wider where the best of ``tried`` coders is used (Bonferroni). The codes of a kind
     count (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
     """
-    from scipy.special import ndtri
-
     given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
     pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
     pairs["kind"] = kinds_of(sample)
@@ -178,7 +176,7 @@ def compare(
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
         same &= (done["status"] == done["status_by_hand"]).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
-        low, high = wilson(agreed / n, n, float(ndtri(1 - 0.025 / tried))) if n else (None, None)
+        low, high = wilson(agreed / n, n, 1 - 0.05 / tried) if n else (None, None)
         good = COUNTS if low is not None and low >= needed else TOO_LOW
         row = {"model": model, "kind": kind, "codes": n_given, "sample": len(part), "coded_by_hand": n}
         row |= {"agreed": agreed, "share": agreed / n if n else None, "low": low, "high": high}

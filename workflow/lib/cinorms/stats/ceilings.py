@@ -109,7 +109,7 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
     tested = status == "ok"
     reach, log10_p = np.full(len(d), np.nan), np.full(len(d), np.nan)
     reach[tested] = quantile(freedom[tested]) * std_err[tested]
-    log10_p[tested] = [tails.student(*pair) for pair in zip(t[tested], freedom[tested], strict=True)]
+    log10_p[tested] = [tails.log10_p(a**2, 1, b) for a, b in zip(t[tested], freedom[tested], strict=True)]
     return pd.DataFrame(
         {
             "people": people.means,

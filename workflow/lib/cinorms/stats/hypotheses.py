@@ -57,12 +57,12 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     if status == "ok":
         from scipy.stats import rankdata
 
-        # SciPy's own test wants three models. W is the models' part of the variance of the ranks within flows.
+        # SciPy's test needs three models and has no W: the models' part of the variance of the ranks within flows.
         ranks = rankdata(x, axis=1) - (k + 1) / 2
         w = float((ranks.mean(axis=0) ** 2).sum() / (ranks**2).mean(axis=0).sum())
         chi2 = w * n * (k - 1)
         row |= {"statistic": chi2, "kendall_w": w}
-        row["log10_p"] = tails.chi_square(chi2, k - 1)
+        row["log10_p"] = tails.log10_p(chi2, k - 1)
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -86,7 +86,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     how = {"zero_method": zero_method, "alternative": "greater", "method": "asymptotic"}
     up, down = (wilcoxon(side, **how) for side in (d, -d))
     row |= {"statistic": min(up.statistic, down.statistic), "z": up.zstatistic}
-    row["log10_p"] = tails.normal(up.zstatistic)
+    row["log10_p"] = tails.log10_p(up.zstatistic**2, 1)
     row["rank_biserial"] = (up.statistic - down.statistic) / (up.statistic + down.statistic)
     row["median_difference"] = float(np.median(d))
     if n - zeros < _FEWEST_NORMAL:
@@ -153,12 +153,15 @@ def _normality(d: Ints) -> dict[str, Any]:
         row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, tails.SMALLEST)))}
     else:
         found = stats.normaltest(d)
-        row |= {"test": "D'Agostino-Pearson", "log10_p": tails.chi_square(float(found.statistic), 2)}
+        row |= {"test": "D'Agostino-Pearson", "log10_p": tails.log10_p(float(found.statistic), 2)}
     return row | {"statistic": float(found.statistic), "status": "ok", "reason": ""}
 
 
 def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the analysis of variance of levels by model, within flows; p is Greenhouse and Geisser's."""
+    """Return the analysis of variance of levels by model, within flows; p is Greenhouse and Geisser's.
+
+    statsmodels' `AnovaRM` has no epsilon.
+    """
     x = paired.dropna().to_numpy(dtype=np.float64)
     n, k = x.shape
     df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
@@ -176,7 +179,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
             epsilon = float(np.trace(centred) ** 2 / (df * (centred**2).sum()))
             ratio = (model / df) / (error / df_error)
             row |= {"statistic": ratio, "epsilon": epsilon, "partial_eta_squared": model / (model + error)}
-            row |= {"log10_p": tails.f_ratio(ratio, df * epsilon, df_error * epsilon)}
+            row |= {"log10_p": tails.log10_p(ratio, df * epsilon, df_error * epsilon)}
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -196,7 +199,7 @@ def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
     if status == "ok":
         sd = float(d.std(ddof=1))
         t = row["mean_difference"] / (sd / np.sqrt(n))
-        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.student(t, n - 1)}
+        row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.log10_p(t**2, 1, n - 1)}
         row["cohen_d"] = row["mean_difference"] / sd
     return pd.DataFrame([row | {"status": status, "reason": reason}])
 

@@ -39,6 +39,7 @@ def stars(log10_p: float) -> str:
 def adjust(log10_p: npt.ArrayLike, method: str) -> Floats:
     """Return log10 of the p-values corrected for all tests of the family that gave one.
 
+    Those of statsmodels' `multipletests`, which takes no logarithms: a p-value below 1e-308 would be 0 there.
     NaN (no p-value) stays NaN and is not counted: m is the number of tests that could be made.
     ``bonferroni``: m p. ``holm``: with p sorted upwards, the running maximum of (m - i + 1) p_i.
     ``bh`` (Benjamini-Hochberg): from the largest down, the running minimum of (m / i) p_i. None above 1.

@@ -108,7 +108,7 @@ def association(flows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         else:
             found = chi2_contingency(table, correction=False)
             status = "low_expected" if found.expected_freq.min() < MIN_EXPECTED else "ok"
-            log10_p = tails.chi_square(found.statistic, found.dof)
+            log10_p = tails.log10_p(found.statistic, found.dof)
             numbers = (found.statistic, found.dof, log10_p, float(np.sqrt(found.statistic / n)))
         rows.append((factor, *numbers, n, status))
     columns = ["factor", "statistic", "dof", "log10_p", "cramers_v", "flows", "status"]
