@@ -176,7 +176,7 @@ def compare(
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
         same &= (done["status"] == done["status_by_hand"]).to_numpy(dtype=bool)
         n, agreed = len(done), int(same.sum())
-        low, high = wilson(agreed / n, n, 1 - 0.05 / tried) if n else (None, None)
+        low, high = wilson(agreed / n, n, 0.05 / tried) if n else (None, None)
         good = COUNTS if low is not None and low >= needed else TOO_LOW
         row = {"model": model, "kind": kind, "codes": n_given, "sample": len(part), "coded_by_hand": n}
         row |= {"agreed": agreed, "share": agreed / n if n else None, "low": low, "high": high}

@@ -2,13 +2,16 @@
 
 from math import nan
 
+import numpy as np
 
-def wilson(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+
+def wilson(share: float, n: float, alpha: float = 0.05) -> tuple[float, float]:
     """Return Wilson's interval of a ``share`` of ``n``; ``n`` can be an effective one. Missing without any."""
     from statsmodels.stats.proportion import proportion_confint
 
     if not n > 0 or share != share:
         return nan, nan
-    low, high = proportion_confint(share * n, n, 1 - confidence, method="wilson")
+    with np.errstate(invalid="ignore"):
+        low, high = proportion_confint(share * n, n, alpha, method="wilson")
     # At the ends rounding would leave 1e-19 instead of 0.
     return 0.0 if share == 0 else float(low), 1.0 if share == 1 else float(high)

@@ -127,7 +127,7 @@ def _limits(name: str, value: float, error: float, width: float, n: int) -> tupl
         inside = value * (1 - value)
         # Of a share of 0 or 1 no number of flows gives the error.
         effective = min(inside / error**2, n) if error > 0 and inside > 0 else n
-        return wilson(value, effective, 1 - 2 * float(ndtr(-width)))
+        return wilson(value, effective, 2 * float(ndtr(-width)))
     if np.isnan(error):
         return np.nan, np.nan
     if name == "corrected" or abs(value) >= 1:
