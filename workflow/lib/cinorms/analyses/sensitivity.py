@@ -49,7 +49,7 @@ def variance_pairs(
     return corrected(or_one_model(stack(parts), entry))
 
 
-def _variance(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> "pd.Series[float]":
+def _variance(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> "pd.Series[Any]":
     """Return the variance of the valid answers to each flow, divided by their number; missing with fewer than two."""
     levels = level_matrix(answers).astype("float64")
     template = template_numbers(prompts).reindex(levels.columns).to_numpy()
@@ -57,7 +57,7 @@ def _variance(answers: pd.DataFrame, prompts: pd.DataFrame, over: str) -> "pd.Se
         [levels] if over == "variants" else [levels.loc[:, template == no] for no in sorted(set(template))]
     )
     of_parts = [part.var(axis=1, ddof=0).where(part.notna().sum(axis=1) >= 2) for part in parts]
-    return pd.concat(of_parts, axis=1).mean(axis=1)
+    return pd.Series(pd.concat(of_parts, axis=1).mean(axis=1))
 
 
 def order_pairs(

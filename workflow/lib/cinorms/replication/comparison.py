@@ -320,7 +320,9 @@ def unexpected(cells: pd.DataFrame) -> pd.DataFrame:
 def sentences_text(cells: pd.DataFrame) -> str:
     """Return how many cells hold, a line for each paper; nothing where no sentence is compared."""
     lines = []
-    for paper, rows in cells[cells["holds"].isin(["yes", "no"])].groupby("paper"):
+    counted = cells[cells["holds"].isin(["yes", "no"])]
+    for paper in sorted(set(counted["paper"].astype(str))):
+        rows = counted[counted["paper"] == paper]
         tied = rows["tie"].eq("yes")
         hold, slips = rows["holds"].eq("yes"), rows["remark"].ne("")
         others = [

@@ -22,7 +22,7 @@ MOST_MINUTES = 720
 def request_of(study: Study, arm: str, model: str) -> Request:
     """Return what is asked of ``model`` in ``arm``."""
     settings, entry = study.arms[arm], study.registry_entry(model)
-    layout = settings.layout
+    layout: str = settings.layout
     if layout == "paper":
         layout = paper_layout(entry.original_settings.paper_layout, settings.orders.method)
     stated: dict[str, Any] = {
