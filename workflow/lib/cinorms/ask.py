@@ -120,7 +120,7 @@ class Job:
 
     def _ask_arm(self, asking: Asking, rows: Rows) -> None:
         questions, store, state = asking.questions, asking.store, job_state.current()
-        # An earlier arm of this job may have had the same prompt, and flows that are told alike share one.
+        # An earlier arm of this job may have had the same prompt, and flows with the same text share one.
         prompts = {questions.keys[at].tobytes(): at for at in rows[::-1].tolist()}
         todo = np.array(sorted(at for key, at in prompts.items() if key not in store.added), dtype=np.int64)
         state.count(len(rows) - len(todo))

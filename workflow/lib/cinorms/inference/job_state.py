@@ -95,7 +95,7 @@ class JobState:
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
         self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
-        self._logged = (time.monotonic(), 0)  # when the log was told, and how many were answered then
+        self._logged = (time.monotonic(), 0)  # when the log last had a line, and how many were answered then
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
@@ -146,8 +146,8 @@ class JobState:
             self._written = self.state = replace(fresh, updated=now)
             with suppress(OSError):  # a full disk must not end what is paid for
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
-            told, answered = self._logged
-            if fresh.answered != answered and time.monotonic() - told >= LOG_PERIOD:
+            logged_at, answered = self._logged
+            if fresh.answered != answered and time.monotonic() - logged_at >= LOG_PERIOD:
                 self._logged = time.monotonic(), fresh.answered
                 print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 

@@ -130,7 +130,7 @@ class Store:
         """
         size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
         wanted: dict[bytes, int] = {}
-        alike: dict[bytes, list[int]] = {}  # flows that are told alike share replies
+        alike: dict[bytes, list[int]] = {}  # flows whose prompts are the same share replies
         for at in range(len(keys)):
             if wanted.setdefault(key := digits[at * size : (at + 1) * size], at) != at:
                 alike.setdefault(key, []).append(at)
