@@ -1,9 +1,11 @@
 """Each file of envs/ has what the code that runs in it imports; pip installs what a study needs."""
 
+import ast
 import re
 import sys
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cinorms.core.digest import modules_of
+from cinorms.core.digest import reached
 from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
@@ -52,7 +54,17 @@ RUNS = what_runs()
 
 def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
-    found = {name.split(".")[0] for name in modules_of(*starts)}
+    files = [start if isinstance(start, Path) else Path(str(find_spec(start).origin)) for start in starts]
+    found = set()
+    for file in set().union(*map(reached, files)):
+        text = re.sub(
+            r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= {each.name.split(".")[0] for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(str(node.module).split(".")[0])
     return found - set(sys.stdlib_module_names) - set(LIBRARIES)
 
 

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from cinorms.core.tables import facts
+
 from ..snakemake_runs import add_model
 from .conftest import MAIN, SMALL, Project
 
@@ -116,12 +118,11 @@ def test_an_engine_starts_once_for_all_arms_of_what_it_loads(asked):
         ("first", False, N, N)
     }
 
-    # Another arm, with a second sample of the prompts of one: only those are asked, and only it is collected.
+    # Another arm, with a second sample of the prompts of one: only those are asked.
     asked.arms["again"] = {**asked.arms["arm0"], "sample": 2}
-    printed = asked.ask()
+    asked.ask()
     starts, questions = asked.noted()
     assert (starts, len(questions)) == (3, 3 * N)
-    assert printed.count("rule collect_responses:") == 3
 
     # Deleted responses are collected, the same again: nobody asks for an engine.
     for path in (asked.folder / "results/s/responses").glob("arm*/*.parquet"):
@@ -137,6 +138,13 @@ def test_an_engine_starts_once_for_all_arms_of_what_it_loads(asked):
     assert "gpu=1" not in printed
     assert asked.noted() == (0, Counter())
     assert {name: asked.responses()[name] for name in first} == first
+
+    # What one run asks, it collects: also where only a setting has changed.
+    asked.arms["again"]["temperature"] = 0.5
+    asked.ask()
+    assert len(asked.noted()[1]) == 3 * N
+    path = asked.folder / "results/s/responses/again/two.parquet"
+    assert json.loads(facts(path)["request"])["temperature"] == 0.5
 
     # Other words are asked; a GPU is requested for them.
     path = asked.folder / "resources/prompts/chatgpt.yaml"

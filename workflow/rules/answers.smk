@@ -72,7 +72,7 @@ elif CODER_KIND:
     use rule collect_responses as collect_codes with:
         input:
             unpack(get_coder_checkpoint),
-            asked=ancient("results/{study}/coding/asked.json"),
+            asked="results/{study}/coding/asked.json",
             vignettes="results/{study}/coding/{scale}/unread.parquet",
             variants="results/{study}/coding/{scale}/prompts.parquet",
         output:

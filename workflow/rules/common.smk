@@ -124,8 +124,8 @@ LOADED = [
     for model in dict.fromkeys([*IN_STORE, *filter(None, [STUDY.coder])])
     if STUDY.registry_entry(model).kind.checkpoint
 ]
-# What a job may spend follows from the plan; another plan asks nothing again.
-PLANNED = {"plan": ancient(f"{RESULTS}/plan.csv")} if STUDY.settings.max_cost_usd is not None else {}
+# What a job may spend follows from the plan. No input is `ancient`: Snakemake would then overlook other reasons to run.
+PLANNED = {"plan": f"{RESULTS}/plan.csv"} if STUDY.settings.max_cost_usd is not None else {}
 
 
 def get_ask_inputs(wildcards):
@@ -334,8 +334,11 @@ def get_planned_variants(arm):
     return f"{RESULTS}/prompts/{arm}{planned}.parquet"
 
 
-def get_left(wildcards):
-    """Return in words what a run would still ask; None where a module's `prefix` moves the results."""
+def get_left(wildcards, output):
+    """Return in words what a run would still ask; None where a module's `prefix` moves the results.
+
+    It takes `output`, so it is not recorded: what is left makes no new plan.
+    """
     if RUN.results() != Path("results"):
         return None
     return summary(STUDY, left_to_ask(STUDY))

@@ -1,8 +1,4 @@
-"""Responses: from the replies in the store, a file per arm and model; planted respondents answer here.
-
-That a model was asked (`engines.smk`) is `ancient` for its responses: another arm asks the model again, and only its own
-responses are new.
-"""
+"""Responses: from the replies in the store, a file per arm and model; planted respondents answer here."""
 
 
 rule fetch:
@@ -23,7 +19,7 @@ rule fetch:
 rule collect_responses:
     input:
         unpack(get_checkpoint),
-        asked=ancient(get_receipts),
+        asked=get_receipts,
         vignettes=get_vignettes,
         variants="results/{study}/prompts/{arm}.parquet",
     output:

@@ -205,8 +205,8 @@ def levels_of(results: StudyResults, arm: str, models: Sequence[str]) -> list[Le
             shares, units = zip(*(share_of(yes, n) for yes, n, _ in enough), strict=True)
             ends = [(yes.sum() / of.sum(), (yes + of - n).sum() / of.sum()) for yes, n, of in enough]
             low, high = map(float, np.mean(ends, axis=0))
-            templates = Units(*np.mean(units, axis=0))
-            levels.append(LevelShare(factor, level, float(np.mean(shares)), templates, (low, high)))
+            added = Units(*np.mean(units, axis=0))
+            levels.append(LevelShare(factor, level, float(np.mean(shares)), added, (low, high)))
     return levels
 
 
