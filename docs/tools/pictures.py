@@ -23,7 +23,6 @@ import pandas as pd
 
 from cinorms.report.screen import Standing, headline, ranked
 from cinorms.report.words import in_words
-from cinorms.stats.flow_dependence import VERDICTS
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs/images"
@@ -47,33 +46,11 @@ class Taken(NamedTuple):
 def real(study: Path) -> Taken:
     """Return the profile of two real models and planted respondents, and the numbers of the run that it shows."""
     data = pd.read_csv(study / "figures/profile.csv").set_index(["model", "measure"])
-    caption = " ".join((study / "figures/profile.txt").read_text(encoding="utf-8").split())
     shown = list(dict.fromkeys(data.index.get_level_values("model")))
-    planted = [model for model in shown if model.startswith("planted-")]
-    models = [model for model in shown if model not in planted]
-    answers = {model: pd.read_parquet(study / f"answers/text/{model}.parquet") for model in shown}
-    flows, variants = answers[models[0]]["flow"].nunique(), answers[models[0]]["variant"].nunique()
-    of_planted = data.loc[(planted[0], "flows with a norm")]
-    says = [
-        f"{in_words(len(models)).capitalize()} small real models next to {in_words(len(planted))} planted",
-        f"on {flows} flows in {variants} variants",
-        f"`{planted[0]}`, which has norms, holds one on {of_planted['value']:.0%} of the flows",
-        f"on {of_planted['reference']:.0%} with its answers shuffled",
-    ]
-    for model in models:
-        norms, valid = data.loc[(model, "flows with a norm")], data.loc[(model, "valid answers"), "value"]
-        says.append(f"`{model}` holds a norm on {norms['value'] * flows:.0f} of {flows} flows")
-        says.append(f"on {norms['reference'] * flows:.1f} on average with its answers shuffled")
-        if valid < 0.5:
-            says.append(f"only {valid:.0%} of its answers can be read")
-        else:
-            accepts = (answers[model]["level"].dropna() > 0).mean()
-            says.append(f"calls the flow acceptable in {accepts:.0%} of its answers")
-    depends = sum(f"{model}: {VERDICTS['depends']}" in caption for model in models)
-    says.append(f"{in_words(depends).capitalize() if depends else 'Neither'} has norms about flows")
-    rows = [_row(data.loc[model], flows) for model in shown]
+    answers = pd.read_parquet(study / f"answers/text/{shown[0]}.parquet", columns=["flow"])
+    rows = [_row(data.loc[model], answers["flow"].nunique()) for model in shown]
     picture = (study / "figures/profile.png").read_bytes()
-    return Taken(picture, shown, {"README.md": says, "docs/method/stats/trust.md": rows})
+    return Taken(picture, shown, {"docs/method/stats/trust.md": rows})
 
 
 def _row(of_model: pd.DataFrame, flows: int) -> str:
@@ -138,7 +115,7 @@ def _stacked(parts: list[tuple[str, tuple[float, str]]]) -> str:
 
 # --- The report's first screen
 
-#: The window that shows the first screen of the demo's report and nothing below it.
+#: The window that shows the first screen of the report and nothing below it.
 WINDOW = (1400, 775)
 
 
@@ -185,7 +162,7 @@ def _small(path: Path) -> bytes:
 PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
     "people.svg": ("make people", "people-confaide", people),
-    "first-screen.png": ("make demo", "demo", first_screen),
+    "first-screen.png": ("make run CONFIG=config/replication.yaml", "replication", first_screen),
 }
 
 
