@@ -63,13 +63,15 @@ class Project:
         return self.start(*arguments, local=local, study=study).end()
 
     def content(self, *folders: str) -> dict[str, bytes]:
-        """Return the files below ``folders`` of the results, hidden ones left out."""
+        """Return the files below ``folders`` of the results, without hidden ones and records of when each job ran."""
         results = self.folder / "results" / "trial"
         return {
             str(path.relative_to(results)): path.read_bytes()
             for folder in folders
             for path in sorted((results / folder).rglob("*"))
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(results).parts)
+            if path.is_file()
+            and path.suffix != ".json"
+            and not any(part.startswith(".") for part in path.relative_to(results).parts)
         }
 
 

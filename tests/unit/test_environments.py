@@ -57,10 +57,11 @@ def imported(starts: set[str | Path]) -> set[str]:
     files = [start if isinstance(start, Path) else Path(str(find_spec(start).origin)) for start in starts]
     found = set()
     for file in set().union(*map(reached, files)):
-        text = re.sub(
-            r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE
-        )
-        for node in ast.walk(ast.parse(text)):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):  # from the top down
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                node.body = []
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found |= {each.name.split(".")[0] for each in node.names}
             elif isinstance(node, ast.ImportFrom):

@@ -20,7 +20,8 @@ SEEN = (
 import json
 from pathlib import Path
 
-seen = vars(RUN) | {"results": RUN.results()}
+more = ("is_on_cluster", "is_on_slurm", "uses_conda")
+seen = vars(RUN) | {name: getattr(RUN, name) for name in more} | {"results": RUN.results()}
 Path("seen.json").write_text(json.dumps(seen, default=str))
 
 rule all:

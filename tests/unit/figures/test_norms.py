@@ -140,7 +140,7 @@ def test_the_caption_counts_what_is_missing(plain):
     drawn = plain[0]
     assert "n = 24 flows. Norms held: a 21 (88%)." in drawn.caption
     assert "too few valid answers 1" in drawn.caption
-    assert "at least 2 valid answers, a level given by at least 50% of them" in drawn.caption
+    assert "A norm needs at least 2 valid answers, and one level in at least 50% of them." in drawn.caption
 
 
 def test_several_flows_in_a_cell_are_an_error(norms_of, figure_entry, small_vignettes):

@@ -41,10 +41,21 @@ class Run:
         #: Those that count, the later before the earlier.
         self.config_files: list[str] = [*stated, *map(str, self.given_files)]
         self.snakefile = str(workflow.main_snakefile)
-        self.is_on_cluster = not workflow.local_exec
-        self.is_on_slurm = self.is_on_cluster and workflow.executor_plugin.name == "slurm"
-        methods = workflow.deployment_settings.deployment_method
-        self.uses_conda = any(method.name == "CONDA" for method in methods)
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether jobs run on other machines than this one; known once Snakemake has called `onstart`."""
+        return not self._workflow.local_exec
+
+    @property
+    def is_on_slurm(self) -> bool:
+        """Whether jobs run on SLURM; known once Snakemake has called `onstart`."""
+        return self.is_on_cluster and self._workflow.executor_plugin.name == "slurm"
+
+    @property
+    def uses_conda(self) -> bool:
+        """Whether jobs run in environments of conda."""
+        return any(way.name == "CONDA" for way in self._workflow.deployment_settings.deployment_method)
 
     def results(self) -> Path:
         """Return the folder of all studies' results, below the `prefix` of a module."""
