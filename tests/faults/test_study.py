@@ -106,13 +106,14 @@ def test_a_study_behind_an_api(tmp_path, endpoint):
 
     # What changes no response asks nothing, and does not even start a job.
     study.entry["limits"] = {"concurrency": 3, "requests_per_minute": 1000}
-    study.study["max_cost_usd"] = 5
     assert "Nothing to be done" in study.run("-n")
 
-    # Other shards start jobs, which ask nothing; more orders ask only those.
-    study.entry["shards"] = 2
-    study.run()
-    assert endpoint.number == n
+    # A cap (its share is in the plan) and other shards start jobs, which ask nothing; more orders ask only
+    # those.
+    for changed, key, value in ((study.study, "max_cost_usd", 5), (study.entry, "shards", 2)):
+        changed[key] = value
+        study.run()
+        assert endpoint.number == n
     study.study["arms"]["main"]["orders"]["count"] = 2
     study.run()
     assert endpoint.number == 2 * n

@@ -12,11 +12,10 @@ from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_modules
 from cinorms.gate.of_study import gates_of
 from cinorms.human.survey import split_name
-from cinorms.inference.cap import CODER
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.inference.model_entry import REVISIONS
-from cinorms.inference.questions import SHARD
+from cinorms.inference.questions import CODER, SHARD
 from cinorms.published.releases import SEPARATOR, analyses_of
 from cinorms.report.description import facts_for_cards, facts_of, people_page_facts, people_tables
 from cinorms.report.dictionary import described_files

@@ -10,10 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from cinorms.inference.questions import CODER
 from cinorms.inference.store import paid_in
-
-#: The shard of the job of a coder. It is asked last, once all others have ended, and may spend what they left.
-CODER = "coder"
 
 
 def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
@@ -25,7 +23,7 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     for job, usd in paid_in(Path(runtime["store"]).glob("*/*.jsonl"), runtime["study"]):
         spent[job] += usd
     left = max(cap - sum(spent.values()), 0.0)
-    if shard == CODER:
+    if shard == CODER:  # it is asked last, once all others have ended
         return left
     plan = pd.read_csv(runtime["plan"])
     who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)

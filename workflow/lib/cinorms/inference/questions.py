@@ -34,6 +34,10 @@ Keys = npt.NDArray[np.void]
 Rows = npt.NDArray[np.int64]
 
 
+#: The shard of the job of a coder, which asks everything.
+CODER = "coder"
+
+
 def shard_names(count: int) -> list[str]:
     """Return ``["1-of-3", "2-of-3", "3-of-3"]`` for three shards."""
     return [f"{number}-of-{count}" for number in range(1, count + 1)]
@@ -66,6 +70,8 @@ class Questions:
         So two shards of a model never ask the same prompt for two arms, and a vignette's prompts stay together, which
         the engines' prefix caches need.
         """
+        if name == CODER:
+            return self
         number, count = (int(part) for part in name.split("-of-"))
         if count == 1:
             return self
