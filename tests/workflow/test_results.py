@@ -151,7 +151,7 @@ def file_of(place: Path, known: set[str]) -> str:
         name = str(place.with_suffix(".csv"))
     patterns = {
         "vignettes": "vignettes/{dataset}.parquet",
-        "responses": "responses/{arm}/{model}/{shard}.parquet",
+        "responses": "responses/{arm}/{model}.parquet",
         "answers": "answers/{arm}/{model}"
         + "".join(place.suffixes[-2:] if ".review" in name else [".parquet"]),
         "prompts": "prompts/{arm}" + (".preview.csv" if name.endswith(".csv") else ".parquet"),
