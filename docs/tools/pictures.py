@@ -162,7 +162,7 @@ def _small(path: Path) -> bytes:
 PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
     "people.svg": ("make people", "people-confaide", people),
-    "first-screen.png": ("make run CONFIG=config/replication.yaml", "replication", first_screen),
+    "first-screen.png": ("make demo", "demo", first_screen),
 }
 
 
