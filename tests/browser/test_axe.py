@@ -53,7 +53,9 @@ def pages(
     tmp_path: Path, gate: Gate, made: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
 ) -> dict[str, Callable[[], str]]:
     """Return what makes each page."""
-    cells = pd.DataFrame([["5", "It is.", "m", "x", "bad", "good", "no", ""]], columns=list(SENTENCES.about))
+    cells = pd.DataFrame(
+        [["paper", "5", "It is.", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
+    )
     return {
         "report": lambda: report_page.render(make_results(tmp_path), COMMAND),
         "people": lambda: people_page.render(FACTS, *made),

@@ -412,7 +412,7 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
     assert "'self'" not in policy[1]
     state = "#explorer?arm=main&model=model-a&flow=7&variant=1_1"
     window.open(alone, state)
-    assert "It is not there, or cannot be read" in window.dialog()
+    assert "It is missing or cannot be read" in window.dialog()
     missing = window.complaints()
     assert len(missing) == 1
     assert "replies/main/model-a/0.js" in missing[0]
