@@ -71,7 +71,7 @@ elif CODER_KIND:
 
     use rule collect_responses as collect_codes with:
         input:
-            unpack(get_coder_checkpoint),
+            **checkpoint_of(STUDY.coder),
             asked="results/{study}/coding/asked.json",
             vignettes="results/{study}/coding/{scale}/unread.parquet",
             variants="results/{study}/coding/{scale}/prompts.parquet",
@@ -153,7 +153,7 @@ rule check_overrides:
     conda:
         "../../envs/core.yaml"
     params:
-        pairs=[[arm, model] for arm in READ for model in STUDY.models(arm)],
+        pairs=pairs_in(READ),
         levels=STUDY.levels(),
         code=code_of("check_overrides"),
     script:
@@ -177,11 +177,11 @@ rule gather_provenance:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=[[arm, model] for arm in ASKED for model in STUDY.models(arm)],
+        asked=pairs_in(ASKED),
         planted=STUDY.planted(),
         coder=STUDY.coder,
         scales=list(CODED_SCALES),
-        received=[[arm, model] for arm in STUDY.arms_from("responses") for model in STUDY.models(arm)],
+        received=pairs_in(STUDY.arms_from("responses")),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

@@ -68,19 +68,30 @@ wildcard_constraints:
 # --- Files
 
 
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.entries("analyses")]
+PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.entries("printed")]
+FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.entries("figures")]
+
+
+def pairs_in(arms):
+    """Return each of these arms with each of its models."""
+    return [[arm, model] for arm in arms for model in STUDY.models(arm)]
+
+
 def in_arms(folder, arms, models=None, ending="parquet"):
     """Return a file of each arm and model in a folder of the results."""
-    return [
-        f"{RESULTS}/{folder}/{arm}/{model}.{ending}"
-        for arm in arms
-        for model in STUDY.models(arm)
-        if models is None or model in models
-    ]
+    pairs = [(arm, model) for arm, model in pairs_in(arms) if models is None or model in models]
+    return [f"{RESULTS}/{folder}/{arm}/{model}.{ending}" for arm, model in pairs]
+
+
+def vignettes_of(arm):
+    """Return the vignettes that an arm asks about."""
+    return f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet"
 
 
 def get_vignettes(wildcards):
-    """Return the vignettes that an arm asks about."""
-    return f"{RESULTS}/vignettes/{STUDY.arms[wildcards.arm].dataset}.parquet"
+    """Return the vignettes that the arm of a job asks about."""
+    return vignettes_of(wildcards.arm)
 
 
 # --- Prompts
@@ -131,7 +142,7 @@ def get_ask_inputs(wildcards):
     """Return the files of each arm that the jobs of a model ask."""
     arms = arms_of(STUDY, wildcards.model)
     inputs = {
-        "vignettes": [f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet" for arm, _ in arms],
+        "vignettes": [vignettes_of(arm) for arm, _ in arms],
         "variants": [f"{RESULTS}/prompts/{arm}.parquet" for arm, _ in arms],
     }
     if wildcards.model in LOADED:
@@ -182,10 +193,14 @@ def get_receipts(wildcards):
     return [f"{RESULTS}/asked/{job}/{shard}.json" for shard in shards_of(STUDY, job)]
 
 
-def get_checkpoint(wildcards):
+def checkpoint_of(model):
     """Return the input `checkpoint`, for a model that is loaded."""
-    loads = wildcards.model in LOADED
-    return {"checkpoint": f"{RESULTS}/checkpoints/{wildcards.model}.json"} if loads else {}
+    return {"checkpoint": f"{RESULTS}/checkpoints/{model}.json"} if model in LOADED else {}
+
+
+def get_checkpoint(wildcards):
+    """Return the input `checkpoint` of a job about a model."""
+    return checkpoint_of(wildcards.model)
 
 
 # --- Imports
@@ -240,7 +255,7 @@ def get_coded_files(wildcards):
     """Return vignettes, prompts and responses of each arm and model whose replies on a scale are coded."""
     pairs = CODED_SCALES[wildcards.scale]
     return {
-        "vignettes": [f"{RESULTS}/vignettes/{STUDY.arms[arm].dataset}.parquet" for arm, _ in pairs],
+        "vignettes": [vignettes_of(arm) for arm, _ in pairs],
         "variants": [f"{RESULTS}/prompts/{arm}.parquet" for arm, _ in pairs],
         "responses": [f"{RESULTS}/responses/{arm}/{model}.parquet" for arm, model in pairs],
     }
@@ -261,12 +276,6 @@ def get_coder_runtime(wildcards, output):
     """Return how the coder is reached and paid: it takes `output`, so it is not recorded."""
     folder = str(Path(output.asked).parents[1])
     return json.dumps(runtime_of(STUDY, STUDY.coder, CODER, folder), sort_keys=True)
-
-
-def get_coder_checkpoint(wildcards):
-    """Return the input `checkpoint`, for a coder that is loaded."""
-    loads = STUDY.coder in LOADED
-    return {"checkpoint": f"{RESULTS}/checkpoints/{STUDY.coder}.json"} if loads else {}
 
 
 def get_asked_request(wildcards):
@@ -307,6 +316,18 @@ def get_facts():
     return facts_of(STUDY)
 
 
+@cache
+def get_card_facts():
+    """Return what the cards state of the study."""
+    return facts_for_cards(get_facts())
+
+
+@cache
+def get_people_facts():
+    """Return what the page on people states of the study."""
+    return people_page_facts(STUDY)
+
+
 # --- Reports, replication and gates
 
 RELEASE = STUDY.compared()
@@ -322,7 +343,7 @@ def get_people_inputs(wildcards):
         part: [f"{RESULTS}/tables/{name}.parquet" for name in names]
         for part, names in people_tables(STUDY.settings.analyses).items()
     }
-    datasets = people_page_facts(STUDY)["datasets"]
+    datasets = get_people_facts()["datasets"]
     return inputs | {"vignettes": [f"{RESULTS}/vignettes/{name}.parquet" for name in datasets]}
 
 

@@ -30,8 +30,8 @@ rule compare_numbers:
 
 rule check_numbers:
     input:
-        [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.analyses],
-        [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.printed],
+        TABLES,
+        PRINTED,
         comparison=f"{RESULTS}/comparison.csv",
         sentences=f"{RESULTS}/sentences.csv",
         page=f"{RESULTS}/index.html",

@@ -3,7 +3,7 @@
 
 rule write_cards:
     input:
-        unpack(lambda wildcards: card_inputs_of(facts_for_cards(STUDY), RESULTS)),
+        unpack(lambda wildcards: card_inputs_of(get_card_facts(), RESULTS)),
         template=str(LIBRARY / "cinorms" / "report" / "templates" / "card.md"),
     output:
         text=report(
@@ -18,7 +18,7 @@ rule write_cards:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: facts_for_cards(STUDY).plain(),
+        study=lambda wildcards: get_card_facts().plain(),
         code=code_of("write_cards"),
     script:
         "../scripts/write_cards.py"
@@ -146,7 +146,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: people_page_facts(STUDY),
+        asked=lambda wildcards: get_people_facts(),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

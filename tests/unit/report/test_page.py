@@ -378,7 +378,7 @@ def test_what_a_card_says_does_not_change_with_figures_or_other_models(build_stu
     one, two = "planted-gpt-4o-mini", "planted-tulu-2-7b"
 
     def card(settings: dict[str, Any]) -> StudyFacts:
-        return facts_for_cards(build_study(settings)).of_model(one)
+        return facts_for_cards(facts_of(build_study(settings))).of_model(one)
 
     before = card({"models": [one]})
     assert before == card({"models": [one, two], "figures": {}})

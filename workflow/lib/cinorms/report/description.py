@@ -18,9 +18,8 @@ PUBLIC = ("engine", "source", "revision", "family", "capacity", "alignment", "qu
 CHECKPOINT = ("source", "revision", "dtype")
 
 
-def facts_for_cards(study: Study) -> StudyFacts:
-    """Return what cards state about ``study``: they do not change with its figures, nor with what no card shows."""
-    whole = facts_of(study)
+def facts_for_cards(whole: StudyFacts) -> StudyFacts:
+    """Return what cards state of a study: they do not change with its figures, nor with what no card shows."""
     shown = {name: entry for name, entry in whole.analyses.items() if entry.kind in ON_CARDS}
     return whole.model_copy(update={"analyses": shown, "figures": {}, "printed": (), "settings": {}})
 

@@ -284,7 +284,7 @@ def unequal(rows: Sequence[Standing]) -> str:
 
 def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
     """Return in a line who was asked what, and what a norm needs."""
-    study, arm = results.study, rows[0].arm
+    study, arm, differ = results.study, rows[0].arm, unequal(rows)
     prompts, title = results.prompts[arm], results.study.dataset_of(arm).title
     flows = counted(max(row.flows for row in rows), "flow")
     if results.is_people(arm):
@@ -294,9 +294,9 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
         wordings = counted(prompts["template_no"].nunique(), "wording")
         orders = counted(prompts["order_no"].nunique(), "order")
         text = (
-            f"{who} was asked about {flows} ({title}), each in {'at most ' if unequal(rows) else ''}"
+            f"{who} was asked about {flows} ({title}), each in {'at most ' if differ else ''}"
             f"{counted(len(prompts), 'variant')}: {wordings}, each with {orders} of the options."
         )
-    text += f" {unequal(rows)}" if unequal(rows) else ""
+    text += f" {differ}" if differ else ""
     needed = Counter(study.t_val[row.model] for row in rows).most_common(1)[0][0]
     return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."
