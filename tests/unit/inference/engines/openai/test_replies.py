@@ -1,6 +1,5 @@
 """What is sent to an OpenAI-compatible endpoint, what its failures mean, and what its replies hold."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +63,6 @@ def test_what_is_sent_to_the_api_of_responses():
         (413, {}, "refused", "request"),
         (422, {"code": "bad"}, "refused", "request"),
         (400, {"code": "unsupported_parameter", "param": "max_tokens"}, "stop", "request"),
-        (400, {"code": "invalid_value", "param": "temperature"}, "stop", "request"),
         (400, {"code": "billing_hard_limit_reached"}, "stop", "quota"),
         (402, {}, "stop", "quota"),
         (429, {"code": "insufficient_quota"}, "stop", "quota"),
@@ -118,7 +116,6 @@ def test_a_reply():
         "error": None,
         "n_prompt_tokens": 80,
         "n_output_tokens": 2,
-        "reply_id": "chatcmpl-1",
         "created": 1_800_000_000,
         "answered_by": "gpt-x-2024",
         "fingerprint": "fp",
@@ -176,11 +173,10 @@ NO_ANSWER = [
 
 
 @pytest.mark.parametrize("content", NO_ANSWER, ids=lambda content: str(content[:50]))
-def test_no_answer_shows_its_digest(content):
+def test_what_is_no_answer_is_unreadable(content):
     found = read_reply(content)
     assert isinstance(found, Failure)
     assert found.kind == "unreadable"
-    assert (hashlib.sha256(content).hexdigest() in found.reason) == bool(content)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +195,7 @@ JSON = st.recursive(
 )
 
 
-@given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
+@given(field=st.sampled_from(["model", "system_fingerprint", "created", "usage"]), value=JSON)
 def test_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
@@ -233,11 +229,11 @@ def test_the_key_is_taken_out_of_every_field():
     parts = [{"type": "text", "text": f"{key[:9]}"}, {"type": "text", "text": f"{key[9:]} neutral"}]
     choice = {"message": {"content": parts}, "finish_reason": key}
     padded = "x" * (LONGEST_WORD - 5) + key  # the place where it is cut is in the key
-    raw = reply(id=padded, model=key, system_fingerprint=key, choices=[choice])
+    raw = reply(model=key, system_fingerprint=padded, choices=[choice])
     found = answer(raw.replace(b"planted", b"\\u0070lanted"), [key])
     assert found["text"] == "[key] neutral"
     assert "sk-p" not in str(found)
-    assert answer(reply(id="x" * 10**6))["reply_id"] == "x" * LONGEST_WORD
+    assert answer(reply(model="x" * 10**6))["answered_by"] == "x" * LONGEST_WORD
     assert "sk-p" not in clean("x" * 495 + key, [key], 500)
     # Servers of one's own have keys like "x" or "none": answers are left alone.
     assert answer(reply(), ["n"])["text"] == "neutral"
@@ -263,7 +259,6 @@ def test_whatever_comes_back_is_a_reply_or_a_failure(content):
     ("usage", "counts"),
     [
         ({"prompt_tokens": 80, "completion_tokens": 4}, (80, 4)),
-        ({"prompt_tokens": 80, "completion_tokens": 101}, (80, None)),  # more than the request allows
         ({"prompt_tokens": 2**31, "completion_tokens": 10**400}, (None, None)),
         ({"input_tokens": 80, "output_tokens": 4}, (80, 4)),
     ],
@@ -324,7 +319,6 @@ def test_a_reply_of_the_api_of_responses():
         "error": None,
         "n_prompt_tokens": 80,
         "n_output_tokens": 30,
-        "reply_id": "resp_1",
         "created": 1_800_000_000,
         "answered_by": "gpt-x-pro",
         "fingerprint": None,

@@ -25,7 +25,6 @@ from cinorms.inference.engines.openai.replies import (
     parsed,
     path_of,
     read_reply,
-    unreadable,
 )
 from cinorms.inference.questions import Questions, Rows
 from cinorms.inference.request import Request
@@ -44,8 +43,6 @@ POLL = 0.1
 #: Tokens that a chat format puts around one message, at most, and bytes of a token, for tokens a minute.
 # ASSUME: 16 are enough for every endpoint's format; OpenAI's has 4. The authors' prompts have 4.6 characters per token.
 TOKENS_AROUND_MESSAGE, BYTES_PER_TOKEN = 16, 4
-#: More characters than a token of a reply has: a reply with fewer tokens than that is not believed.
-CHARACTERS_IN_TOKEN = 32
 #: What to do about a failure that ends the job.
 _ADVICE = {
     "key": "check the key in {variable}",
@@ -69,20 +66,18 @@ class LiveEngine:
         rates = [runtime["rates"].get(name) for name in names]
         self.prices = None if None in rates else [rate / 1e6 for rate in rates]
         self.usd = 0.0
-        self.counts = {"requests": 0, "failures": 0}
-        self._stated: dict[str, Any] = {}
+        self._device = ""
 
     def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
         """Ask the rows; see ``engine_kind.Engine``. Raises ``ConfigError`` for what an API cannot do."""
         request = questions.request
         self._refuse(request)
-        sent = {name: value for name, value in body(request, ()).items() if name not in ("messages", "input")}
-        self._stated = {"device": url_of(request), "request": sent}
+        self._device = url_of(request)
         asyncio.run(_Asking(self, questions, keep).ask_all(rows))
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
-        return {**self._stated, **self.counts, "usd": self.usd if self.prices else None}
+        return {"device": self._device, "usd": self.usd if self.prices else None}
 
     def price(self, input_tokens: float, output_tokens: float) -> float:
         """Return what so many tokens cost; 0 where the entry states no price."""
@@ -166,11 +161,8 @@ class _Asking:
         finally:
             self.reserved -= most_usd
         if isinstance(reply, dict):
-            if (reply["n_prompt_tokens"] or 0) > most_input:
-                reply["n_prompt_tokens"] = None
             tokens = reply["n_prompt_tokens"], reply["n_output_tokens"]
-            known = all(tokens) and len(reply["text"]) <= CHARACTERS_IN_TOKEN * tokens[1]
-            self._pay(at, self.engine.price(*tokens) if known else most_usd)
+            self._pay(at, min(self.engine.price(*tokens), most_usd) if all(tokens) else most_usd)
             self.is_answered, self.replied = True, time.monotonic()
             self._keep(at, reply)
         else:
@@ -196,14 +188,13 @@ class _Asking:
 
     async def _send(self, client: AsyncOpenAI, chat: list[dict[str, str]]) -> dict[str, Any] | Failure:
         """Send a request, with the client's retries, and return what came."""
-        self.engine.counts["requests"] += 1
         try:
             answer = await client.post(
                 path_of(self.request), cast_to=httpx2.Response, body=body(self.request, chat)
             )
             return read_reply(answer.content, self.request, self.secrets)
         except UnreadableReply as error:
-            return unreadable(str(error))
+            return Failure("unreadable", str(error))
         except APIStatusError as error:
             content = error.response.content
             message = content.decode("utf-8", "replace").strip()
@@ -222,7 +213,6 @@ class _Asking:
 
     def _fail(self, at: int, failure: Failure) -> None:
         """Put a question back that failed, or note that it is refused; raise where that concerns every question."""
-        self.engine.counts["failures"] += 1
         if failure.kind == "stop" or time.monotonic() - self.replied > LONGEST_WAIT:
             raise self._explained(failure)
         self.tries[at] += failure.kind != "wait"

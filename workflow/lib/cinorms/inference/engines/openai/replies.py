@@ -4,7 +4,6 @@ Endpoints that call themselves compatible send many shapes. Nothing of a reply l
 not hold: one reply must not cost another.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,16 +14,10 @@ from cinorms.inference.request import OFF, Request
 from cinorms.prompts.variants import PAPER_REQUESTS
 
 OPENAI = "https://api.openai.com/v1"
-#: Characters of an endpoint's reason, and of an id or a name, that are shown and kept.
+#: Characters of an endpoint's reason, and of a name, that are shown and kept.
 LONGEST_REASON, LONGEST_WORD = 500, 200
 #: Codes and types of errors that concern every request.
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
-_RETIRED = ("model_not_found", "model_deprecated", "deployment_not_found", "DeploymentNotFound")
-#: Parameters that are the same in every request: refused once, refused always.
-_COMMON = {
-    *("model", "temperature", "max_tokens", "max_completion_tokens", "max_output_tokens", "seed"),
-    *("reasoning_effort", "reasoning", "messages[0].role"),
-}
 #: The parts of a message that hold its text, and its trace: the field that has it, by their type.
 _TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
 _TRACES = {"thinking": "thinking"}
@@ -53,11 +46,6 @@ def most_output(request: Request) -> int:
     return request.max_tokens + int((request.settings.get("reasoning") or {}).get("extra_tokens", 0))
 
 
-def _as_the_papers(request: Request) -> bool:
-    """Whether requests are the PETS authors' own, which state neither the longest answer nor a seed."""
-    return request.layout in PAPER_REQUESTS and not request.settings.get("reasoning")
-
-
 def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Return what is sent to ask ``chat``."""
     reasoning, most = request.settings.get("reasoning") or {}, most_output(request)
@@ -69,7 +57,8 @@ def body(request: Request, chat: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         sent |= {"input": list(chat), "max_output_tokens": most, "store": False, **drawn}
         return sent | ({"reasoning": {"effort": effort}} if effort else {})
     sent["messages"] = list(chat)
-    if _as_the_papers(request):
+    # The PETS authors' own requests state neither the longest answer nor a seed.
+    if request.layout in PAPER_REQUESTS and not reasoning:
         return sent | drawn
     if reasoning and not switch:
         return sent | {"max_completion_tokens": most} | ({"reasoning_effort": effort} if effort else {})
@@ -103,27 +92,21 @@ def judge_status(status: int, content: Any, message: str = "", location: str = "
         )
     error = content if isinstance(content, dict) else {}
     error = error["error"] if isinstance(error.get("error"), dict) else error
-    code, kind, param, text = (str(error.get(name) or "") for name in ("code", "type", "param", "message"))
+    code, kind, text = (str(error.get(name) or "") for name in ("code", "type", "message"))
     code = code or kind
     reason = f"{status} {code}: {text or message}".strip()
     if code in QUOTA or kind in QUOTA or status == 402:
         return Failure("stop", reason, "quota")
     if status in (401, 403):
         return Failure("stop", reason, "key")
-    if status == 404 or code in _RETIRED:
+    if status == 404 or code == "model_not_found":
         return Failure("stop", reason, "model")
     if status == 429:
         return Failure("wait", reason, "quota")
     if status in (408, 409) or status >= 500:
         return Failure("again", reason)
-    always = param in _COMMON or code.startswith("unsupported_") or code == "invalid_model"
-    return Failure("stop" if always else "refused", reason, "request")
-
-
-def unreadable(reason: str, raw: bytes = b"") -> Failure:
-    """Return the failure of an unreadable reply; the digest of its bytes tells two of them apart."""
-    digest = f" (sha256 {hashlib.sha256(raw).hexdigest()})" if raw else ""
-    return Failure("unreadable", reason + digest)
+    # A parameter is the same in every request: refused once, refused always.
+    return Failure("stop" if code.startswith("unsupported_") else "refused", reason, "request")
 
 
 def read_reply(
@@ -136,7 +119,7 @@ def read_reply(
     """
     answer = parsed(content)
     if not isinstance(answer, dict):
-        return unreadable("a reply that is no JSON", content)
+        return Failure("unreadable", "a reply that is no JSON")
     if isinstance(failed := answer.get("error"), dict) and failed:  # some endpoints fail with status 200
         status = failed.get("code")
         return judge_status(status if isinstance(status, int) and 400 <= status < 600 else 500, answer)
@@ -145,11 +128,10 @@ def read_reply(
         text, trace, finish, usage = read(answer)
         usage = usage if isinstance(usage, dict) else {}
     except _UNLIKE_A_REPLY:
-        return unreadable("a reply without an answer", content)
+        return Failure("unreadable", "a reply without an answer")
     keys = [secret for secret in secrets if len(secret) >= SHORTEST_KEY]
     filtered = finish == "content_filter"
-    most = most_output(request) if request and not _as_the_papers(request) else None
-    n_output = _whole(usage.get("completion_tokens", usage.get("output_tokens")), most)
+    n_output = _whole(usage.get("completion_tokens", usage.get("output_tokens")))
     reasoning = request.settings.get("reasoning") if request else None
     about = _about_trace(reasoning, text, trace, finish, n_output, usage)
     return {
@@ -158,7 +140,6 @@ def read_reply(
         "error": "content_filter: the reply was withheld" if filtered else None,
         "n_prompt_tokens": _whole(usage.get("prompt_tokens", usage.get("input_tokens"))),
         "n_output_tokens": n_output,
-        "reply_id": _word(answer.get("id"), secrets),
         "created": _whole(answer.get("created", answer.get("created_at"))),
         "answered_by": _word(answer.get("model"), secrets),
         "fingerprint": _word(answer.get("system_fingerprint"), secrets),
@@ -220,7 +201,7 @@ def _about_trace(
             text, reasoning.get("begin", "<think>"), reasoning.get("end", "</think>")
         )
     details = usage.get("completion_tokens_details", usage.get("output_tokens_details"))
-    n_tokens = _whole(details.get("reasoning_tokens"), n_output) if isinstance(details, dict) else None
+    n_tokens = _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
     if n_tokens is None and trace is not None and n_output is not None:
         n_tokens = round(n_output * len(trace) / max(len(trace) + len(text), 1))
     if n_tokens is None and trace is None and reasoning.get("effort") == OFF:
@@ -248,14 +229,11 @@ def split_trace(text: str, begin: str, end: str) -> tuple[str | None, str, bool]
 
 
 def _word(value: object, secrets: Sequence[str]) -> str | None:
-    """Return an id or a name, None for what is neither a word nor a number."""
-    if not isinstance(value, str | int | float) or isinstance(value, bool):
-        return None
-    return clean(str(value), secrets, LONGEST_WORD)
+    """Return a name; None for what is none."""
+    return clean(value, secrets, LONGEST_WORD) if isinstance(value, str) else None
 
 
-def _whole(value: object, most: int | None = None) -> int | None:
-    """Return a count, None for what is none, or more than the ``most`` that there can be."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return int(value) if 0 <= value <= (2**31 - 1 if most is None else most) else None
+def _whole(value: object) -> int | None:
+    """Return a count that a table can hold; None for what is none."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if known and 0 <= value < 2**31 else None
