@@ -87,7 +87,7 @@ def stop_between_steps() -> Iterator[Callable[[], None]]:
     handler = signal.getsignal(signal.SIGTERM)
     came: list[int] = []
 
-    def leave_if_told() -> None:
+    def leave_if_signalled() -> None:
         if came:
             if callable(handler):
                 handler(signal.SIGTERM, None)
@@ -95,6 +95,6 @@ def stop_between_steps() -> Iterator[Callable[[], None]]:
 
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
     try:
-        yield leave_if_told
+        yield leave_if_signalled
     finally:
         signal.signal(signal.SIGTERM, handler)

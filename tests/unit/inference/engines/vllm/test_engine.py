@@ -60,7 +60,7 @@ def test_an_adapter_is_another_respondent_of_the_same_start():
 
 
 def test_how_fast_it_answers_is_no_part_of_the_request_and_needs_a_start_of_its_own():
-    stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384, "performance_mode": "throughput"}
+    stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384}
     plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))
     assert plain.request == tuned.request
     runtimes = [ENGINE.runtime(model.settings) for model in (plain, tuned)]

@@ -139,7 +139,6 @@ class OptionTalk:
         self._mass: dict[tuple[int, ...], float] = {(): 1.0}
         #: What may still be cut below each node that is followed.
         self._may_cut: dict[tuple[int, ...], float] = {(): MOST_CUT}
-        self.n_output_tokens = 0
 
     def first(self) -> TokenRequest:
         """Return the request for the first tokens of all options."""
@@ -147,7 +146,6 @@ class OptionTalk:
 
     def take(self, about: tuple[int, ...], output: Any) -> Sequence[TokenRequest]:
         """Take the log-probabilities of what follows the tokens ``about``; return the requests that follow."""
-        self.n_output_tokens += 1
         logprobs = output.logprobs[0]
         following, mass = self._trie.following, self._mass
         nodes = {(*about, token): logprobs[token].logprob for token in following[about]}
@@ -244,11 +242,8 @@ class Closing:
 class TextTalk:
     """The model's text after the prompt at row ``at`` of the questions: one request, or its trace first and then that.
 
-    Two requests for a model that reasons: first its trace, up to the ``budget``, then its answer, up to the arm's
-    max_tokens. vLLM has a budget for thinking of its own since 0.19, which forces the closing mark token by token; it
-    needs the marks when the checkpoint is loaded (so arms could not share one start), and the versions that this
-    project runs with do not all have it. Two requests work in every version, cost no second reading of the prompt (its
-    prefix is cached), and leave no doubt where the trace ends.
+    vLLM's own budget for thinking needs the marks when the checkpoint is loaded, so arms could not share one start. Two
+    requests read the prompt once (its prefix is cached) and leave no doubt where the trace ends.
     """
 
     def __init__(

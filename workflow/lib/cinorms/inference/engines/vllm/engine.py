@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 #: Where vLLM is without conda.
 VIRTUAL_ENVIRONMENT = ".venv-vllm"
-#: Variables that hide GPUs from a program.
-HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-
-
 #: Cores of a job: on a GPU for the front end that feeds it, without one for all arithmetic. Snakemake sets
 #: OMP_NUM_THREADS to it.
 THREADS = 8
@@ -62,7 +58,7 @@ LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "b
 
 
 #: Settings of an entry that change how fast an engine answers; left out, vLLM decides.
-BATCHING = ("max_num_seqs", "max_num_batched_tokens", "performance_mode")
+BATCHING = ("max_num_seqs", "max_num_batched_tokens")
 
 
 def memory_mb(settings: "VllmSettings", attempt: int) -> int:
@@ -178,15 +174,10 @@ def _look_at_cpu_build(entries: "Sequence[ModelEntry]", surroundings: Surroundin
 def count_gpus(environment: Mapping[str, str], devices: Path = Path("/dev")) -> int:
     """Return how many GPUs a program started here would see."""
     n_gpus = len(list(devices.glob("nvidia[0-9]*")))
-    if not n_gpus and (devices / "kfd").exists():  # AMD
-        n_gpus = len(list((devices / "dri").glob("render*")))
-    for name in HIDING:
-        if name in environment:
-            shown = [
-                part for part in environment[name].split(",") if part.strip() not in ("", "-1", "NoDevFiles")
-            ]
-            n_gpus = min(n_gpus, len(shown))
-    return n_gpus
+    shown = environment.get("CUDA_VISIBLE_DEVICES")
+    if shown is None:
+        return n_gpus
+    return min(n_gpus, sum(part.strip() not in ("", "-1", "NoDevFiles") for part in shown.split(",")))
 
 
 def _find_vllm(folder: Path) -> tuple[bool, bool]:

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,6 @@ class VllmEngine:
         #: The adapters that were asked, numbered from 1 as vLLM wants it.
         self._adapters: dict[str, int] = {}
         self._facts: dict[str, Any] = {}
-        self._counts = {"prompts": 0, "input_tokens": 0, "output_tokens": 0}
 
     def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
         """Ask the rows; see ``engine_kind.Engine``."""
@@ -73,7 +72,12 @@ class VllmEngine:
                 if request.sample > 1:
                     # Computed anew: the cache would give a second sample what the first has computed.
                     self._llm.reset_prefix_cache()
-                self._talk(chain.from_iterable(blocks), prompts, keep, adapter)
+                job_state.current().note(doing="asking")
+                talks = chain.from_iterable(blocks)
+                with stop_between_steps() as leave_if_signalled:
+                    for finished in talk(self._llm, talks, leave_if_signalled, adapter):
+                        for each, reply in zip(finished, prompts.replies(finished), strict=True):
+                            keep(each.at, reply)
             except CinormsError:
                 raise
             except Exception as error:  # whatever vLLM, torch or the files of a checkpoint may raise
@@ -83,21 +87,7 @@ class VllmEngine:
 
     def facts(self) -> dict[str, Any]:
         """Return what the run record states about this engine."""
-        return {**self._facts, **self._counts}
-
-    def _talk(self, talks: Iterator[Talk], prompts: "Prompts", keep: Keep, adapter: Any) -> None:
-        """Have ``talks``, and ``keep`` the replies of each step."""
-        started, n_before = time.monotonic(), self._counts["prompts"]
-        job_state.current().note(doing="asking")
-        with stop_between_steps() as leave_if_told:
-            for finished in talk(self._llm, talks, leave_if_told, adapter):
-                for each, reply in zip(finished, prompts.replies(finished), strict=True):
-                    self._counts["prompts"] += 1
-                    self._counts["input_tokens"] += len(each.ids)
-                    self._counts["output_tokens"] += each.n_output_tokens
-                    keep(each.at, reply)
-        n_asked = self._counts["prompts"] - n_before
-        self._facts["prompts_per_second"] = round(n_asked / (time.monotonic() - started), 1)
+        return self._facts
 
     def _adapter(self, request: Request) -> Any:
         """Return vLLM's request for the adapter of a model; None without one."""
@@ -143,12 +133,7 @@ class VllmEngine:
         llm = LLM(model=str(folder), **(settings | self._runtime.get("batching", {})))
         OPENED.callback(close_vllm, llm)
         seconds, device = round(time.monotonic() - started, 1), device_name(on_cpu)
-        self._facts |= {
-            "vllm": version,
-            "device": device,
-            "gpus": 0 if on_cpu else gpus,
-            "load_seconds": seconds,
-        }
+        self._facts |= {"vllm": version, "device": device, "load_seconds": seconds}
         print(f"Loaded {folder} on {device} in {seconds} s.")
         return llm
 

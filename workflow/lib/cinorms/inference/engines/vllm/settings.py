@@ -29,8 +29,6 @@ class VllmSettings(ServedSettings):
     """Most prompts that vLLM answers at once; its default, 256 on smaller GPUs, is few for short answers."""
     max_num_batched_tokens: LeftOut[int] = Field(default=None, ge=64, le=10_000_000)
     """Most tokens that vLLM reads and writes in one step."""
-    performance_mode: LeftOut[Literal["balanced", "interactivity", "throughput"]] = None
-    """What vLLM tunes itself for, as its option of that name; throughput suits a whole study."""
     lora: LeftOut[str] = None
     """Folder of a LoRA adapter of `source`, as PEFT writes it: another respondent, asked with the same start."""
     lora_rank: LeftOut[Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]] = None
