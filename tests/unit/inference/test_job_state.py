@@ -214,17 +214,8 @@ def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(progress, monkeypat
         state.begin(10, 0)
         state.write()
     path = progress / "m.1-of-2.json"
-    fine = '{"model": "m", "shard": "1-of-2"'
-    odd = [
-        '"rate": NaN',
-        '"answered": "9"',
-        '"answered": null',
-        '"usd": -1',
-        '"updated": Infinity',
-        '"host": 1',
-    ]
-    for content in ("", "[1]", '{"model": 1, "unknown": 2}', *(f"{fine}, {each}}}" for each in odd)):
+    for content in ("", "[1]", "7", '{"model": "m"}', '{"model": "m", "shard": "1-of-2", "unknown": 2}'):
         path.write_text(content)
         assert read_state(progress, "m", "1-of-2") is None, content
-    path.write_text(f'{fine}, "total": null, "rate": 0.5}}')
+    path.write_text('{"model": "m", "shard": "1-of-2", "total": null, "rate": 0.5}')
     assert read_state(progress, "m", "1-of-2") is not None

@@ -90,44 +90,6 @@ def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     return ModelEntry(place.model, place.file, kind, settings, settings, request, stated)
 
 
-def entries_schema() -> dict[str, Any]:
-    """Return the JSON schema of config/models.yaml: the keys of all engines, each only for its own."""
-    common = schema_of(EntrySettings)
-    own = {kind.name: schema_of(kind.settings()) for kind in engine_kinds()}
-    names = {name for schema in own.values() for name in schema["properties"]}
-    known = common["properties"]
-    # The condition for the entries of an engine: its keys, and none of other engines'.
-    of_others = {other: {"description": "A key of another engine.", "not": {}} for other in sorted(names)}
-    conditions = []
-    for name, schema in own.items():
-        then: dict[str, Any] = {"properties": {**of_others, **schema["properties"]}}
-        if required := [key for key in schema["required"] if key not in common["required"]]:
-            then["required"] = required
-        of_engine = {"required": ["engine"], "properties": {"engine": {"const": name}}}
-        conditions.append({"if": of_engine, "then": then})
-    return {
-        "$schema": common["$schema"],
-        "title": "The model registry",
-        "description": "Models under audit, by name.",
-        "type": "object",
-        "propertyNames": {
-            "description": "a model's name has letters, digits, '.', '-' and '_' (at most 100)",
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        },
-        "additionalProperties": {
-            "description": common["description"],
-            "type": "object",
-            "additionalProperties": False,
-            "required": common["required"],
-            "properties": {
-                **{name: {} for name in sorted(names)},
-                "engine": {**known["engine"], "enum": list(own)},
-            },
-            "allOf": conditions,
-        },
-    }
-
-
 ModelName = Annotated[
     str,
     Field(
@@ -135,6 +97,23 @@ ModelName = Annotated[
         description="a model's name has letters, digits, '.', '-' and '_' (at most 100)",
     ),
 ]
+
+
+class _Registry(RootModel[Any]):
+    """Models under audit, by name."""
+
+    model_config = ConfigDict(regex_engine="python-re")
+    root: Mapping[ModelName, Mapping[str, Any]]
+
+
+def entries_schema() -> dict[str, Any]:
+    """Return the JSON schema of config/models.yaml: an entry has the keys of its engine."""
+    entries = []
+    for kind in engine_kinds():
+        entry = schema_of(kind.settings())
+        engine = {**entry["properties"]["engine"], "const": kind.name}
+        entries.append({**entry, "properties": {**entry["properties"], "engine": engine}})
+    return {**schema_of(_Registry), "title": "The model registry", "additionalProperties": {"oneOf": entries}}
 
 
 def load_registry(root: Root) -> dict[str, ModelEntry]:
@@ -189,13 +168,6 @@ def add_revisions(path: Path, fetched: Mapping[str, str]) -> None:
                 "\n".join([*head, yaml.safe_dump({**known, **added}, width=200)]), encoding="utf-8"
             )
         print(f"{path}: {', '.join(added)} added; commit the file")
-
-
-class _Registry(RootModel[Any]):
-    """Models under audit, by name."""
-
-    model_config = ConfigDict(regex_engine="python-re")
-    root: Mapping[ModelName, Mapping[str, Any]]
 
 
 def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
