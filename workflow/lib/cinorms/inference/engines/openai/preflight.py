@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
 
 from cinorms.core.errors import nearest
 from cinorms.core.logs import redact
@@ -17,32 +16,26 @@ PATIENCE = 8.0
 SHOWN = 5
 
 
-class Target(NamedTuple):
-    """One model at one endpoint, and the variable with its key."""
-
-    url: str
-    source: str
-    variable: str | None
-
-
 def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
-    """Ask every endpoint which models it has; one whose key is missing is left to the check of keys."""
-    models: dict[Target, list[str]] = {}
-    for entry in entries:
-        settings: Any = entry.settings  # of the class that the engine declares
-        variable = entry.key_variable
-        if variable is None or surroundings.environment.get(variable):
-            target = Target((settings.base_url or OPENAI).rstrip("/"), settings.source, variable)
-            models.setdefault(target, []).append(entry.name)
-    if not models:
-        return None
-    with ThreadPoolExecutor(max_workers=min(8, len(models))) as pool:
-        findings = list(pool.map(lambda target: _look(target, surroundings), models))
-    return [
-        EntryProblem(finding.severity, f"{', '.join(names)} at {target.url}: {finding.text}")
-        for (target, names), finding in zip(models.items(), findings, strict=True)
-        if finding
+    """Ask the endpoint of every model which it has; one whose key is missing is left to the check of keys."""
+    with_key = [
+        entry
+        for entry in entries
+        if entry.key_variable is None or surroundings.environment.get(entry.key_variable)
     ]
+    if not with_key:
+        return None
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        findings = pool.map(lambda entry: _look(entry, surroundings), with_key)
+        return [
+            EntryProblem(finding.severity, f"{entry.name} at {_url(entry)}: {finding.text}")
+            for entry, finding in zip(with_key, findings, strict=True)
+            if finding
+        ]
+
+
+def _url(entry: ModelEntry) -> str:
+    return str(entry.get("base_url") or OPENAI)
 
 
 def look_at_prices(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
@@ -66,29 +59,30 @@ def look_at_ends(entries: Sequence[ModelEntry], surroundings: Surroundings) -> l
     return [warning(text) for text in (entry.ending() for entry in entries) if text]
 
 
-def _look(target: Target, surroundings: Surroundings) -> EntryProblem | None:
+def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
     import openai
 
-    key = surroundings.environment.get(target.variable or "", "")
+    variable, source = entry.key_variable, str(entry.get("source"))
+    key = surroundings.environment.get(variable or "", "")
     if not (key.isascii() and key.isprintable()):
-        return error(f"the key in {target.variable} has characters that a request cannot hold")
+        return error(f"the key in {variable} has characters that a request cannot hold")
     unlisted = warning(
-        f"does not list its models, so only asking shows whether it knows {target.source!r}; check base_url, which "
+        f"does not list its models, so only asking shows whether it knows {source!r}; check base_url, which "
         "often ends in /v1"
     )
     try:  # an endpoint without a key is asked as the engine asks it; none is followed to another address
         http = openai.DefaultHttpxClient(follow_redirects=False)
         with openai.OpenAI(
-            api_key=key or "none", base_url=target.url, max_retries=0, timeout=PATIENCE, http_client=http
+            api_key=key or "none", base_url=_url(entry), max_retries=0, timeout=PATIENCE, http_client=http
         ) as client:
             known = [str(model.id) for model in client.models.list().data]
-            if target.source in known or any(name.endswith(f"/{target.source}") for name in known):
+            if source in known or any(name.endswith(f"/{source}") for name in known):
                 return None
             with suppress(openai.APIStatusError):  # lists can leave out models that an account may use
-                if client.models.retrieve(target.source).id == target.source:
+                if client.models.retrieve(source).id == source:
                     return None
     except (openai.AuthenticationError, openai.PermissionDeniedError) as refusal:
-        known_key = target.variable and f"check the key in {target.variable}"
+        known_key = variable and f"check the key in {variable}"
         do = known_key or "name its key's variable as key_variable"
         return error(f"refuses the request (status {refusal.status_code}); {do}")
     except openai.APIStatusError as failure:
@@ -110,10 +104,10 @@ def _look(target: Target, surroundings: Surroundings) -> EntryProblem | None:
         return unlisted
     if not known:
         return unlisted
-    near = nearest(target.source, known) or "."
+    near = nearest(source, known) or "."
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     return error(
-        f"does not know model {target.source!r}; it has {', '.join(sorted(known)[:SHOWN])}{more}"
+        f"does not know model {source!r}; it has {', '.join(sorted(known)[:SHOWN])}{more}"
         f"{near} Correct `source` in config/models.yaml"
     )
 
