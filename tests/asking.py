@@ -81,13 +81,13 @@ def make_runtime(**changes: Any) -> dict[str, Any]:
 
 
 def ask(
-    root: Path, *asked: Questions, engine: Engine | None = None, key: str | None = None, **runtime: Any
+    root: Path, *arms: Questions, engine: Engine | None = None, key: str | None = None, **runtime: Any
 ) -> dict[str, int]:
-    """Ask what has no reply in the store below ``root`` yet, as a job does whose arms are ``asked``."""
+    """Ask what has no reply in the store below ``root`` yet, as a job does of these ``arms``."""
     given = make_runtime(**runtime)
     stores: dict[Path, Store] = {}
     askings = []
-    for number, questions in enumerate(asked):
+    for number, questions in enumerate(arms):
         store = Store(root, questions.request, given["study"])
         shard = questions.shard(given["shard"])
         askings.append(Asking(f"arm{number}", shard, stores.setdefault(store.folder, store)))
@@ -101,19 +101,19 @@ def responses_in(root: Path, questions: Questions, study: str = "s") -> pd.DataF
 
 
 class Echo:
-    """An engine that answers with the prompt, and notes what it was asked; it is interrupted after ``most`` replies."""
+    """An engine that answers with the prompt, and notes the prompts; it is interrupted after ``most`` replies."""
 
     def __init__(self, most: int = 10**9, **reply: Any) -> None:
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
         self._most, self._reply = most, reply
 
     def ask(self, questions: Questions, rows: Rows, keep: Keep) -> None:
         """Answer the rows."""
         for at in rows.tolist():
-            if len(self.asked) == self._most:
+            if len(self.prompts) == self._most:
                 raise InterruptedError("stopped")
-            self.asked.append(questions.chat(at)[-1]["content"])
-            keep(at, {"text": self.asked[-1], "finish_reason": "stop", **self._reply})
+            self.prompts.append(questions.chat(at)[-1]["content"])
+            keep(at, {"text": self.prompts[-1], "finish_reason": "stop", **self._reply})
 
     def facts(self) -> Mapping[str, Any]:
         """Return what a run record states."""

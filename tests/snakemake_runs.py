@@ -60,9 +60,9 @@ def snakemake(
     assert process.stdin
     assert process.stdout
     with NamedTemporaryFile(mode="r", encoding="utf-8") as printed:
-        told = [[*COMMAND[3:], *arguments], str(folder), known, printed.name]
+        request = [[*COMMAND[3:], *arguments], str(folder), known, printed.name]
         try:
-            print(json.dumps(told), file=process.stdin, flush=True)
+            print(json.dumps(request), file=process.stdin, flush=True)
             answer = process.stdout.readline()
         except BaseException:  # its answer would be taken for that to the next call
             process.kill()

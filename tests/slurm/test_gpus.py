@@ -57,15 +57,15 @@ def test_two_models_at_once_on_two_gpus(tmp_path, cluster):
     assert "rule fetch_checkpoint" not in printed, "checkpoints are fetched once, by make fetch"
 
     tried = {job["JobId"]: job for job in cluster.jobs() if int(job["JobId"]) > before}
-    told = [json.loads(path.read_bytes()) for path in noted.glob("*.json")]
-    assert len(tried) == len(told) == 3
-    assert {job["HF_HUB_OFFLINE"] for job in told} == {"1"}
+    jobs = [json.loads(path.read_bytes()) for path in noted.glob("*.json")]
+    assert len(tried) == len(jobs) == 3
+    assert {job["HF_HUB_OFFLINE"] for job in jobs} == {"1"}
     # Neither ends before both run: they have a GPU each.
-    ran = [job for job in told if (noted / f"{job['SLURM_JOB_ID']}.ready").exists()]
+    ran = [job for job in jobs if (noted / f"{job['SLURM_JOB_ID']}.ready").exists()]
     assert {job["CUDA_VISIBLE_DEVICES"] for job in ran} == {"0", "1"}
     for model, entry in entries.items():
         settings = VllmSettings.model_validate(entry)
-        numbers = sorted(int(job["SLURM_JOB_ID"]) for job in told if job["model"] == model)
+        numbers = sorted(int(job["SLURM_JOB_ID"]) for job in jobs if job["model"] == model)
         for attempt, number in enumerate(numbers, start=1):
             job = tried[str(number)]
             assert job["TresPerJob"] == "gres:gpu:1"

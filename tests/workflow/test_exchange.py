@@ -14,8 +14,8 @@ MODEL = "planted-gpt-4o-mini"
 
 def elsewhere(name: str, **arm: Any) -> dict[str, Any]:
     """Return the small study with responses from elsewhere."""
-    told = {"source": "responses", "response_format": "plain", "models": [MODEL]}
-    main = {**MAIN, **told, **arm}
+    received = {"source": "responses", "response_format": "plain", "models": [MODEL]}
+    main = {**MAIN, **received, **arm}
     return {**SMALL, "study": name, "models": [MODEL], "arms": {"main": main}, "figures": {}}
 
 

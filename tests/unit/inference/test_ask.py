@@ -47,24 +47,24 @@ def test_a_job_asks_what_is_new_and_the_responses_are_in_the_order_of_the_questi
     first, more = make_questions(3), make_questions(5)
     engine = Echo()
     assert ask(tmp_path, first, more, engine=engine) == {"arm0": 12, "arm1": 20}
-    assert len(engine.asked) == len(set(engine.asked)) == 20
+    assert len(engine.prompts) == len(set(engine.prompts)) == 20
     ask(tmp_path, more, engine=engine, study="another study", shard="1-of-2")
     ask(tmp_path, make_questions(4), engine=engine)
-    assert len(engine.asked) == 20
+    assert len(engine.prompts) == 20
     ask(tmp_path, make_questions(3, sample=2), engine=engine)
-    assert len(engine.asked) == 32
+    assert len(engine.prompts) == 32
     found = responses_in(tmp_path, more)
     assert found["text"].tolist() == [more.chat(at)[-1]["content"] for at in range(20)]
     assert found[["flow", "variant", "order"]].equals(more.named())
     other = make_questions(3, max_tokens=9)
     ask(tmp_path, first, other, engine=engine)
-    assert len(engine.asked) == 44
+    assert len(engine.prompts) == 44
 
 
 def test_flows_that_are_told_alike_are_asked_once(tmp_path):
     engine, questions = Echo(), make_questions(["a", "b", "a"], order_method="fixed", orders=1)
     ask(tmp_path, questions, engine=engine)
-    assert len(engine.asked) == 4
+    assert len(engine.prompts) == 4
     assert len(responses_in(tmp_path, questions)) == 6
 
 
@@ -82,7 +82,7 @@ def test_however_it_is_cut_the_responses_have_the_same_bytes(tmp_path):
             except InterruptedError:
                 pass
             finally:
-                asked += engine.asked
+                asked += engine.prompts
     assert sorted(asked) == sorted(questions.chat(at)[-1]["content"] for at in range(80))
     assert written(tmp_path / "cut.parquet", questions, tmp_path / "cut") == expected
 
@@ -98,7 +98,7 @@ def test_an_arm_that_is_refused_does_not_keep_the_others_from_being_asked(tmp_pa
     engine = Refusing()
     with pytest.raises(ConfigError, match="a mistake in this arm"):
         ask(tmp_path, make_questions(2, max_tokens=9), make_questions(2), engine=engine)
-    assert len(engine.asked) == 8
+    assert len(engine.prompts) == 8
 
 
 def test_what_is_missing_is_one_message_that_says_how_to_ask_it(tmp_path):
@@ -226,7 +226,7 @@ def with_row(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda frame: frame.iloc[: len(frame) // 2], "18 of 36 questions are missing"),
         (lambda frame: frame.iloc[:0], "36 of 36 questions are missing, e.g. flow 0 with variant 0_0"),
@@ -239,9 +239,9 @@ def with_row(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
         (lambda _: named(n_templates=1), "24 of 36"),
     ],
 )
-def test_responses_that_were_not_asked_so_are_refused(change, told, tmp_path):
+def test_responses_that_were_not_asked_so_are_refused(change, message, tmp_path):
     path = tmp_path / "m.parquet"
-    with pytest.raises(DataError, match=told) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         check(change(named()), path)
     assert str(caught.value).startswith(f"{path}: has ")
     assert "delete it and rerun: it is collected from the store, nothing is asked again" in str(caught.value)

@@ -62,7 +62,7 @@ def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> i
             with followed(PROGRESS, "m", shard):
                 ask(Path("results/.replies"), questions, engine=engine, shard=shard, study=asker)
         finally:
-            asked += len(engine.asked)
+            asked += len(engine.prompts)
     if len(shards) == 2:
         responses = responses_in(Path("results/.replies"), questions)
         tables.write(

@@ -184,14 +184,14 @@ class Results:
                 f"there are no responses with traces of model {model!r} in arm {arm!r} of {self.folder}"
             )
         columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
-        asked = self._questions(arm, json.loads(tables.facts(path)["request"]))
+        questions = self._questions(arm, json.loads(tables.facts(path)["request"]))
         frame = tables.read(path, tables.RESPONSES, columns)
         at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
-        store = Store(self.folder.parent / ".replies", asked.request)
+        store = Store(self.folder.parent / ".replies", questions.request)
         if store.is_empty:
             raise DataError(f"{store.folder}: there is no such store; traces are where the model was asked")
         texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
-        for place, trace in store.traces(asked.keys[at]):
+        for place, trace in store.traces(questions.keys[at]):
             texts.iloc[place] = trace
         found = frame.iloc[at].astype({"variant": "str", "trace_status": "str"}).reset_index(drop=True)
         return found.assign(arm=arm, model=model, trace=texts)[["arm", "model", *columns, "trace"]]
@@ -209,7 +209,7 @@ class Results:
         request = json.loads(tables.facts(path).get("request", "null")) if path else None
         if path is None or request is None:
             return pd.DataFrame(columns=names)
-        asked = self._questions(arm, request)
+        questions = self._questions(arm, request)
         frame = tables.read(path, tables.RESPONSES, ["flow", "variant", "text", "finish_reason"])
         number = frame["flow"]
         if flows is not None and len(frame) and not set(number.unique()) & set(flows):
@@ -219,7 +219,7 @@ class Results:
             )
         at = np.arange(len(frame)) if flows is None else np.flatnonzero(number.isin(flows))
         texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
-        messages = pd.Series([asked.chat(int(row)) for row in at], index=texts.index, dtype="object")
+        messages = pd.Series([questions.chat(int(row)) for row in at], index=texts.index, dtype="object")
         found = texts.assign(arm=arm, model=model, messages=messages)
         return found.reset_index(drop=True)[names]
 
@@ -277,8 +277,8 @@ class Results:
         whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
         words = dict(zip(settings.levels, settings.options, strict=True))
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
-        asked = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
-        return whole[["arm", "model", *flows.columns, *asked]]
+        columns = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
+        return whole[["arm", "model", *flows.columns, *columns]]
 
     def _with_texts(self, answers: pd.DataFrame, arm: str, model: str) -> pd.DataFrame:
         """Return answers with the prompt and the reply beside each."""

@@ -19,20 +19,20 @@ PRIVATE = frozenset({"host", "process", "study"})
 
 def gather(
     study: str,
-    asked: Sequence[Mapping[str, Any]],
-    coded: Sequence[Mapping[str, Any]],
+    models: Sequence[Mapping[str, Any]],
+    coders: Sequence[Mapping[str, Any]],
     received: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the provenance of a study.
 
-    ``asked`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, and the file of its
-    ``responses``. ``coded`` has the same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and
+    ``models`` has one entry per model and arm: ``arm``, ``model``, whether it is ``planted``, and the file of its
+    ``responses``. ``coders`` has the same for the coder, one entry per scale. ``received`` has ``arm``, ``model`` and
     the file of ``responses`` of each model whose responses another tool collected. The provenance does not depend on
     when this is called.
     """
-    models, coders = ([_model(entry) for entry in entries] for entries in (asked, coded))
+    asked, coded = ([_model(entry) for entry in entries] for entries in (models, coders))
     # All arms with the same settings share a store, and what it cost.
-    usd = {model["store"]: model["usd"] for model in [*models, *coders] if model["usd"] is not None}
+    usd = {model["store"]: model["usd"] for model in [*asked, *coded] if model["usd"] is not None}
     elsewhere = []
     for entry in received:
         path = Path(entry["responses"])
@@ -45,19 +45,19 @@ def gather(
         "study": study,
         "cinorms": version(),
         "usd": known_sum(usd.values()),
-        "asked": models,
-        **({"coder": coders} if coders else {}),
+        "asked": asked,
+        **({"coder": coded} if coded else {}),
         **({"received": elsewhere} if elsewhere else {}),
     }
 
 
-def _model(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known about one model in one arm: its file, and what its replies say of themselves."""
-    path = Path(asked["responses"])
+    path = Path(entry["responses"])
     facts, request = tables.facts(path), request_in(path)
     finish = tables.read(path, tables.RESPONSES, ["finish_reason"])["finish_reason"].value_counts()
     return {
-        **{name: asked[name] for name in ("arm", "scale", "model", "planted") if name in asked},
+        **{name: entry[name] for name in ("arm", "scale", "model", "planted") if name in entry},
         "engine": request.engine,
         "request": request.plain(),
         "example_prompt": facts.get("example_prompt"),

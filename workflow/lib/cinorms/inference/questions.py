@@ -59,10 +59,10 @@ class Questions:
     def of(cls, request: Request, vignettes: pd.DataFrame, variants: pd.DataFrame) -> "Questions":
         """Return what ``request`` asks about these vignettes in these variants."""
         flows = select_flows(vignettes, request.select)
-        asked = variants[variants["template_no"] < request.n_templates].reset_index(drop=True)
+        chosen = variants[variants["template_no"] < request.n_templates].reset_index(drop=True)
         n_options = request.answer_scale.n_shown
-        grid = ask_grid(flows["flow"], asked, request.order_method, request.seed, n_options)
-        return cls(request, flows, asked, grid)
+        grid = ask_grid(flows["flow"], chosen, request.order_method, request.seed, n_options)
+        return cls(request, flows, chosen, grid)
 
     def shard(self, name: str) -> "Questions":
         """Return the questions of one shard: those about some of the flows, drawn by the number of the flow alone.

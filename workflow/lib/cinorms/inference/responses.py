@@ -178,16 +178,16 @@ def check_complete(
     ``request`` is the model's in the arm, as plain data.
     """
     questions = Questions.of(Request.from_plain(request), vignettes, variants)
-    asked = questions.named().astype({"variant": object, "order": object})
-    given = pd.DataFrame({name: responses[name].to_numpy() for name in asked})
-    if len(given) == len(asked) and all((given[name] == asked[name]).all() for name in asked):
+    expected = questions.named().astype({"variant": object, "order": object})
+    given = pd.DataFrame({name: responses[name].to_numpy() for name in expected})
+    if len(given) == len(expected) and all((given[name] == expected[name]).all() for name in expected):
         return
-    rows = pd.MultiIndex.from_frame(asked)
+    rows = pd.MultiIndex.from_frame(expected)
     missing = rows[~rows.isin(pd.MultiIndex.from_frame(given))]
     what = "rows are missing, doubled or in another order"
     if len(missing):
         flow, variant, _ = missing[0]
-        what = f"{len(missing):,} of {len(asked):,} questions are missing, e.g. flow {flow} with variant {variant}"
+        what = f"{len(missing):,} of {len(expected):,} questions are missing, e.g. flow {flow} with variant {variant}"
     raise DataError(
         f"{path}: has {len(given):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
     )

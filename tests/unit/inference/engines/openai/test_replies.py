@@ -49,8 +49,8 @@ def test_what_is_sent_to_the_api_of_responses():
     plain = {"model": "gpt-x", "input": CHAT, "max_output_tokens": 100, "store": False}
     assert sent(api="responses", temperature=1) == {**plain, "temperature": 1}
     reasoning = {"effort": "high", "extra_tokens": 900}
-    told = {"max_output_tokens": 1000, "reasoning": {"effort": "high"}}
-    assert sent(api="responses", reasoning=reasoning, temperature=None) == plain | told
+    stated = {"max_output_tokens": 1000, "reasoning": {"effort": "high"}}
+    assert sent(api="responses", reasoning=reasoning, temperature=None) == plain | stated
     assert path_of(make_request(api="responses")) == "/responses"
     assert path_of(make_request()) == "/chat/completions"
 
