@@ -122,8 +122,13 @@ def fetch(
         "HF_HUB_DISABLE_TELEMETRY": "1",
         **more,
     }
-    given = {"model": "mine", "source": source, "revision": revision, "out": str(tmp_path / "mine.json")}
-    given |= {"log": str(tmp_path / "log.txt"), "lock": str(tmp_path / "locks/mine.json")}
+    given = {
+        "model": "mine",
+        "source": source,
+        "revision": revision,
+        "out": str(tmp_path / "checkpoints/mine.json"),
+    }
+    given["log"] = str(tmp_path / "log.txt")
     command = [
         sys.executable,
         "-m",
@@ -136,7 +141,7 @@ def fetch(
 def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path, hub):
     done = fetch(tmp_path, hub.url, "ours/tiny")
     assert done.returncode == 0, done.stderr + (tmp_path / "log.txt").read_text()
-    record = json.loads((tmp_path / "mine.json").read_text())
+    record = json.loads((tmp_path / "checkpoints/mine.json").read_text())
     assert record == {"model": "mine", "source": "ours/tiny", "revision": SHA}
     (snapshot,) = (tmp_path / "home").rglob(f"snapshots/{SHA}")
     assert has_weights(snapshot)
@@ -145,7 +150,7 @@ def test_a_repository_is_fetched_once_and_its_commit_noted(tmp_path, hub):
     n_asked = len(hub.asked)
     assert fetch(tmp_path, hub.url, "ours/tiny", SHA).returncode == 0
     assert len(hub.asked) == n_asked  # what is there at a known commit is not looked up again
-    for path in (tmp_path / "log.txt", tmp_path / "mine.json"):
+    for path in (tmp_path / "log.txt", tmp_path / "checkpoints/mine.json"):
         assert TOKEN not in path.read_text()
 
 
@@ -153,14 +158,14 @@ def test_a_study_stays_with_the_commit_that_it_found_first(tmp_path, hub):
     def revision() -> str:
         done = fetch(tmp_path, hub.url, "ours/tiny")
         assert done.returncode == 0, done.stderr
-        record = json.loads((tmp_path / "mine.json").read_text())
+        record = json.loads((tmp_path / "checkpoints/mine.json").read_text())
         return str(record["revision"])
 
     assert revision() == SHA
     hub.sha = NEWER
-    (tmp_path / "mine.json").unlink()  # as Snakemake does before it makes a file anew
+    (tmp_path / "checkpoints/mine.json").unlink()  # as Snakemake does before it makes a file anew
     assert revision() == SHA
-    (tmp_path / "locks/mine.json").unlink()
+    (tmp_path / ".checkpoints/mine.json").unlink()
     assert revision() == NEWER
 
 
@@ -178,7 +183,7 @@ def test_what_the_hub_refuses_is_one_message(tmp_path, hub, source, revision, me
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert TOKEN not in done.stderr
-    assert not (tmp_path / "mine.json").exists()
+    assert not (tmp_path / "checkpoints/mine.json").exists()
 
 
 def test_without_internet_it_says_what_to_do(tmp_path):
@@ -220,7 +225,7 @@ def test_a_folder_is_known_by_its_files(copied, tmp_path):
     before = folder_digest(copied)
     done = fetch(tmp_path, "http://127.0.0.1:9", str(copied))
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "mine.json").read_text())["revision"] == before
+    assert json.loads((tmp_path / "checkpoints/mine.json").read_text())["revision"] == before
     weights = copied / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\0")
     after = folder_digest(copied)
