@@ -101,7 +101,7 @@ class Job:
         An arm that is refused does not keep the others from being asked.
         """
         started, state = time.monotonic(), job_state.current()
-        missing = [_missing(asking) for asking in askings]
+        missing = [np.flatnonzero(~asking.store.answered(asking.questions.keys)) for asking in askings]
         total, n_left = sum(len(asking.questions.grid) for asking in askings), sum(map(len, missing))
         print(f"{total - n_left:,} of {total:,} questions have a reply in the store.")
         state.begin(total, total - n_left)
@@ -146,11 +146,6 @@ class Job:
         finally:
             for asking in askings:
                 asking.store.close({"status": status, **(self._engine.facts() if self._engine else {})})
-
-
-def _missing(asking: Asking) -> Rows:
-    """Return the rows of the grid that have no reply in the store."""
-    return np.flatnonzero(~asking.store.answered(asking.questions.keys))
 
 
 def _make_engine(request: Request, runtime: Mapping[str, Any], key: str | None) -> Engine:

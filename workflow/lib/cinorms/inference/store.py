@@ -156,7 +156,7 @@ class Store:
         return not self._paths()
 
     def _paths(self) -> list[Path]:
-        return sorted(path for path in self.folder.glob("*.jsonl") if not path.name.startswith("."))
+        return sorted(self.folder.glob("*.jsonl"))
 
     # --- Writing
 

@@ -74,7 +74,7 @@ def test_how_fast_it_answers_is_no_part_of_the_request_and_needs_a_start_of_its_
 def test_batch_invariant_mode_goes_without_flashinfers_sampler(monkeypatch, tmp_path, stated, sampler):
     monkeypatch.setenv(offline.BATCH_INVARIANT, "outside")
     monkeypatch.setenv(offline.FLASHINFER_SAMPLER, "outside")
-    for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "TOKENIZERS_PARALLELISM"):
+    for name in ("VLLM_NO_USAGE_STATS", "TOKENIZERS_PARALLELISM"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
 
@@ -97,7 +97,6 @@ def vllm_that_loads_nothing(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm.platforms", SimpleNamespace(current_platform=platform))
     for name in (
         "VLLM_NO_USAGE_STATS",
-        "VLLM_DO_NOT_TRACK",
         "TOKENIZERS_PARALLELISM",
         offline.BATCH_INVARIANT,
     ):

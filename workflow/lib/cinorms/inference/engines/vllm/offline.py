@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,7 @@ class VllmEngine:
         """Load the checkpoint in ``folder``, on GPUs or, with vLLM's build for CPUs, without."""
         started = time.monotonic()
         job_state.current().note(doing="loading the checkpoint")
-        for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK"):
-            os.environ.setdefault(name, "1")
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         # Spawned processes import the job's module, which makes them end with the job.
         os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
@@ -158,8 +157,10 @@ class Prompts:
         sample = self._texts(rows[:: max(1, len(rows) // SAMPLE)])
         if request.readout == "options":
             # Each option as it can follow prompts that end like the first.
-            follow: Callable[[str], Any] = lambda way: self._tokeniser.continuation(sample[0], way)  # noqa: E731
-            written = {o: list(map(follow, spellings(o))) for o in request.answer_scale.options}
+            written = {
+                option: [self._tokeniser.continuation(sample[0], way) for way in spellings(option)]
+                for option in request.answer_scale.options
+            }
             self._trie = OptionTrie.of(written, request.model)
             self._most = self._trie.depth
         self._ids(sample)
@@ -177,32 +178,16 @@ class Prompts:
 
     def replies(self, finished: Sequence[Talk]) -> list[dict[str, Any]]:
         """Return the replies of finished conversations."""
-        traced = {"n_trace_tokens": 0, "trace_status": "none"} if self._way else {}
-        if self._trie is not None:
-            return [
-                {"n_prompt_tokens": len(each.ids), "finish_reason": "stop", "n_output_tokens": 0, **traced}
-                | {"p_options": each.probabilities()}
-                for each in finished
-                if isinstance(each, OptionTalk)
-            ]
-        talks = [each for each in finished if isinstance(each, TextTalk)]
-        replies = [
-            {
-                "text": text,
-                "finish_reason": each.finish_reason,
-                "n_prompt_tokens": len(each.ids),
-                "n_output_tokens": each.n_output_tokens,
-                **(
-                    {"n_trace_tokens": len(each.trace_ids), "trace_status": each.trace_status}
-                    if traced
-                    else {}
-                ),
-            }
-            for each, text in zip(talks, self._tokeniser.decode([t.token_ids for t in talks]), strict=True)
-        ]
-        if self._closing:
-            traces = self._tokeniser.decode([each.trace_ids for each in talks])
-            replies = [reply | {"trace": trace} for reply, trace in zip(replies, traces, strict=True)]
+        nothing = [None] * len(finished)
+        decode = self._tokeniser.decode
+        texts = nothing if self._trie else decode([each.token_ids for each in finished])
+        traces = decode([each.trace_ids for each in finished]) if self._closing else nothing
+        replies: list[dict[str, Any]] = []
+        for each, text, trace in zip(finished, texts, traces, strict=True):
+            reply = {"text": text, "n_prompt_tokens": len(each.ids), **each.columns(), "trace": trace}
+            if self._way:
+                reply |= {"n_trace_tokens": len(each.trace_ids), "trace_status": each.trace_status}
+            replies.append(reply)
         return replies
 
     def _texts(self, rows: Rows) -> list[str]:
