@@ -67,21 +67,14 @@ def sample_settings(request: Request) -> dict[str, Any]:
     """Return what the model of ``request`` is and how it is sampled: all that can change a reply but the messages."""
     known = request.engine in engine_modules()
     unseen = NOT_SETTINGS | IN_MESSAGES | (engine_kind(request.engine).unseen if known else frozenset())
-    settings = {name: _plain(value) for name, value in request.plain().items() if name not in unseen}
+    settings = {name: value for name, value in request.plain().items() if name not in unseen}
     if request.temperature == 0:  # nothing is drawn
         del settings["seed"]
+    if isinstance(request.temperature, float) and request.temperature.is_integer():
+        settings["temperature"] = int(request.temperature)  # 1.0 and 1 are the same setting
     if request.readout == "options":  # these are offered beside the messages
         settings["options"] = list(request.answer_scale.options)
     return settings
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a request as one of its store: 0.0 and 0 are the same setting."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def stores_of(study: Path) -> Path:

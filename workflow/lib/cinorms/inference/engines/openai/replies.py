@@ -235,5 +235,6 @@ def _word(value: object, secrets: Sequence[str]) -> str | None:
 
 def _whole(value: object) -> int | None:
     """Return a count that a table can hold; None for what is none."""
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if known and 0 <= value < 2**31 else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return int(value) if 0 <= value < 2**31 else None
