@@ -12,6 +12,8 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
 from asking import ask, responses_in
 from workload import Model, flop_per_token, questions_of, random_model, sample_of
 

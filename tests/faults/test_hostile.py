@@ -132,7 +132,9 @@ def test_an_endpoint_that_only_answers_nonsense_stops_the_job(asked, fault, mess
 def test_equal_ids_are_no_equal_replies(asked):
     asked.endpoint.fault = altered(lambda reply: reply.update(id="the same"))
     assert len(asked.ask()) == 120
-    assert len(asked.raw()) == 120
+    raw = asked.raw()
+    assert len(raw) == 120
+    assert set(raw["reply_id"]) == {"the same"}
     assert set(asked.endpoint.asked.values()) == {1}
 
 

@@ -28,6 +28,7 @@ def test_every_question_is_asked_once_and_its_reply_and_cost_are_kept(asked):
     run, raw = asked.last_run(), asked.raw()
     assert run["status"] == "done"
     assert run["versions"]["openai"]
+    assert raw["reply_id"].is_unique
     facts = {"fingerprint": "fp_planted", "answered_by": "gpt-planted-2024-07-18", "created": 1_800_000_000}
     for column, fact in facts.items():
         assert set(raw[column]) == {fact}

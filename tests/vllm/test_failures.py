@@ -247,7 +247,6 @@ def test_a_killed_job_leaves_no_process_and_another_finishes_it(tmp_path, checkp
     assert json.loads((tmp_path / "results/asked.json").read_text()) == {"questions": {"main": 9 * 12 * 4}}
     assert "EngineCore" in log.read_text()  # what the other processes say is in the log
     record = Store(tmp_path / "results/.replies", request_of(checkpoint)).runs()[-1]
-    assert record["prompts"] == 9 * 12 * 4
     assert record["vllm"].startswith("0.")
     assert record["device"].startswith("CPU")  # whatever CUDA_VISIBLE_DEVICES says
     for path in tmp_path.rglob("*"):

@@ -24,9 +24,12 @@ def smollm() -> Path:
         return checkpoints.find(SOURCE, None, "smollm2-135m-instruct").absolute()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def real_session(questions_of: Callable[[Request], Questions]) -> Session:
-    """Return engines that share one load of the real model."""
+    """Return engines that share one load of the real model; they live as long as those of the tiny one.
+
+    An engine that Python frees takes with it what vLLM's engines in one process share.
+    """
     return Session(questions_of)
 
 

@@ -77,6 +77,7 @@ def test_a_server_gives_what_the_engine_vllm_gives(served, checkpoint, session, 
         assert found[column].tolist() == offline[column].tolist()
     assert (found["text"] == offline["text"]).all()
     assert set(found["answered_by"]) == {"served"}
+    assert found["reply_id"].is_unique
 
 
 def test_what_the_server_refuses_is_one_message(served, checkpoint, questions_of):

@@ -110,7 +110,7 @@ def entries_schema() -> dict[str, Any]:
     """Return the JSON schema of config/models.yaml: an entry has the keys of its engine."""
     entries = []
     for kind in engine_kinds():
-        entry = schema_of(kind.settings())
+        entry = {key: value for key, value in schema_of(kind.settings()).items() if key != "$schema"}
         engine = {**entry["properties"]["engine"], "const": kind.name}
         entries.append({**entry, "properties": {**entry["properties"], "engine": engine}})
     return {**schema_of(_Registry), "title": "The model registry", "additionalProperties": {"oneOf": entries}}

@@ -70,6 +70,7 @@ def test_what_is_sent_to_the_api_of_responses():
         (401, {"code": "invalid_api_key"}, "stop", "key"),
         (403, {}, "stop", "key"),
         (404, {"code": "model_not_found"}, "stop", "model"),
+        (410, {}, "stop", "model"),
         (400, {"code": "model_not_found"}, "stop", "model"),
         (429, {"code": "rate_limit_exceeded"}, "wait", "quota"),
         (408, {}, "again", "down"),
@@ -116,6 +117,7 @@ def test_a_reply():
         "error": None,
         "n_prompt_tokens": 80,
         "n_output_tokens": 2,
+        "reply_id": "chatcmpl-1",
         "created": 1_800_000_000,
         "answered_by": "gpt-x-2024",
         "fingerprint": "fp",
@@ -195,7 +197,7 @@ JSON = st.recursive(
 )
 
 
-@given(field=st.sampled_from(["model", "system_fingerprint", "created", "usage"]), value=JSON)
+@given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
 def test_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
     assert found["text"] == "neutral"
@@ -229,11 +231,11 @@ def test_the_key_is_taken_out_of_every_field():
     parts = [{"type": "text", "text": f"{key[:9]}"}, {"type": "text", "text": f"{key[9:]} neutral"}]
     choice = {"message": {"content": parts}, "finish_reason": key}
     padded = "x" * (LONGEST_WORD - 5) + key  # the place where it is cut is in the key
-    raw = reply(model=key, system_fingerprint=padded, choices=[choice])
+    raw = reply(id=padded, model=key, system_fingerprint=key, choices=[choice])
     found = answer(raw.replace(b"planted", b"\\u0070lanted"), [key])
     assert found["text"] == "[key] neutral"
     assert "sk-p" not in str(found)
-    assert answer(reply(model="x" * 10**6))["answered_by"] == "x" * LONGEST_WORD
+    assert answer(reply(id="x" * 10**6))["reply_id"] == "x" * LONGEST_WORD
     assert "sk-p" not in clean("x" * 495 + key, [key], 500)
     # Servers of one's own have keys like "x" or "none": answers are left alone.
     assert answer(reply(), ["n"])["text"] == "neutral"
@@ -319,6 +321,7 @@ def test_a_reply_of_the_api_of_responses():
         "error": None,
         "n_prompt_tokens": 80,
         "n_output_tokens": 30,
+        "reply_id": "resp_1",
         "created": 1_800_000_000,
         "answered_by": "gpt-x-pro",
         "fingerprint": None,

@@ -118,13 +118,13 @@ class _Asking:
 
     async def ask_all(self, rows: Rows) -> None:
         """Ask the rows; raise what stopped it, after the requests under way have ended."""
-        from aiolimiter import AsyncLimiter
-
         # What ends the job is said once, and not by each of the requests that it ends.
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
         limits = self.engine.runtime["limits"]
         self.queue.extend(rows.tolist())
-        per_minute = (limits.get(f"{what}_per_minute") for what in ("requests", "tokens"))
+        per_minute = [limits.get(f"{what}_per_minute") for what in ("requests", "tokens")]
+        if any(per_minute):  # vLLM's environment, whose server is asked without limits, has no such package
+            from aiolimiter import AsyncLimiter
         self.limiters = [most and AsyncLimiter(most) for most in per_minute]
         async with make_client(url_of(self.request), self.engine.key, float(limits["timeout"])) as client:
             await asyncio.gather(*(self._work(client) for _ in range(min(limits["concurrency"], len(rows)))))

@@ -14,7 +14,7 @@ from cinorms.inference.request import OFF, Request
 from cinorms.prompts.variants import PAPER_REQUESTS
 
 OPENAI = "https://api.openai.com/v1"
-#: Characters of an endpoint's reason, and of a name, that are shown and kept.
+#: Characters of an endpoint's reason, and of an id or a name, that are shown and kept.
 LONGEST_REASON, LONGEST_WORD = 500, 200
 #: Codes and types of errors that concern every request.
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated")
@@ -99,7 +99,7 @@ def judge_status(status: int, content: Any, message: str = "", location: str = "
         return Failure("stop", reason, "quota")
     if status in (401, 403):
         return Failure("stop", reason, "key")
-    if status == 404 or code == "model_not_found":
+    if status in (404, 410) or code == "model_not_found":
         return Failure("stop", reason, "model")
     if status == 429:
         return Failure("wait", reason, "quota")
@@ -140,6 +140,7 @@ def read_reply(
         "error": "content_filter: the reply was withheld" if filtered else None,
         "n_prompt_tokens": _whole(usage.get("prompt_tokens", usage.get("input_tokens"))),
         "n_output_tokens": n_output,
+        "reply_id": _word(answer.get("id"), secrets),  # names the reply to its provider
         "created": _whole(answer.get("created", answer.get("created_at"))),
         "answered_by": _word(answer.get("model"), secrets),
         "fingerprint": _word(answer.get("system_fingerprint"), secrets),
@@ -229,7 +230,7 @@ def split_trace(text: str, begin: str, end: str) -> tuple[str | None, str, bool]
 
 
 def _word(value: object, secrets: Sequence[str]) -> str | None:
-    """Return a name; None for what is none."""
+    """Return an id or a name; None for what is none."""
     return clean(value, secrets, LONGEST_WORD) if isinstance(value, str) else None
 
 

@@ -132,7 +132,12 @@ class VllmEngine:
         llm = LLM(model=str(folder), **(settings | self._runtime.get("batching", {})))
         OPENED.callback(close_vllm, llm)
         seconds, device = round(time.monotonic() - started, 1), device_name(on_cpu)
-        self._facts |= {"vllm": version, "device": device, "load_seconds": seconds}
+        self._facts |= {
+            "vllm": version,
+            "device": device,
+            "gpus": 0 if on_cpu else gpus,
+            "load_seconds": seconds,
+        }
         print(f"Loaded {folder} on {device} in {seconds} s.")
         return llm
 
