@@ -12,6 +12,7 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow" / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from asking import ask, responses_in
