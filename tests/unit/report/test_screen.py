@@ -69,7 +69,9 @@ def test_the_headline_counts_who_holds_norms_that_other_wordings_would_give_agai
 def test_models_asked_in_different_numbers_of_wordings_are_not_compared(results):
     assert unequal([STRONG, WEAK]) == ""
     said = unequal([STRONG, replace(WEAK, model="b", templates=3)])
-    assert "(a in 11 wordings; b in 3 wordings)" in said
+    assert "(b in 3 wordings; a in 11 wordings)" in said
+    many = [STRONG, replace(STRONG, model="c"), replace(WEAK, model="b", templates=3)]
+    assert "(b in 3 wordings; the others in 11 wordings)" in unequal(many)
     assert NOT_COMPARABLE in said
     rows = standings(results)
     few = [replace(rows[0], templates=2), *rows[1:]]

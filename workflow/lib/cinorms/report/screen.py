@@ -274,11 +274,13 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def unequal(rows: Sequence[Standing]) -> str:
     """Return a sentence that says who was asked in how many wordings, where that differs; else nothing."""
-    of_each = sorted({row.templates for row in rows}, reverse=True)
+    of_each = Counter(row.templates for row in rows).most_common()
     if len(of_each) < 2:
         return ""
-    who = (listed([row.model for row in rows if row.templates == n]) for n in of_each)
-    numbers = "; ".join(f"{names} in {counted(n, 'wording')}" for names, n in zip(who, of_each, strict=True))
+    (most, n_models), *fewer = of_each
+    who = [(listed([row.model for row in rows if row.templates == n]), n) for n, _ in fewer]
+    others = "the others" if n_models > 1 else next(row.model for row in rows if row.templates == most)
+    numbers = "; ".join(f"{names} in {counted(n, 'wording')}" for names, n in [*who, (others, most)])
     return f"Not all were asked in as many wordings ({numbers}): {NOT_COMPARABLE}."
 
 
