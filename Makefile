@@ -35,7 +35,7 @@ DATA = PYTHONPATH=workflow/lib $(BIN)/python -m cinorms.study.data
 # Prints a line per job, and each failure once, at the end (workflow/lib/snakemake_logger_plugin_cinorms).
 RUN = PYTHONPATH=workflow/lib $(BIN)/snakemake --logger cinorms
 HERE = --cores $(CORES) --resources gpu=1
-SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(if $(PROFILE),--profile $(PROFILE),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
+SNAKEMAKE = $(if $(STUDY),$(READ) $(STUDY) && )$(RUN) $(or $(PROFILE:%=--profile %),$(HERE)) $(if $(STUDY),--configfile $(STUDY))
 # Runs the studies $(1), or the one that CONFIG names, each with $(2) after the command. Without CONFIG, those whose files
 # are missing are left out.
 define run-each
@@ -65,7 +65,7 @@ run: $(VENV)/run.done ## check and run the study CONFIG (PROFILE=profiles/slurm:
 	@$(SNAKEMAKE) $(ARGS)
 
 check: $(VENV)/run.done ## check whether CONFIG can run here: seconds, costs nothing (PROFILE=... as for run)
-	@$(AROUND).check $(ABOUT) $(if $(PROFILE),--profile $(PROFILE))
+	@$(AROUND).check $(ABOUT) $(PROFILE:%=--profile %)
 
 status: $(VENV)/run.done ## show what of CONFIG is done, running and missing, and what it cost
 	@$(AROUND).status $(ABOUT)

@@ -1,7 +1,8 @@
-"""A real SLURM of one node on loopback, with two pretend GPUs: munge, slurmctld and slurmd as daemons of our own.
+"""A real SLURM on loopback, with two pretend GPUs: munge, slurmctld and slurmd as daemons of our own.
 
-Nothing of the machine is changed: configuration, sockets, spool and logs are in one temporary folder. There is no
-accounting, and `sacct` is there all the same, which is where Snakemake's own settings wait for ever.
+Nothing of the machine is changed: configuration, sockets, spool and logs are in one temporary folder. `Cluster` has one
+node, one partition and no accounting, and `sacct` is there all the same, which is where Snakemake's own settings wait
+for ever. `Site` is what a university has: accounts by slurmdbd, a short default partition, and GPUs in another one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..ports import free_port
 from ..snakemake_runs import copy_project
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
-INSTALL = "apt-get install --no-install-recommends slurm-wlm munge"
+INSTALL = "apt-get install --no-install-recommends slurm-wlm munge slurmdbd mariadb-server-core"
 #: Seconds after which a daemon that should be there is given up; seconds are normal.
 PATIENCE = 300.0
 CPUS = 12
@@ -36,18 +37,17 @@ SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 MpiDefault=none
 GresTypes=gpu
 # The sizes stated below, not those of this machine.
@@ -55,8 +55,42 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 # Jobs that have ended are shown so many seconds longer: tests look back at them.
 MinJobAge=7200
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
+"""
+
+PLAIN = """\
+AccountingStorageType=accounting_storage/none
+NodeName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs={cpus} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=2-00:00:00 State=UP
+"""
+
+ACCOUNTED = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={dbd_port}
+AccountingStoragePass={folder}/munge.socket
+AccountingStorageEnforce=associations,limits
+EnforcePartLimits=ALL
+NodeName=DEFAULT NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} State=UNKNOWN
+NodeName=cpu1 Port={node_port}
+NodeName=gpu1 Port={gpu_port} Gres=gpu:2
+PartitionName=short Nodes=cpu1 Default=YES MaxTime=4:00:00 State=UP
+PartitionName=gpu Nodes=gpu1 MaxTime=1-00:00:00 State=UP
+"""
+
+SLURMDBD_CONF = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={dbd_port}
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={sql_port}
+StorageUser=root
+StorageLoc=accounts
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
 """
 
 GRES_CONF = """\
@@ -68,8 +102,13 @@ Name=gpu File=/dev/zero
 class Cluster:
     """The daemons, as a context manager."""
 
+    programs = PROGRAMS
+    conf = SLURM_CONF + PLAIN
+    #: Each node, if slurmd has to be told which it is.
+    nodes: tuple[str, ...] = ("",)
+
     def __init__(self) -> None:
-        if missing := [name for name in PROGRAMS if not _which(name)]:
+        if missing := [name for name in self.programs if not _which(name)]:
             raise RuntimeError(f"tests/slurm need SLURM and munge ({', '.join(missing)} missing): {INSTALL}")
         if os.getuid():
             raise RuntimeError(
@@ -118,15 +157,21 @@ class Cluster:
             *(f"--pid-file={munge['pid']}", f"--log-file={munge['log']}", f"--seed-file={munge['seed']}"),
         )
         self._wait("munge", munge["socket"].exists)
+        self._begin_accounting()
         conf = str(self.folder / "slurm.conf")
         self._start("slurmctld", "-D", "-f", conf)
-        self._start("slurmd", "-D", "-f", conf)
+        for node in self.nodes:
+            self._start("slurmd", "-D", "-f", conf, *(["-N", node] if node else []))
         self._wait("SLURM", self._is_idle)
+
+    def _begin_accounting(self) -> None:
+        """Start what the controller needs before it starts."""
 
     def __exit__(self, *error: object) -> None:
         """End the jobs, then the daemons, last one first, and take the folder away."""
-        if len(self.daemons) == 3 and all(daemon.poll() is None for daemon in self.daemons):
-            self.ask("scancel", "--user=root", check=False)
+        if len(self.daemons) > 2 and all(daemon.poll() is None for daemon in self.daemons):
+            for user in ("root", "nobody"):
+                self.ask("scancel", f"--user={user}", check=False)
             self._until(lambda: not self.ask("squeue", "--noheader", check=False).strip(), 60)
         for daemon in reversed(self.daemons):
             daemon.send_signal(signal.SIGTERM)
@@ -145,13 +190,10 @@ class Cluster:
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
         settings = {"host": socket.gethostname().split(".")[0], "folder": self.folder}
-        settings |= {
-            "controller_port": free_port(),
-            "node_port": free_port(),
-            "cpus": CPUS,
-            "memory": MEMORY_MB,
-        }
-        (self.folder / "slurm.conf").write_text(SLURM_CONF.format(**settings))
+        ports = ("controller_port", "node_port", "gpu_port", "dbd_port", "sql_port")
+        settings |= {name: free_port() for name in ports} | {"cpus": CPUS, "memory": MEMORY_MB}
+        self.settings = settings
+        (self.folder / "slurm.conf").write_text(self.conf.format(**settings))
         (self.folder / "gres.conf").write_text(GRES_CONF)
         # The plugin clears SLURM_CONF before its srun and relies on /etc/slurm, which is not ours to write.
         srun = self.folder / "bin" / "srun"
@@ -189,7 +231,8 @@ class Cluster:
         return True
 
     def _is_idle(self) -> bool:
-        return self.ask("sinfo", "--noheader", "--format=%T", check=False).strip() == "idle"
+        states = self.ask("sinfo", "--noheader", "--Node", "--format=%T", check=False).split()
+        return states == ["idle"] * len(self.nodes)
 
     def ask(self, *command: str, check: bool = True) -> str:
         """Run one of SLURM's commands and return what it prints."""
@@ -217,6 +260,42 @@ class Cluster:
     def last_job(self) -> int:
         """Return the number of the last job that was submitted."""
         return max((int(job["JobId"]) for job in self.jobs()), default=0)
+
+
+class Site(Cluster):
+    """A cluster with accounts, a default partition of four hours without GPUs, and a partition with them.
+
+    ``user`` may use the account ``lab``, and it is the default of none of its jobs.
+    """
+
+    programs = (*PROGRAMS, "slurmdbd", "sacctmgr", "mariadbd")
+    conf = SLURM_CONF + ACCOUNTED
+    nodes = ("cpu1", "gpu1")
+
+    def _begin_accounting(self) -> None:
+        data = str(self.folder / "sql")
+        Path(data).mkdir()
+        server = ("mariadbd", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-grant-tables")
+        # What mariadb-install-db does, which needs the client's package too: slurmdbd keeps procedures in these tables.
+        tables = Path("/usr/share/mysql/mysql_system_tables.sql").read_text()
+        made = f"create database mysql;\nuse mysql;\n{tables}"
+        subprocess.run(
+            [_which(server[0]) or "", *server[1:], "--bootstrap"], input=made, text=True, check=True
+        )
+        self._start(
+            *server,
+            *("--bind-address=127.0.0.1", f"--port={self.settings['sql_port']}"),
+            *(f"--socket={self.folder}/sql.socket", "--innodb-buffer-pool-size=64M"),
+        )
+        self._wait("MariaDB", (self.folder / "sql.socket").exists)
+        conf = self.folder / "slurmdbd.conf"
+        conf.write_text(SLURMDBD_CONF.format(**self.settings))
+        conf.chmod(0o600)
+        self._start("slurmdbd", "-D")
+        manage = ("sacctmgr", "--immediate")
+        self._wait("slurmdbd", lambda: "Cluster" in self.ask(*manage, "list", "cluster", check=False))
+        for words in ("cluster cinorms", "account lab", "user nobody account=lab"):
+            self.ask(*manage, "add", *words.split())
 
 
 def _which(name: str) -> str | None:

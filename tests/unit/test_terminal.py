@@ -31,8 +31,8 @@ def start(handler: LogHandler, jobid: int, rule: str, *logs: str, **wildcards: s
     tell(handler, LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=named, log=list(logs))
 
 
-def fail(handler: LogHandler, jobid: int, *logs: str) -> None:
-    facts = {"rule_name": "ask_vllm", "wildcards": {"study": "s", "model": "m"}}
+def fail(handler: LogHandler, jobid: int, *logs: str, said: str | None = None) -> None:
+    facts = {"rule_name": "ask_vllm", "wildcards": {"study": "s", "model": "m"}, "rule_msg": said}
     tell(handler, LogEvent.JOB_ERROR, jobid=jobid, log=list(logs), **facts)
 
 
@@ -83,12 +83,34 @@ def test_a_job_that_is_tried_again_and_ends_well_did_not_fail(handler, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_job_without_a_log_says_how_it_may_have_ended(handler, capsys):
-    fail(handler, 1, "nowhere.log")
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("SLURM refused it: Invalid account", "SLURM refused it: Invalid account"),
+        ("For further error details see the cluster log", "The job ended without a message."),
+        (None, "The job ended without a message."),
+    ],
+)
+def test_how_a_job_without_a_log_ended_only_a_cluster_can_say(handler, capsys, said, reason):
+    fail(handler, 1, "nowhere.log", said=said)
+    handler.close()
+    assert (
+        capsys.readouterr().err
+        == f"\n1 job failed; all other results are kept:\n\n  ask_vllm m\n    {reason}\n\n"
+    )
+
+
+def test_what_slurm_says_goes_before_a_log_of_an_earlier_try(handler, tmp_path, capsys):
+    fail(
+        handler,
+        1,
+        log(tmp_path, "job", f"{MARK}\nan earlier reason\n"),
+        said="SLURM refused it: Invalid account",
+    )
     handler.close()
     text = capsys.readouterr().err
-    assert "ask_vllm m" in text
-    assert "it was killed, or ran out of memory, time or disk" in text
+    assert "SLURM refused it: Invalid account" in text
+    assert "an earlier reason" not in text
 
 
 @pytest.mark.parametrize(

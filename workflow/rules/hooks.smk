@@ -9,8 +9,9 @@ from cinorms.prompts.prompt_sets import accepted_unread, load_prompt_set, notice
 from cinorms.report.words import closing_words
 from cinorms.run.check import make_checks
 from cinorms.run.case import Case, left_to_ask
-from cinorms.run.inside_snakemake import LEAST_SCRIPTS, fork_scripts
+from cinorms.run.inside_snakemake import LEAST_SCRIPTS, fork_scripts, submit_refused_jobs_once
 from cinorms.run.progress import Follower, waiting_jobs
+from cinorms.run.slurm import in_words
 
 # Frozen files that this run makes and that somebody must read before models are asked in their words. A fixed list of
 # planted rewordings needs no reading.
@@ -54,13 +55,14 @@ def start_run():
         RUN.uses_conda,
         STUDY.settings.max_cost_usd,
     )
-    partitions = {j.rule.name: j.resources.get("slurm_partition") for j in checked}
-    case = Case(
-        STUDY,
-        dict.fromkeys(asked) or left_to_ask(STUDY),
-        surroundings,
-        partitions if RUN.is_on_slurm else {},
-    )
+    calls = {}
+    if RUN.is_on_slurm:
+        submit_refused_jobs_once(in_words)
+        for j in checked:
+            if not j.is_local:
+                named = (each for name, each in j.wildcards.items() if name != "study")
+                calls.setdefault(RUN.sbatch(j), []).append(" ".join([j.rule.name, *named]))
+    case = Case(STUDY, dict.fromkeys(asked) or left_to_ask(STUDY), surroundings, calls)
     wrong = [line for line in make_checks(case) if line.severity != "ok"]
     for line in wrong:
         print(line, file=sys.stderr)

@@ -21,18 +21,17 @@ from cinorms.run.case import Case, flows_of, left_to_ask, variants_of
 from cinorms.run.check import (
     CheckLine,
     checks,
-    load_profile,
     look_at_checkpoints,
     look_at_expectations,
     look_at_keys,
     look_at_norms,
     look_at_overrides,
     look_at_paraphrases,
-    look_at_partitions,
     look_at_sentences,
+    look_at_slurm,
     make_checks,
-    partitions_of,
 )
+from cinorms.run.slurm import in_words
 from cinorms.study.requests import request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import Dataset
@@ -83,9 +82,9 @@ def told(findings: Iterable[EntryProblem] | None) -> list[tuple[str, str]]:
     return [(finding.severity, finding.text) for finding in findings or ()]
 
 
-def case(study: Study, cluster: bool = False, partitions: Any = None, **environment: str) -> Case:
+def case(study: Study, cluster: bool = False, calls: Any = None, **environment: str) -> Case:
     around = Surroundings(study.root.folder, environment, cluster)
-    return Case(study, left_to_ask(study), around, partitions or {})
+    return Case(study, left_to_ask(study), around, calls or {})
 
 
 # --- The registry
@@ -93,7 +92,7 @@ def case(study: Study, cluster: bool = False, partitions: Any = None, **environm
 
 def test_every_check_has_a_name_of_its_own_and_a_line_on_the_default_study(elsewhere):
     root = Root(PROJECT)
-    made = check.make_case(load(root), None, False)
+    made = check.make_case(load(root), [], False)
     lines = list(make_checks(made))
     assert [line.name for line in lines] == [each.name for each in checks()]
     assert len({line.name for line in lines}) == len(lines) >= 8
@@ -339,55 +338,109 @@ def test_a_hub_id_is_looked_up_in_the_cache_and_offline_it_must_be_there(elsewhe
     assert [severity for severity, _ in look(root, **home)] == ["warning"]
 
 
-# --- Partitions
+# --- SLURM
 
 
-def sinfo(folder: Path, script: str) -> dict[str, str]:
-    """Put a command sinfo before the others."""
-    program = folder / "bin/sinfo"
+def sbatch(folder: Path, script: str) -> dict[str, str]:
+    """Put a command sbatch before the others."""
+    program = folder / "bin/sbatch"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-def partitions(environment: dict[str, str], **named: str | None) -> list[tuple[str, str]]:
+def slurm(environment: dict[str, str], **calls: list[str]) -> list[tuple[str, str]]:
     study = study_of(Root(PROJECT), ["planted-gpt-4o-mini"])
-    return told(look_at_partitions(case(study, cluster=True, partitions=named, **environment)))
+    asked = {f"sbatch --comment ''  {options}": jobs for options, jobs in calls.items()}
+    return told(look_at_slurm(case(study, cluster=True, calls=asked, **environment)))
 
 
-def test_a_partition_that_does_not_exist_is_named_with_the_nearest(elsewhere):
-    here = sinfo(elsewhere, "printf 'cpu*\\ngpu\\nlong\\n'")
-    assert partitions(here, ask_vllm="gpu", ask_openai=None) == []
-    assert partitions(here, ask_vllm="gpu,long") == []
-    text = "ask_vllm: slurm_partition 'gpus' does not exist; allowed: cpu, gpu, long; did you mean 'gpu'?"
-    assert partitions(here, ask_vllm="gpus", ask_openai="cpu") == [("error", text)]
-
-
-def test_what_slurm_may_not_tell(elsewhere):
-    assert [s for s, _ in partitions(sinfo(elsewhere, "echo gpu"), ask_vllm=None)] == ["warning"]
-    failing = sinfo(elsewhere, "echo slurm_load: no controller >&2; exit 1")
-    ((severity, text),) = partitions(failing, ask_vllm="gpu")
+@pytest.mark.parametrize(
+    ("reason", "key"),
+    [
+        ("Invalid account or account/partition combination specified", "slurm_account"),
+        ("Requested time limit is invalid (missing or exceeds some limit)", "runtime"),
+        ("Requested node configuration is not available", "slurm_partition, gpu"),
+        ("Invalid partition name specified", "slurm_partition"),
+        ("Invalid feature specification", "constraint"),
+        ("Invalid qos specification", "qos"),
+        ("More processors requested than permitted", "gpu, mem_mb"),
+        ("Whatever else", "set-resources: ask_vllm"),
+        ("", "set-resources: ask_vllm"),
+    ],
+)
+def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(elsewhere, reason, key):
+    said = f"echo 'allocation failure: {reason}' >&2;" if reason else ""
+    refusing = f'case "$*" in *--gpus*) {said} exit 1;; esac'
+    jobs = [f"ask_vllm m{number} 1-of-1" for number in range(5)]
+    found = slurm(sbatch(elsewhere, refusing), **{"--gpus=1": jobs, "-t 5": ["ask_openai remote 1-of-1"]})
+    ((severity, text),) = found
+    first, second = text.splitlines()
     assert severity == "error"
-    assert "sinfo fails (slurm_load: no controller)" in text
-    ((severity, text),) = partitions({"PATH": str(elsewhere / "nothing")}, ask_vllm="gpu")
-    assert severity == "warning"
-    assert "sinfo is not on this machine" in text
+    reason = reason or "sbatch ends with 1 and no message"
+    assert first == f"{', '.join(jobs[:3])} and 2 more: SLURM would refuse it: {reason}"
+    assert second.startswith("asked: --gpus=1; ")
+    assert key in second
 
 
-def test_a_profile_says_which_partition_a_rule_names(elsewhere):
-    profile = {
-        "executor": "slurm",
-        "default-resources": {"slurm_partition": "cpu"},
-        "set-resources": {"ask_vllm": {"slurm_partition": "gpu"}, "ask_openai": {"mem_mb": 1}},
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (None, "command sbatch is not on this machine"),
+        (
+            "echo 'allocation failure: Unable to contact slurm controller (connect failure)' >&2; exit 1",
+            "SLURM does not",
+        ),
+    ],
+)
+def test_without_slurm_there_is_one_error(elsewhere, script, words):
+    environment = sbatch(elsewhere, script) if script else {"PATH": str(elsewhere / "nothing")}
+    ((severity, text),) = slurm(
+        environment, **{"-t 5": ["ask_openai a 1-of-1"], "-t 5 ": ["ask_vllm b 1-of-1"]}
+    )
+    assert severity == "error"
+    assert words in text
+
+
+def test_jobs_are_what_profiles_and_models_say_a_later_profile_before_an_earlier_one(elsewhere):
+    entry = {"engine": "vllm", "source": "org/m", "family": "f", "gpus": 2, "capacity": 8}
+    root = project(elsewhere, {"m": entry, "n": entry | {"source": "org/n"}})
+    site = {
+        "default-resources": {"slurm_account": "lab", "mem_mb": "7 * attempt"},
+        "set-resources": {"ask_vllm": {"slurm_partition": "gpu", "runtime": "9 * attempt"}},
+        "set-threads": {"ask_vllm": 3},
     }
     (elsewhere / "site").mkdir()
-    (elsewhere / "site/config.yaml").write_text(yaml.safe_dump(profile))
-    rules = ["ask_openai", "ask_vllm"]
-    assert partitions_of(load_profile("site"), rules) == {"ask_openai": "cpu", "ask_vllm": "gpu"}
-    listed = {**profile, "default-resources": ["slurm_partition=cpu", "mem_mb=1"], "set-resources": None}
-    assert partitions_of(listed, rules) == {"ask_openai": "cpu", "ask_vllm": "cpu"}
-    assert partitions_of(load_profile(str(PROJECT / "profiles/slurm")), rules) == dict.fromkeys(rules)
-    made = check.make_case(study_of(Root(PROJECT), ["planted-gpt-4o-mini"]), "site", False)
-    assert made.partitions == {"ask_planted": "cpu"}
+    (elsewhere / "site/config.yaml").write_text(yaml.safe_dump(site))
+    profiles = [str(PROJECT / "profiles/slurm"), str(elsewhere / "site")]
+    made = check.make_case(study_of(root, ["m", "n"]), profiles, False)
+    ((call, jobs),) = made.calls.items()
+    assert jobs == ["ask_vllm m 1-of-1", "ask_vllm n 1-of-1"]
+    for words in ("-A lab", "-p gpu", "-t 9", "--mem 32000", "--gpus=2", "--cpus-per-task=3", "--requeue"):
+        assert words in call
     assert made.surroundings.cluster
+    assert not check.make_case(study_of(root, ["m"]), [], False).calls
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            "SLURM sbatch failed. The error message was 'sbatch: error: Submission failed: Invalid account'.\n"
+            "    sbatch call:\n        sbatch ...",
+            "SLURM refused it: Submission failed: Invalid account\nset slurm_account",
+        ),
+        (
+            "SLURM-job '7' failed, SLURM status is: 'TIMEOUT'. Detailed ...",
+            "SLURM ended job 7: TIMEOUT: it took longer",
+        ),
+        ("SLURM-job '7' failed, SLURM status is: 'FAILED'. Detailed ...", ""),
+        ("Job submission failed with exception: x", "SLURM: Job submission failed with exception: x"),
+        ("", ""),
+    ],
+)
+def test_what_the_plugin_reports_in_words(message, words):
+    found = in_words(message, "ask_vllm")
+    assert found.startswith(words)
+    assert bool(found) == bool(words)

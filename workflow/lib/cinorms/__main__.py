@@ -96,7 +96,11 @@ def _start(name: str, arguments: Sequence[str]) -> None:
     known = import_module("cinorms.study.load").parser(
         name, f"{ABOUTS[name]}. Other options are Snakemake's."
     )
-    known.add_argument("--profile", help="where jobs run, e.g. profiles/slurm; default: on all cores here")
+    known.add_argument(
+        "--profile",
+        default=os.environ.get("SNAKEMAKE_PROFILE"),
+        help="where jobs run, e.g. profiles/slurm; default: on all cores here",
+    )
     given, _ = known.parse_known_args(arguments)
     if code := _run("cinorms.study.load", given.configfile):
         sys.exit(code)

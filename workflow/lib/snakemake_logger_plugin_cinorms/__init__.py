@@ -24,10 +24,11 @@ _REPEATED = (
 
 
 class Job(NamedTuple):
-    """A job: its rule and wildcards without the study, and its logs."""
+    """A job: its rule and wildcards without the study, its logs, and what a cluster says of its end."""
 
     name: str
     logs: list[str]
+    said: str = ""
 
 
 class LogHandler(LogHandlerBase):
@@ -71,7 +72,10 @@ class LogHandler(LogHandlerBase):
                 self._print(f"[{facts['done']:>{len(str(facts['total']))}}/{facts['total']}] {job.name}")
             self.done.clear()
         elif event == LogEvent.JOB_ERROR:
-            self.failed[facts["jobid"]] = self.jobs.get(facts["jobid"]) or _job(facts)
+            job = self.jobs.get(facts["jobid"]) or _job(facts)
+            said = str(facts.get("rule_msg") or "")
+            # Other executors say no more than that there are logs.
+            self.failed[facts["jobid"]] = job._replace(said=said if said.startswith("SLURM") else "")
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 

@@ -134,23 +134,24 @@ def failure_in(path: str | Path) -> str:
     return "\n".join(lines if marked else lines[-_LAST_LINES:])
 
 
-def failures(jobs: Collection[tuple[str, Sequence[str]]]) -> str:
-    """Return why ``jobs`` failed, which are names and logs: each reason once, with its jobs and one log."""
+def failures(jobs: Collection[tuple[str, Sequence[str], str]]) -> str:
+    """Return why ``jobs`` failed: each reason once, with its jobs and one log.
+
+    A job is its name, its logs, and what a cluster says of its end, if anything.
+    """
     if not jobs:
         return ""
     jobs_of: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for name, logs in jobs:
-        reason = next(
-            filter(None, map(failure_in, logs)),
-            "The job ended without a message: it was killed, or ran out of memory, time or disk.",
-        )
+    for name, logs, said in jobs:
+        # A job that the cluster refused may have a log, which is that of an earlier one.
+        reason = said or next(filter(None, map(failure_in, logs)), "The job ended without a message.")
         jobs_of.setdefault(reason, []).append((name, logs))
     lines = ["", f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'} failed; all other results are kept:"]
     for reason, failed in jobs_of.items():
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         lines += ["", f"  {', '.join(name for name, _ in failed[:NAMED])}{more}"]
         lines += [f"    {line}" for line in reason.splitlines()]
-        lines += [f"    (log: {log})" for log in failed[0][1][:1]]
+        lines += [f"    (log: {log})" for log in failed[0][1][:1] if Path(log).exists()]
     return "\n".join([*lines, ""])
 
 

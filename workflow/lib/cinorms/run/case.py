@@ -1,7 +1,7 @@
 """What a check looks at: a study, which requests are left, and where its jobs will run."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -31,13 +31,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Case:
-    """A study before it is run. ``partitions``: the SLURM partition of each rule that asks for one, by rule."""
+    """A study before it is run. ``calls``: how sbatch is called for the jobs that SLURM will get, with their names."""
 
     study: Study
     #: The requests that are left, and how many prompts each has, where that is known.
     asked: Mapping[Pair, int | None]
     surroundings: Surroundings
-    partitions: Mapping[str, str | None] = field(default_factory=dict)
+    calls: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def entries(self) -> list[ModelEntry]:
         """Return the settings of every model, coder and paraphraser that has requests left, by name."""

@@ -2,18 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import pandas as pd
 
 from cinorms import wheels
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
-from cinorms.core.errors import CinormsError, ConfigError, EngineError, listing
-from cinorms.core.logs import command
-from cinorms.core.validation import load_yaml
+from cinorms.core.errors import CinormsError, EngineError, listing
+from cinorms.core.logs import NAMED, command
 from cinorms.inference import checkpoints
 from cinorms.inference.engine_kind import (
     EngineKind,
@@ -28,12 +28,15 @@ from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.settings import ServedSettings
 from cinorms.prompts.paraphrase.frozen_file import run_on_fault
 from cinorms.prompts.prompt_sets import YES, accepted_unread, notice
-from cinorms.run.case import Case, StudyCheck, flows_of, left_to_ask, response_file, summary
-from cinorms.run.progress import ask_slurm
+from cinorms.run.case import Case, Pair, StudyCheck, flows_of, left_to_ask, response_file, summary
+from cinorms.run.inside_snakemake import Profile
+from cinorms.run.resources import resources_of
+from cinorms.run.slurm import advice, refusal
 from cinorms.stats.again import FEWEST_TEMPLATES
 from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
+from cinorms.study.requests import job_of, shards_of
 from cinorms.study.study import READ_HERE, Study
 from cinorms.vignettes.expectations import read_expected
 
@@ -42,7 +45,9 @@ from cinorms.vignettes.expectations import read_expected
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every check of the study that the arguments name; return 1 if one finds an error."""
     options = parser("check", "Check a study before anything is spent.")
-    options.add_argument("--profile", help="the Snakemake profile that jobs will run with")
+    options.add_argument(
+        "--profile", action="append", default=[], help="a profile of Snakemake that jobs will run with"
+    )
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
     given, _ = options.parse_known_args(arguments)  # other options are for Snakemake
     case = make_case(read_study(given), given.profile, "conda" in given.sdm)
@@ -54,15 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong else 0
 
 
-def make_case(study: Study, profile: str | None, conda: bool) -> Case:
-    """Return what the checks need to know about a study and its ``profile``."""
+def make_case(study: Study, profiles: Sequence[str], conda: bool) -> Case:
+    """Return what the checks need to know about a study and the ``profiles`` that it will run with."""
     asked = left_to_ask(study)
-    stated = load_profile(profile) if profile else {}
-    cluster = str(stated.get("executor", "")) not in ("", "local", "dryrun", "touch")
-    rules = sorted({f"ask_{study.registry_entry(model).engine}" for _, model in asked})
-    partitions = partitions_of(stated, rules) if stated.get("executor") == "slurm" else {}
+    stated = Profile(profiles) if profiles or os.environ.get("SNAKEMAKE_PROFILE") else None
+    where = stated.executor if stated else "local"
+    cluster = where not in ("local", "dryrun", "touch")
+    calls = calls_of(study, asked, stated) if stated and where == "slurm" else {}
     surroundings = Surroundings(ROOT.folder, os.environ, cluster, conda, study.settings.max_cost_usd)
-    return Case(study, asked, surroundings, partitions)
+    return Case(study, asked, surroundings, calls)
 
 
 class CheckLine(NamedTuple):
@@ -86,34 +91,16 @@ def make_checks(case: Case) -> Iterator[CheckLine]:
         yield from lines or [nothing]
 
 
-def load_profile(name: str) -> Mapping[str, Any]:
-    """Return the settings of the profile in the folder ``name``."""
-    files = sorted(Path(name).glob("config*.yaml"))
-    if not files:
-        raise ConfigError(
-            f"profile {name!r}: not a folder with a config.yaml; name one such as profiles/slurm"
-        )
-    found = load_yaml(files[-1])
-    return found if isinstance(found, dict) else {}
-
-
-def partitions_of(profile: Mapping[str, Any], rules: Iterable[str]) -> dict[str, str | None]:
-    """Return the SLURM partition that the profile names for each of ``rules``."""
-    usual = _resources(profile.get("default-resources")).get("slurm_partition")
-    single = profile.get("set-resources") or {}
-    own = {rule: _resources(single.get(rule) if isinstance(single, dict) else None) for rule in rules}
-    return {rule: _text(own[rule].get("slurm_partition", usual)) for rule in own}
-
-
-def _resources(stated: Any) -> dict[str, Any]:
-    """Return resources, which a profile states as a mapping or as a list of ``name=value``."""
-    if isinstance(stated, dict):
-        return stated
-    return dict(str(pair).split("=", 1) for pair in stated or () if "=" in str(pair))
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value).strip("'\"")
+def calls_of(study: Study, asked: Iterable[Pair], profile: Profile) -> dict[str, list[str]]:
+    """Return how sbatch is called for the jobs that ask, with the names of the jobs."""
+    calls: dict[str, list[str]] = {}
+    for job in dict.fromkeys(job_of(study, model) for _, model in asked):
+        kind = study.registry_entry(job).kind
+        for shard in shards_of(study, job) if kind.make else ():
+            rule, wildcards = f"ask_{kind.name}", SimpleNamespace(study=study.name, model=job, shard=shard)
+            call = profile.sbatch(rule, wildcards, kind.needs.threads, resources_of(study, kind))
+            calls.setdefault(call, []).append(f"{rule} {job} {shard}")
+    return calls
 
 
 # --- Checks of a study by itself
@@ -308,34 +295,27 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_partitions(case: Case) -> Iterator[EntryProblem] | None:
-    """Ask SLURM for its partitions and look for those that the jobs will name."""
-    return _partitions(case) if case.surroundings.cluster and case.partitions else None
+def look_at_slurm(case: Case) -> Iterator[EntryProblem] | None:
+    """Ask SLURM whether it would take the jobs; nothing is queued."""
+    return _refused(case) if case.calls else None
 
 
-def _partitions(case: Case) -> Iterator[EntryProblem]:
-    so = "is this machine part of the cluster, and is its controller running?"
-    try:
-        listed = ask_slurm("sinfo", ["--noheader", "--format=%P"], case.surroundings.environment, so)
-    except EngineError as failure:
-        yield error(str(failure))
-        return
-    if listed is None:
-        yield warning("SLURM's command sinfo is not on this machine, so the partitions cannot be checked")
-        return
-    names = listed.split()
-    known = {name.rstrip("*") for name in names}
-    for partition in dict.fromkeys(case.partitions.values()):
-        rules = ", ".join(rule for rule, named in case.partitions.items() if named == partition)
-        if partition is None and not any(name.endswith("*") for name in names):
-            yield warning(
-                f"{rules}: no partition is stated, and this cluster has no default one; set slurm_partition in the "
-                "profile"
-            )
-        # A job may name several partitions: it runs where it can start first.
-        for name in partition.split(",") if partition else ():
-            if name not in known:
-                yield error(f"{rules}: slurm_partition {name!r} does not exist; {listing(name, known)}")
+def _refused(case: Case) -> Iterator[EntryProblem]:
+    refused: dict[str, list[str]] = {}
+    for call, jobs in case.calls.items():
+        try:
+            reason = refusal(call, case.surroundings.environment)
+        except EngineError as failure:
+            yield error(str(failure))
+            return
+        if reason:
+            rule = jobs[0].partition(" ")[0]
+            asked = " ".join(call.partition("--comment ''")[2].split())
+            text = f"SLURM would refuse it: {reason}\nasked: {asked}; {advice(reason, rule)}"
+            refused.setdefault(text, []).extend(jobs)
+    for text, jobs in refused.items():
+        more = f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else ""
+        yield error(f"{', '.join(jobs[:NAMED])}{more}: {text}")
 
 
 def _of_engine(kind: EngineKind, check: ModelCheck) -> StudyCheck:
@@ -361,7 +341,7 @@ def checks() -> tuple[StudyCheck, ...]:
         StudyCheck("keys", "the keys of all endpoints are set", look_at_keys),
         *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
         StudyCheck("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
-        StudyCheck("partitions", "every SLURM partition that jobs name exists", look_at_partitions),
+        StudyCheck("slurm", "SLURM would take every job", look_at_slurm),
     )
 
 

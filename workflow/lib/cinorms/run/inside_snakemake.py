@@ -6,20 +6,26 @@ Another version may rename any of it: `tests/workflow/test_inside.py` has a test
 import gc
 import os
 import runpy
+import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr
 from importlib import import_module
+from io import StringIO
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 from snakemake.script import PythonScript
+
+from cinorms.core.errors import ConfigError
 
 
 class Run:
@@ -65,9 +71,84 @@ class Run:
         """Return the jobs that will run; known once Snakemake has called `onstart`."""
         return list(self._workflow.dag.needrun_jobs())
 
+    def sbatch(self, job: Any) -> str:
+        """Return how sbatch is called for a job; known once Snakemake has called `onstart`."""
+        return sbatch_call(job.resources, job.threads, self._workflow.executor_settings)
+
     def files(self) -> set[str]:
         """Return what this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}
+
+
+# --- Jobs on SLURM
+
+
+def sbatch_call(resources: Any, threads: int, settings: Any) -> str:
+    """Return how Snakemake's plugin calls sbatch for a job with these resources, up to what it runs."""
+    from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+    from snakemake_executor_plugin_slurm.utils import set_gres_string
+
+    named = {"account": "-A", "partition": "-p"}
+    stated = {name: resources.get(f"slurm_{name}") for name in named}
+    params = {
+        name: f"{named[name]} {shlex.quote(str(value))}" if value else "" for name, value in stated.items()
+    }
+    params |= {"run_uuid": "cinorms", "slurm_logfile": os.devnull, "comment_str": "", "workdir": None}
+    job = SimpleNamespace(resources=resources, threads=threads)
+    return str(get_submit_command(job, params, settings=settings) + set_gres_string(job))
+
+
+def submit_refused_jobs_once(in_words: Callable[[str, str], str]) -> None:
+    """Have Snakemake report what becomes of jobs on SLURM ``in_words``, and not retry what SLURM refuses."""
+    from snakemake_executor_plugin_slurm import Executor
+
+    report = Executor.report_job_error
+
+    def report_once(self: Any, info: Any, msg: str | None = None, **more: Any) -> None:
+        if info.external_jobid is None:  # it never was in the queue
+            info.job.attempt = info.job.restart_times + 1
+        report(self, info, in_words(msg or "", info.job.name) or None, **more)
+
+    Executor.report_job_error = report_once
+
+
+class Profile:
+    """What Snakemake reads from profiles, or from SNAKEMAKE_PROFILE and profiles/default where ``names`` has none."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        from snakemake.cli import parse_args
+
+        options = [option for name in names for option in ("--profile", name)]
+        said = StringIO()
+        try:
+            with redirect_stderr(said):
+                self._stated = parse_args(options)[1]
+        except SystemExit:
+            why = " ".join(said.getvalue().split())
+            raise ConfigError(
+                f"profile {' '.join(names)!r} cannot be read ({why}); name a folder with a config.yaml, such as "
+                "profiles/slurm"
+            ) from None
+        self.executor = str(self._stated.executor or "local")
+
+    def sbatch(self, rule: str, wildcards: Any, threads: int, resources: dict[str, Any]) -> str:
+        """Return how sbatch is called for the first attempt of a job."""
+        from snakemake.iocontainers import ResourceList
+        from snakemake.resources import Resource
+        from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
+
+        stated, found = self._stated, dict[str, Any]()
+        known = {"attempt": 1, "threads": threads, "rulename": rule, "input": [], "async_run": None}
+
+        def value(need: Any) -> Any:
+            return need.evaluate(wildcards, **known).value if isinstance(need, Resource) else need
+
+        known["threads"] = value(stated.set_threads.get(rule, threads))
+        given = {name: need(wildcards, 1) if callable(need) else need for name, need in resources.items()}
+        for layer in (stated.default_resources or {}, given, stated.set_resources.get(rule, {})):
+            found.update({name: value(need) for name, need in layer.items()})
+        settings = ExecutorPluginRegistry().get_plugin("slurm").get_settings(stated)
+        return sbatch_call(ResourceList(fromdict=found), int(str(known["threads"])), settings)
 
 
 # --- Scripts as forks of one process that has loaded the libraries (docs/decisions/0010-scripts-are-forks.md)
