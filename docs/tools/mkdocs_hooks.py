@@ -34,7 +34,7 @@ SEARCHED = {
     "your-first-context.md": ["endpoint", "start"],
     "method/vignettes/datasets.md": ["data", "dataset"],
     "running.md": ["resume", "cost"],
-    "scaling.md": ["cluster", "slurm"],
+    "cluster.md": ["cluster", "slurm"],
     "gate.md": ["version", "versions", "compare", "compared"],
     "method/human/people.md": ["people", "survey"],
     "questions.md": ["r", "read", "results", "table"],

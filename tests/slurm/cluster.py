@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -106,6 +107,8 @@ class Cluster:
     conf = SLURM_CONF + PLAIN
     #: Each node, if slurmd has to be told which it is.
     nodes: tuple[str, ...] = ("",)
+    #: Who submits jobs.
+    user = "root"
 
     def __init__(self) -> None:
         if missing := [name for name in self.programs if not _which(name)]:
@@ -170,8 +173,7 @@ class Cluster:
     def __exit__(self, *error: object) -> None:
         """End the jobs, then the daemons, last one first, and take the folder away."""
         if len(self.daemons) > 2 and all(daemon.poll() is None for daemon in self.daemons):
-            for user in ("root", "nobody"):
-                self.ask("scancel", f"--user={user}", check=False)
+            self.ask("scancel", f"--user={self.user}", check=False)
             self._until(lambda: not self.ask("squeue", "--noheader", check=False).strip(), 60)
         for daemon in reversed(self.daemons):
             daemon.send_signal(signal.SIGTERM)
@@ -265,12 +267,20 @@ class Cluster:
 class Site(Cluster):
     """A cluster with accounts, a default partition of four hours without GPUs, and a partition with them.
 
-    ``user`` may use the account ``lab``, and it is the default of none of its jobs.
+    Jobs of ``user`` must name the account ``lab``: by default they are of one that may submit nothing.
     """
 
     programs = (*PROGRAMS, "slurmdbd", "sacctmgr", "mariadbd")
     conf = SLURM_CONF + ACCOUNTED
     nodes = ("cpu1", "gpu1")
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Whose Python may be in a folder that only root can enter.
+        found = subprocess.run(
+            ["sh", "-c", f"{sys.executable} -c ''"], user="nobody", stderr=subprocess.DEVNULL
+        )
+        self.user = "root" if found.returncode else "nobody"
 
     def _begin_accounting(self) -> None:
         data = str(self.folder / "sql")
@@ -294,8 +304,12 @@ class Site(Cluster):
         self._start("slurmdbd", "-D")
         manage = ("sacctmgr", "--immediate")
         self._wait("slurmdbd", lambda: "Cluster" in self.ask(*manage, "list", "cluster", check=False))
-        for words in ("cluster cinorms", "account lab", "user nobody account=lab"):
-            self.ask(*manage, "add", *words.split())
+        for words in (
+            *("add cluster cinorms", "add account lab", "add account guests MaxSubmitJobs=0"),
+            *(f"add user {self.user} account={account}" for account in ("guests", "lab")),
+            f"modify user {self.user} set DefaultAccount=guests",
+        ):
+            self.ask(*manage, *words.split(), check="modify" not in words)
 
 
 def _which(name: str) -> str | None:

@@ -48,6 +48,10 @@ class Project:
             **study,
         }
         write_yaml(folder / "trial.yaml", self.study)
+        self.user = cluster.user
+        if self.user != "root":
+            self.environment["HOME"] = str(folder)
+            subprocess.run(["chown", "-R", self.user, folder], check=True)
 
     def start(self, *arguments: str, local: bool = False, study: str = "trial.yaml") -> Run:
         """Start Snakemake: on the cluster by the profile as it is shipped, or on this machine."""
@@ -88,6 +92,7 @@ class Run:
                 words,
                 cwd=project.folder,
                 env=project.environment,
+                user=project.user,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

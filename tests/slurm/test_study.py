@@ -37,7 +37,10 @@ def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted
         project = Project(tmp_path / "project", cluster, entries(running))
         again = ["--default-resources", "slurm_partition=nosuch", "--", "results/trial/provenance.json"]
         printed = project.start(*again).end(1)
-    assert "error    partitions   ask_openai: slurm_partition 'nosuch' does not exist; allowed: " in printed
+    assert (
+        "error    slurm        ask_openai asked 1-of-1: SLURM would refuse it: Invalid partition name"
+        in printed
+    )
     assert "Nothing was asked." in printed
     assert cluster.last_job() == before
 
@@ -45,7 +48,7 @@ def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted
 def test_the_status_is_read_on_the_machine_that_submitted(project):
     for arguments, words in (
         (["status"], "Study trial: 3 done"),
-        (["check", "--profile", "profiles/slurm"], "ok       partitions   nothing to look at"),
+        (["check", "--profile", "profiles/slurm"], "ok       slurm        nothing to look at"),
     ):
         module, *options = arguments
         command = [sys.executable, "-m", f"cinorms.run.{module}", "--configfile", "trial.yaml", *options]

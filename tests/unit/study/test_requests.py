@@ -254,7 +254,12 @@ def test_a_job_requests_the_time_of_every_arm_and_of_its_traces(minutes):
     assert alone == 56  # seven billion parameters
     assert minutes(arms=3) == 3 * alone
     assert minutes(changes={"shards": 2}) == 28
-    assert minutes("gpt-4o-mini", reasoning=SHORT) == 1440
+    # 69,120 prompts, of which 64 are under way for 4 seconds each, and their traces.
+    assert minutes("gpt-4o-mini") == 72
+    assert minutes("gpt-4o-mini", reasoning=SHORT) == 102
+    assert minutes("gpt-4o-mini", {"limits": {"requests_per_minute": 120}}) == 576
+    assert minutes("gpt-4o-mini", {"limits": {"tokens_per_minute": 100_000}}) == 277
+    assert minutes("gpt-4o-mini", select=SELECT) < 10
     assert minutes(reasoning={"effort": "none"}) == alone
     # 6,912 flows in 10 templates, half of 100 tokens each, at 20,000 / 7 tokens per second.
     assert minutes(reasoning=SHORT) == alone + 21

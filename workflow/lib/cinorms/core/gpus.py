@@ -11,7 +11,7 @@ _OF_SLURM = ("SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_STEP_G
 #: What is wrong with vLLM's build for CPUs in a job with GPUs, and what to do.
 CPU_BUILD = (
     "vLLM here is the build for CPUs: a job would hold its GPU and compute on the CPU; install vLLM for GPUs "
-    "(docs/scaling.md), or set `gpus: 0` in its entry"
+    "(docs/cluster.md), or set `gpus: 0` in its entry"
 )
 
 

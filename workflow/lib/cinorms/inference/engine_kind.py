@@ -70,6 +70,8 @@ class Needs:
     #: GPUs of a job; None where it needs none.
     gpus: Callable[[Any], int] | None = None
     more: Mapping[str, int] = field(default_factory=dict)
+    #: Prompts that a job gets answered in a minute, without traces; None where ``minutes`` has time for an arm.
+    prompts_per_minute: Callable[[Any], float] | None = None
     #: Tokens that a job writes in a minute; None where it has time for every trace without it.
     tokens_per_minute: Callable[[Any], float] | None = None
 

@@ -93,7 +93,7 @@ def sbatch_call(resources: Any, threads: int, settings: Any) -> str:
     params = {
         name: f"{named[name]} {shlex.quote(str(value))}" if value else "" for name, value in stated.items()
     }
-    params |= {"run_uuid": "cinorms", "slurm_logfile": os.devnull, "comment_str": "", "workdir": None}
+    params |= {"run_uuid": "cinorms", "slurm_logfile": os.devnull, "comment_str": "", "workdir": ""}
     job = SimpleNamespace(resources=resources, threads=threads)
     return str(get_submit_command(job, params, settings=settings) + set_gres_string(job))
 

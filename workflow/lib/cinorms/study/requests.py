@@ -142,9 +142,18 @@ def asking_minutes(study: Study, job: str, attempt: int) -> int:
     needs, settings = study.registry_entry(job).kind.needs, study.registry_entry(job).settings
     start, most = needs.start_minutes, max(MOST_MINUTES, needs.minutes(settings, 1))
     minutes = sum(
-        needs.minutes(settings, 1) - start + _trace_minutes(study, *pair) for pair in arms_of(study, job)
+        needs.minutes(settings, 1) - start + _prompt_minutes(study, *pair) + _trace_minutes(study, *pair)
+        for pair in arms_of(study, job)
     )
     return min(start + math.ceil(minutes / len(shards_of(study, job))), most) * attempt
+
+
+def _prompt_minutes(study: Study, arm: str, model: str) -> float:
+    """Return the minutes that the prompts of an arm take; 0 where the engine's own minutes have time for an arm."""
+    entry = study.registry_entry(model)
+    if entry.kind.needs.prompts_per_minute is None:
+        return 0
+    return _prompts(study, arm, model) / entry.kind.needs.prompts_per_minute(entry.settings)
 
 
 def _trace_minutes(study: Study, arm: str, model: str) -> float:
@@ -152,13 +161,20 @@ def _trace_minutes(study: Study, arm: str, model: str) -> float:
     reasoning, entry = study.arms[arm].reasoning, study.registry_entry(model)
     if reasoning is None or not reasoning.budget or entry.kind.needs.tokens_per_minute is None:
         return 0
+    share = entry.original_settings.rates.trace_share or TRACE_SHARE
+    tokens = reasoning.budget * share * _prompts(study, arm, model)
+    return tokens / entry.kind.needs.tokens_per_minute(entry.settings)
+
+
+def _prompts(study: Study, arm: str, model: str) -> float:
+    """Return how many prompts ``model`` gets in ``arm``, without reading a file.
+
+    Selected levels cut all flows in proportion; a dataset in a file that states no number of rows counts as one flow.
+    """
     settings = study.arms[arm]
     dataset = study.dataset(settings.dataset)
-    # Selected levels cut all flows in proportion; a dataset in a file that states no number of rows counts as one flow.
-    prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1) * settings.orders.count
+    prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1)
     for factor, levels in settings.plain()["select"].items():
         known = dataset.factors.get(factor)
         prompts *= len(levels) / len(known) if known else 1
-    share = entry.original_settings.rates.trace_share or TRACE_SHARE
-    tokens = reasoning.budget * share * prompts * study.templates(arm, model)
-    return tokens / entry.kind.needs.tokens_per_minute(entry.settings)
+    return prompts * settings.orders.count * study.templates(arm, model)

@@ -1,5 +1,6 @@
 """How a model behind an OpenAI-compatible endpoint is declared: settings, what a job needs, how it is asked."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,6 @@ from cinorms.inference.engine_kind import (
     ModelCheck,
     Needs,
     RegistryPlace,
-    always,
     stated,
 )
 from cinorms.inference.request import ReasoningLevel
@@ -17,6 +17,23 @@ from cinorms.inference.request import ReasoningLevel
 if TYPE_CHECKING:
     from cinorms.inference.engines.openai.settings import OpenAISettings
     from cinorms.inference.settings import EntrySettings
+
+
+#: Minutes for waiting and trying again, however little is asked.
+BASE_MINUTES = 30
+#: Seconds until a short answer is complete, tokens of it and its prompt, and tokens of a trace in a second.
+# ASSUME: a slow endpoint. A job that is stopped goes on where it was, with more time.
+ANSWER_SECONDS = 4.0
+ANSWER_TOKENS = 400
+TOKENS_PER_SECOND = 30.0
+
+
+def _prompts_per_minute(settings: "OpenAISettings") -> float:
+    """Return how many prompts are answered in a minute, as far as the entry's limits allow."""
+    limits = settings.limits
+    tokens = limits.tokens_per_minute or math.inf
+    requests = limits.requests_per_minute or math.inf
+    return min(60 * limits.concurrency / ANSWER_SECONDS, requests, tokens / ANSWER_TOKENS)
 
 
 def _settings() -> "type[EntrySettings]":
@@ -70,7 +87,14 @@ ENGINE = EngineKind(
     settings=_settings,
     make=_make,
     # --resources api_jobs=1: one job at a time, for an account with tight limits
-    needs=Needs(memory_mb=always(2000), minutes=always(1440), more={"api_jobs": 1}),
+    needs=Needs(
+        memory_mb=lambda settings, attempt: 2000 * attempt,
+        minutes=lambda settings, attempt: BASE_MINUTES * attempt,
+        start_minutes=BASE_MINUTES,
+        prompts_per_minute=_prompts_per_minute,
+        tokens_per_minute=lambda settings: 60 * TOKENS_PER_SECOND * settings.limits.concurrency,
+        more={"api_jobs": 1},
+    ),
     request=_request,
     reasoning=_reasoning,
     unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself

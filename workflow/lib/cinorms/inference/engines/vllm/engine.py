@@ -140,7 +140,7 @@ def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings)
     if not installed:
         text = (
             f"{names}: vLLM is not installed; without GPU `make {VIRTUAL_ENVIRONMENT}/done`, with one see "
-            "docs/scaling.md, or run with --sdm conda"
+            "docs/cluster.md, or run with --sdm conda"
         )
         yield warning(f"{text}, or load it as a module") if surroundings.cluster else error(text)
         return

@@ -1,0 +1,118 @@
+"""A cluster as universities have it: what it refuses, before a job and after, and a run as its users do it."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinorms.core.root import Root
+from cinorms.run.check import look_at_slurm, make_case
+from cinorms.study.load import load_study, read_layers
+
+from ..faults.server import Endpoint
+from ..snakemake_runs import write_yaml
+from .cluster import Site
+from .project import Project
+
+VLLM = {"engine": "vllm", "source": "org/model", "family": "f", "capacity": 8, "gpus": 1, "wrap": "none"}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as running:
+        yield running
+
+
+def project_of(site: Site, name: str, endpoint: Endpoint, *models: str, **entries: Any) -> Project:
+    """Return a project with models behind an endpoint, in a folder that the user of the site can enter."""
+    entry = {"engine": "openai", "source": "gpt-planted", "family": "api", "base_url": endpoint.url}
+    return Project(site.folder / name, site, {**dict.fromkeys(models, entry), **entries})
+
+
+def add_profile(folder: Path, **rules: Any) -> str:
+    """Write the part of a profile that a site has of its own, and return its name."""
+    (folder / "site").mkdir(exist_ok=True)
+    usual = rules.pop("usual", {"slurm_account": "lab"})
+    stated = {"default-resources": {**usual, "runtime": "60 * attempt"}, "set-resources": rules}
+    write_yaml(folder / "site/config.yaml", stated)
+    return str(folder / "site")
+
+
+@pytest.mark.parametrize(
+    ("site_says", "rule", "reason", "key"),
+    [
+        ({"usual": {}}, "ask_openai", "Job violates accounting/QOS policy", "slurm_account"),
+        (
+            {"usual": {"slurm_account": "nope"}},
+            "ask_openai",
+            "Invalid account or account/partition",
+            "slurm_account",
+        ),
+        ({"ask_openai": {"runtime": 1440}}, "ask_openai", "Requested time limit is invalid", "runtime"),
+        (
+            {"ask_vllm": {"slurm_partition": "short"}},
+            "ask_vllm",
+            "Requested node configuration is not",
+            "gpu",
+        ),
+        ({"ask_vllm": {"slurm_partition": "gpus"}}, "ask_vllm", "Invalid partition name", "slurm_partition"),
+    ],
+)
+def test_each_refusal_is_told_before_the_first_job(
+    site, endpoint, tmp_path, monkeypatch, site_says, rule, reason, key
+):
+    project = project_of(site, f"refused{os.urandom(4).hex()}", endpoint, "remote", big=VLLM)
+    monkeypatch.chdir(project.folder)
+    for name, value in site.environment.items():
+        monkeypatch.setenv(name, value)
+    before = site.last_job()
+    root = Root(project.folder)
+    study = load_study(read_layers([Path("trial.yaml")], root), root)
+    given = {"ask_vllm": {"slurm_partition": "gpu"}} | site_says
+    case = make_case(study, ["profiles/slurm", add_profile(tmp_path, **given)], False)
+    found = [each.text for each in look_at_slurm(case) or () if each.text.startswith(rule)]
+    assert len(found) == 1
+    first, second = found[0].splitlines()
+    assert f"SLURM would refuse it: {reason}" in first
+    assert key in second
+    assert site.last_job() == before, "nothing is queued"
+
+
+def test_a_study_runs_to_its_report_with_what_the_site_requires(site, endpoint):
+    project = project_of(site, "whole", endpoint, "remote")
+    profile = add_profile(project.folder)
+    project.environment["SBATCH_PARTITION"] = "short"
+    printed = project.run("--profile", profile)
+    assert re.search(r"Report +results/trial/report/index.html", printed)
+    (job,) = (job for job in site.jobs() if "remote" in job["Comment"])
+    assert job["JobState"] == "COMPLETED"
+    assert job["UserId"].startswith(site.user)
+    assert (job["Account"], job["Partition"], job["TimeLimit"]) == ("lab", "short", "00:33:00")
+    assert job["JobName"].startswith("cinorms_")
+    assert job["Comment"] == "rule_ask_openai_wildcards_trial_remote_1-of-1"
+
+
+def test_a_refusal_after_the_checks_is_told_in_slurms_words_and_not_retried(site, endpoint):
+    """The account may have one job at a time: SLURM would take each, and refuses the second."""
+    project = project_of(site, "second", endpoint, "one", "two")
+    site.ask("sacctmgr", "--immediate", "modify", "account", "lab", "set", "MaxSubmitJobs=1")
+    before = site.last_job()
+    try:
+        printed = project.start("--profile", add_profile(project.folder), "--logger", "cinorms").end(1)
+    finally:
+        site.ask("sacctmgr", "--immediate", "modify", "account", "lab", "set", "MaxSubmitJobs=-1")
+    assert site.last_job() == before + 1
+    assert printed.count("SLURM refused it: ") == 1
+    assert "Job violates accounting/QOS policy" in printed
+    assert "slurm_account" in printed
+    assert "Trying to restart" not in printed
+    assert "1 job failed" in printed
