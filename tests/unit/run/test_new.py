@@ -28,7 +28,7 @@ def test_what_is_written_is_a_study(tmp_path, monkeypatch, capsys, options, mode
     assert study.registry_entry(model).engine == engine
     factors = study.dataset("hiring").factors
     assert sum(len(levels) > 1 for levels in factors.values()) == 2
-    assert factors["sender"] == ["an employer's office"]
+    assert list(factors["sender"]) == ["an employer's office"]
     assert "make check CONFIG=hiring/study.yaml" in capsys.readouterr().out
     assert main(["hiring", "--context", "x", *options]) == 2
     assert "hiring exists" in capsys.readouterr().err
