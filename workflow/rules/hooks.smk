@@ -115,7 +115,8 @@ def get_closing_words():
         f"{len(STUDY.left_out)} default tables and figures do not fit this study: left out (`make check` says why)"
     )
     mark = STUDY.mark(STUDY.all_models())
-    words = closing_words(places, made, mark, left_out if STUDY.left_out else "")
+    failed = [follower.failures() for follower in FOLLOWERS]
+    words = closing_words(places, made, *failed, mark, left_out if STUDY.left_out else "")
     if f"{RESULTS}/report/index.html" not in made:
         return words
     # Not above: a study is loaded without SciPy.

@@ -82,6 +82,12 @@ def test_what_goes_wrong_is_said_at_once_and_so_is_its_end(watched):
     assert line.endswith("10/s, 1 min 30 s left, 2 failed attempts")
 
 
+def test_at_the_end_the_failed_requests_are_counted(watched):
+    assert watched.follower.failures() == ""
+    watched.write(NOW, failures=1200)
+    assert watched.follower.failures() == "Requests that failed and were sent again: 1,200 of m"
+
+
 def test_a_failure_that_may_be_over_before_anybody_could_read_of_it_is_no_line(watched):
     watched.write(NOW + 1, trouble="no connection", failures=1, since=NOW + 0.7)
     assert watched.look(NOW + 1) == []

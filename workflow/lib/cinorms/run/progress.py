@@ -179,6 +179,17 @@ class Follower:
             self._thread.join(timeout=PERIOD)
             self._run.end("done")
 
+    def failures(self) -> str:
+        """Return in words how many requests of each model failed and were sent again; empty where none did."""
+        found = {
+            model: sum(
+                state.failures for shard in shards if (state := read_state(self._progress, model, shard))
+            )
+            for model, shards in self._shards.items()
+        }
+        failed = [f"{number:,} of {model}" for model, number in found.items() if number]
+        return f"Requests that failed and were sent again: {', '.join(failed)}" if failed else ""
+
     def look(self, now: float) -> None:
         """Print the lines that are due."""
         for model, shards in self._shards.items():
