@@ -57,7 +57,7 @@ def pages(
         [["paper", "5", "It is.", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
     )
     return {
-        "report": lambda: report_page.render(make_results(tmp_path), COMMAND),
+        "report": lambda: report_page.render(make_results(tmp_path)),
         "people": lambda: people_page.render(FACTS, *made),
         "gate": lambda: gate_files.render(gate),
         "replication": lambda: comparison.render(load_release(release_file(tmp_path)), three(), cells, ["m"]),

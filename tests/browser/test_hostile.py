@@ -31,7 +31,7 @@ def page(mark: str, tmp_path: Path, window: Window) -> Iterator[Path]:
     """Return a page in which every text has the mark; nothing of it may run, load or be said in the console."""
     results = make_results(tmp_path, mark, models=["model-a", "b<b onclick=alert(1)>&'"])
     path = folder_of(results) / "report/index.html"
-    path.write_text(render(results, COMMAND), encoding="utf-8")
+    path.write_text(render(results), encoding="utf-8")
     window.complaints()
     yield path
     assert window.complaints() == []

@@ -35,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 def page(results: StudyResults) -> Path:
     """Return the page of the small study, with its replies beside it."""
     path = folder_of(results) / "report/index.html"
-    path.write_text(render(results, COMMAND), encoding="utf-8")
+    path.write_text(render(results), encoding="utf-8")
     return path
 
 
@@ -320,7 +320,7 @@ def test_answers_that_are_too_many_for_the_page_come_with_the_replies(window, re
     whole = window.dialog()
     monkeypatch.setattr("cinorms.report.page.explorer_data", lambda m: explorer_data(m, most_bytes=0))
     small = page.with_name("small.html")
-    small.write_text(render(results, COMMAND), encoding="utf-8")
+    small.write_text(render(results), encoding="utf-8")
     assert small.stat().st_size < page.stat().st_size
     window.open(small, state)
     assert window.dialog() == whole
@@ -403,10 +403,10 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
     window, results, tmp_path
 ):
     alone, whole = tmp_path / "alone.html", tmp_path / "whole.html"
-    alone.write_text(render(results, COMMAND), encoding="utf-8")
+    alone.write_text(render(results), encoding="utf-8")
     settings = {**results.study.settings, "report": {"replies": "page"}}
     study = results.study.model_copy(update={"settings": settings})
-    whole.write_text(render(replace(results, study=study), COMMAND), encoding="utf-8")
+    whole.write_text(render(replace(results, study=study)), encoding="utf-8")
     policy = re.search("script-src ([^;]*);", unescape(whole.read_text(encoding="utf-8")))
     assert policy is not None
     assert "'self'" not in policy[1]
@@ -423,7 +423,7 @@ def test_a_page_without_its_folder_says_so_and_one_that_holds_its_replies_needs_
 def test_one_model_alone_is_told_that_it_cannot_be_compared(window, tmp_path):
     alone = make_results(tmp_path, models=["model-a"])
     page = tmp_path / "index.html"
-    page.write_text(render(alone, COMMAND), encoding="utf-8")
+    page.write_text(render(alone), encoding="utf-8")
     window.open(page, "#explorer?compare=1")
     assert window.one("#flows-status").text == "Choose at least two models to compare."
     assert not window.all("#finding-differs")

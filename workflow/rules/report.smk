@@ -29,13 +29,19 @@ rule write_report:
         unpack(lambda wildcards: page_inputs_of(get_facts(), RESULTS)),
         previews=[f"{RESULTS}/prompts/{arm}.preview.csv" for arm in EXPORTED],
         planted=in_arms("planted", ASKED, STUDY.planted(), "json"),
-        templates=get_page_templates("report", "report*"),
+        templates=get_page_templates("report", "[!c]*"),
     output:
         page=report(
             "results/{study}/report/index.html",
             caption="../report/page.rst",
             category="Report",
-            labels={"page": "the whole report"},
+            labels={"page": "the report"},
+        ),
+        appendix=report(
+            "results/{study}/report/appendix.html",
+            caption="../report/page.rst",
+            category="Report",
+            labels={"page": "its appendix: all figures and tables"},
         ),
     log:
         "logs/{study}/write_report.log",

@@ -1,9 +1,9 @@
-"""Write the study's report: one HTML page."""
+"""Write the study's report: one page, and its appendix."""
 
 from pathlib import Path
 
 from cinorms.core.logs import start_logging
-from cinorms.report.page import render
+from cinorms.report import appendix, page
 from cinorms.report.results import read_page_results
 from cinorms.study.facts import StudyFacts
 
@@ -12,6 +12,10 @@ if __name__ == "__main__":
     results = read_page_results(
         StudyFacts.model_validate(snakemake.params.study), dict(snakemake.input.items())
     )
-    text = render(results, snakemake.params.command)
-    Path(snakemake.output.page).write_text(text, encoding="utf-8")
-    print(f"{len(text.encode()):,} bytes")
+    texts = {
+        snakemake.output.page: page.render(results),
+        snakemake.output.appendix: appendix.render(results, snakemake.params.command),
+    }
+    for path, text in texts.items():
+        Path(path).write_text(text, encoding="utf-8")
+        print(f"{path}: {len(text.encode()):,} bytes")

@@ -289,7 +289,7 @@ def test_a_link_is_read_back_as_it_was_meant():
 
 
 def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
-    page = Page(render(hostile, COMMAND))
+    page = Page(render(hostile))
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
     assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
@@ -297,8 +297,8 @@ def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
 
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
-    text = render(results, COMMAND)
-    assert text == render(results, COMMAND), "the same study gives the same page"
+    text = render(results)
+    assert text == render(results), "the same study gives the same page"
     page = Page(text)
     given = [pair for _, attributes in page.tags for pair in attributes.items()]
     links = [value or "" for name, value in given if name in ("src", "href", "srcset", "data")]
@@ -394,14 +394,14 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
     folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
     study = make_folder(folder)
     named = page_inputs_of(study, str(folder))
-    before = render(read_page_results(study, named), COMMAND)
+    before = render(read_page_results(study, named))
     moved: dict[str, list[str]] = {key: [] for key in named}
     for key, paths in named.items():
         for i, path in enumerate(map(Path, paths)):
             (elsewhere / key / str(i)).mkdir(parents=True)
             moved[key].append(str(path.rename(elsewhere / key / str(i) / path.name)))
     results = read_page_results(study, moved)
-    assert len(render(results, COMMAND)) > 0.99 * len(before)
+    assert len(render(results)) > 0.99 * len(before)
     assert results.files["cards"]["model-b", "json"].name == "model-b.json"
     assert results.files["figures"]["shares", "txt"].name == "shares.txt"
     of_cards = {key: moved[key] for key in card_inputs_of(study, "")}

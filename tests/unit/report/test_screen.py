@@ -152,7 +152,7 @@ def test_the_numbers_are_those_of_the_tables_and_the_best_model_comes_first(resu
 
 
 def test_the_page_the_card_and_the_terminal_say_the_same(results):
-    page = Page(render(results, COMMAND))
+    page = Page(render(results))
     assert page.text.count(headline(standings(results))) == 1
     cards = [make_card(results, model) for model in MODELS]
     lines = closing_lines(cards)

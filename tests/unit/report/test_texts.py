@@ -46,7 +46,7 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
     closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
     said = (
-        "\n\n".join([_page_text(render(results, COMMAND)), closing.strip(), *map(_shortened, cards)]) + "\n"
+        "\n\n".join([_page_text(render(results)), closing.strip(), *map(_shortened, cards)]) + "\n"
     )
     said = said.replace(version(), "VERSION")
     file = EXPECTED / f"{kind}.txt"

@@ -12,7 +12,7 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import NOTHING, StudyResults, tally
-from cinorms.report.screen import FEWEST_SAID
+from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
 from cinorms.report.words import STATUSES, count, counted, link, plain, share
 from cinorms.stats.agreement import pairs, reworded
 from cinorms.stats.arrays import Floats
@@ -89,7 +89,7 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
     return shares
 
 
-def _mean_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
+def mean_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
     """Return the mean share of each factor: of the study's variance components or, where it has none, as above."""
     factors = results.factors(arm)
     for table in results.tables_of("variance_components", arm):
@@ -102,7 +102,7 @@ def _mean_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.
 def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
     every = levels_of(results, arm, models)
-    shares = _mean_shares(results, arm, models)
+    shares = mean_shares(results, arm, models)
     levels = [level for level in every if level.factor == shares.idxmax()] if len(shares) else []
     if len(levels) < 2:
         return None
@@ -150,10 +150,8 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     )
     kappa = pairs(values[[a, b]].astype(np.float64))["kappa_quadratic"].iloc[0]
     text += "" if np.isnan(kappa) else f" Quadratic kappa (1: the same norms, 0: as by chance): {kappa:.2f}."
-    counts = [(results.counts(arm, model), results.study.thresholds(model)) for model in (a, b)]
-    levels = results.scale(arm).levels
-    own = [reworded(of, needed, levels) for of, needed in counts if of is not None]
-    if own and not np.isnan(own).any():
+    own = [own_agreement(results, arm, model) for model in (a, b)]
+    if not np.isnan(own).any():
         same, kappa = np.mean(own, axis=0)
         text += (
             f" The same model reworded (one half of its wordings and the other) differs on {share(1 - same, 1)}; "
@@ -163,6 +161,14 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     return Finding(
         "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"
     )
+
+
+def own_agreement(results: StudyResults, arm: str, model: str) -> tuple[float, float]:
+    """Return the agreement and kappa of a model with itself, one half of its wordings with the other."""
+    counts = results.counts(arm, model)
+    if counts is None:
+        return np.nan, np.nan
+    return reworded(counts, results.study.thresholds(model), results.scale(arm).levels)
 
 
 @dataclass(frozen=True)
@@ -264,6 +270,35 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = link(arm, list(map(str, table["model"][:4])))
     return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
+
+
+# --- How sure
+
+
+def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
+    """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
+    arm = rows[0].arm
+    depends = _dependence(results, arm)
+    text = [depends.text] if depends else []
+    again = next(results.tables_of("norms_again", arm), pd.DataFrame({"half_seen": []}))
+    known = again[again["half_seen"].notna()]
+    if len(known):
+        predicted, seen = (
+            share(known[name].astype(float).mean(), 1) for name in ("half_predicted", "half_seen")
+        )
+        mean = f" (mean of {counted(len(known), 'model')})" if len(known) > 1 else ""
+        text.append(
+            f"One half of the wordings predicts that {predicted} of the norms are the same in the other half; "
+            f"{seen} are{mean}."
+        )
+    answers, valid = (sum(getattr(row, name) for row in rows) for name in ("answers", "valid"))
+    flows, norms = (sum(getattr(row, name) for row in rows) for name in ("flows", "norms"))
+    of = "flows" if len(rows) == 1 else f"pairs of {nouns_of(rows)[:-1]} and flow"
+    text.append(
+        f"{share(answers - valid, answers)} of the answers could not be read, and {share(flows - norms, flows)} of the "
+        f"{of} have no norm, which does not mean neutral."
+    )
+    return text
 
 
 # --- Distance from expected values

@@ -23,21 +23,60 @@ NORM_STATUSES = {
     "kept": "norm held",
     **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},
 }
-WORDS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+#: What a column is called above a table, where its name is not words.
+HEADERS = {
+    "again": "norms expected again",
+    "aic": "AIC",
+    "arm_a": "first arm",
+    "arm_b": "second arm",
+    "below_t_val": "too few valid answers",
+    "conf_high": "95% interval to",
+    "conf_low": "95% interval from",
+    "cramers_v": "Cramér's V",
+    "df": "degrees of freedom",
+    "df_error": "degrees of freedom of the error",
+    "from": "from level",
+    "from_zero": "from neutral",
+    "g": "generalizability (G)",
+    "g_high": "G, 95% interval to",
+    "g_low": "G, 95% interval from",
+    "half_predicted": "predicted for the other half",
+    "half_seen": "seen in the other half",
+    "high": "95% interval to",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "kappa_reworded": "kappa, reworded",
+    "log10_p": "log10 of p",
+    "low": "95% interval from",
+    "mcfadden_r2": "McFadden's R²",
+    "model_a": "first model",
+    "model_b": "second model",
+    "n": "number",
+    "n_asked": "answers asked for",
+    "n_flows": "flows",
+    "n_missing": "missing answers",
+    "n_templates": "wordings",
+    "n_ties": "ties",
+    "n_valid": "valid answers",
+    "n_zero": "zeros",
+    "p_bh": "p (false discovery rate)",
+    "p_bonferroni": "p (Bonferroni)",
+    "p_equivalent_holm": "p of equivalence (Holm)",
+    "p_holm": "p (Holm)",
+    "p_text": "p",
+    "phi": "dependability (Phi)",
+    "phi_high": "Phi, 95% interval to",
+    "phi_low": "Phi, 95% interval from",
+    "sd_flow": "standard deviation over flows",
+    "sd_template": "standard deviation over wordings",
+    "std_err": "standard error",
+    "t_maj": "share that must agree",
+    "t_val": "valid answers needed",
+    "templates": "wordings",
+    "effective_templates": "wordings, as many unlike ones",
+    "to": "to level",
+}
 #: Files of a heading that the closing words name one by one; more are named by their folder.
 NAMED = 3
 
@@ -45,6 +84,11 @@ NAMED = 3
 def plain(name: str) -> str:
     """Return the name of a factor or column as words."""
     return name.replace("_", " ")
+
+
+def header(column: str) -> str:
+    """Return what a column is called above a table."""
+    return HEADERS.get(column, plain(column))
 
 
 def count(n: int) -> str:

@@ -1,32 +1,61 @@
-// What a reader can choose: arm, models, axes, search, fixed levels, compare mode; and above the flows, a filter.
+// What a reader can choose: arm, models, fixed levels, search, compare mode; a tab; and in each tab, what it shows.
 
-/** Show the controls as the state has them. `change` takes what is to be different. */
+/** Show the bar of filters as the state has them. `change` takes what is to be different. */
 function showControls(state, change) {
   const { arm } = state;
   const nodes = [];
   if (study.arms.length > 1) nodes.push(armChoice(state, change));
   nodes.push(modelChoice(state, change));
-  const varying = arm.factors.filter((factor) => factor.used.length > 1);
-  if (varying.length > 1) {
-    const pairs = varying.map((factor) => [factor.name, factor.label]);
-    nodes.push(choice("Rows", "rows", pairs, state.rows, (rows) => change({ ...axes(arm, rows, swapped(state, rows)), cell: null })));
-    nodes.push(
-      choice("Columns", "columns", pairs, state.columns, (columns) =>
-        change({ ...axes(arm, state.rows === columns ? state.columns : state.rows, columns), cell: null })),
-    );
-  }
-  nodes.push(make("label", {}, "Search", make("input", {
+  varying(arm).forEach((factor) => nodes.push(levelChoice(state, factor, change)));
+  nodes.push(make("input", {
     type: "search",
     name: "query",
+    placeholder: "Search flows",
+    "aria-label": "Search",
     value: state.query,
     oninput: (event) => change({ query: event.target.value }),
-  })));
-  varying.forEach((factor) => nodes.push(levelChoice(state, factor, change)));
+  }));
   nodes.push(
-    check("Compare: only flows on which the chosen models differ", "compare", state.compare, (on) =>
-      change({ compare: on, sort: "", down: false })),
+    check("Only flows on which they differ", "compare", state.compare, (on) => change({ compare: on, sort: "", down: false })),
   );
   keepFocus("controls", () => fill("controls", ...nodes));
+}
+
+const varying = (arm) => arm.factors.filter((factor) => factor.used.length > 1);
+
+/** Show which factors the rows and columns of the heatmap have. */
+function showAxes(state, change) {
+  const pairs = varying(state.arm).map((factor) => [factor.name, factor.label]);
+  const rows = (name) => change({ ...axes(state.arm, name, swapped(state, name)), cell: null });
+  const columns = (name) => change({ ...axes(state.arm, state.rows === name ? state.columns : state.rows, name), cell: null });
+  const nodes = [choice("Rows", "rows", pairs, state.rows, rows), choice("Columns", "columns", pairs, state.columns, columns)];
+  keepFocus("axes", () => fill("axes", ...(pairs.length > 1 ? nodes : [])));
+}
+
+const TABS = { flows: "Flows", heatmap: "Heatmap", replies: "Replies" };
+
+/** Show the tabs, and the panel of the one that is chosen; arrows go from one to the next. */
+function showTabs(state, change) {
+  const names = Object.keys(TABS);
+  const move = (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) change({ view: names[(names.indexOf(state.view) + step + names.length) % names.length] });
+  };
+  const tabs = names.map((name) => make("button", {
+    type: "button",
+    role: "tab",
+    id: `tab-${name}`,
+    name: `view:${name}`,
+    "aria-selected": String(name === state.view),
+    "aria-controls": `panel-${name}`,
+    tabindex: name === state.view ? "0" : "-1",
+    onclick: () => change({ view: name }),
+    onkeydown: move,
+  }, TABS[name]));
+  const focused = document.getElementById("tabs").contains(document.activeElement);
+  fill("tabs", ...tabs);
+  if (focused) document.getElementById(`tab-${state.view}`).focus();
+  names.forEach((name) => { document.getElementById(`panel-${name}`).hidden = name !== state.view; });
 }
 
 /** Return what stands in the columns once `rows` stands in the rows. */
@@ -34,7 +63,7 @@ const swapped = (state, rows) => (rows === state.columns ? state.rows : state.co
 
 function armChoice(state, change) {
   const pairs = study.arms.map((arm) => [arm.name, `${arm.name}: ${study.datasets[arm.dataset].title}`]);
-  return choice("Dataset and arm", "arm", pairs, state.arm.name, (name) => change({ arm: name }));
+  return selection("Dataset and arm", "arm", pairs, state.arm.name, (name) => change({ arm: name }));
 }
 
 function modelChoice(state, change) {
@@ -49,20 +78,27 @@ function modelChoice(state, change) {
     const fixed = (on && state.models.length === 1) || (!on && full);
     return check(model.name, `model:${model.name}`, on, toggle, fixed);
   });
-  return make("fieldset", {}, make("legend", {}, "Models, up to four"), ...boxes);
+  const open = document.querySelector("#controls details")?.open;
+  const title = make("summary", {}, `Models: ${state.models.length} of ${boxes.length}`);
+  return make("details", { open }, title, make("fieldset", {}, make("legend", {}, "Models, up to four"), ...boxes));
 }
 
 function levelChoice(state, factor, change) {
-  const pairs = [["", "any"], ...factor.used.map(({ label }) => [label, label])];
-  return choice(`Only ${factor.label}`, `fix:${factor.name}`, pairs, state.fix[factor.name] ?? "", (level) => {
+  const pairs = [["", `any ${factor.label}`], ...factor.used.map(({ label }) => [label, label])];
+  const act = (level) => {
     const { [factor.name]: _, ...others } = state.fix;
     change({ fix: level ? { ...others, [factor.name]: level } : others, cell: null });
-  });
+  };
+  return selection(`Only ${factor.label}`, `fix:${factor.name}`, pairs, state.fix[factor.name] ?? "", act);
 }
 
 function choice(label, name, pairs, value, act) {
+  return make("label", {}, label, selection(null, name, pairs, value, act));
+}
+
+function selection(label, name, pairs, value, act) {
   const options = pairs.map(([key, text]) => make("option", { value: key, selected: key === value }, text));
-  return make("label", {}, label, make("select", { name, onchange: (event) => act(event.target.value) }, ...options));
+  return make("select", { name, "aria-label": label, onchange: (event) => act(event.target.value) }, ...options);
 }
 
 function check(label, name, on, act, disabled = false) {

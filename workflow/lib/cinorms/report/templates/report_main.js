@@ -19,7 +19,8 @@ async function change(changed) {
     if (only(...ASKED)) {
       showSaid(state, tableOf(state, sliceOf(state)), change);
       listSaid(state, tableOf(state, sliceOf(state)), change);
-    } else if (only("held", "sort", "down")) showTable(sliceOf(state));
+    } else if (only("view")) showTabs(state, change);
+    else if (only("held", "sort", "down")) showTable(sliceOf(state));
     else show();
   }
   await showDialog();
@@ -28,6 +29,8 @@ async function change(changed) {
 function show() {
   const slice = sliceOf(state);
   showControls(state, change);
+  showAxes(state, change);
+  showTabs(state, change);
   showSlice(slice);
   showCounts(state, slice);
   showLegend(state);
@@ -54,11 +57,10 @@ function showSlice(slice) {
   document.getElementById("slice").textContent = `${count(slice.length)} of ${count(state.arm.n)} flows${where}${matching}${only}.`;
 }
 
-/** Open a cell of the heatmap: its flow, or where it has several, the table of them. */
+/** Open a cell of the heatmap: its flow or, where it has several, the table of them. */
 function openCell(places, row, column) {
   if (places.length === 1) return change({ flow: state.arm.flow[places[0]] });
-  change({ cell: [row, column] });
-  return document.getElementById("flows-title").scrollIntoView({ block: "start" });
+  return change({ cell: [row, column], view: "flows" });
 }
 
 async function showDialog() {
@@ -89,9 +91,5 @@ addEventListener("hashchange", async () => {
   // A link to another flow of what is shown changes nothing around it.
   if (addressOf({ ...state, flow: null }) === addressOf({ ...asked, flow: null })) await change({ flow, variant });
   else await start();
-});
-// What is folded on the screen is open on paper.
-addEventListener("beforeprint", () => {
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
 });
 start();

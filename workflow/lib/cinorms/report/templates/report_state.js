@@ -17,6 +17,7 @@ async function readState() {
     fix: {},
     cell: null,
     compare: asked.get("compare") === "1",
+    view: asked.get("view") in TABS ? asked.get("view") : asked.has("rows") && !asked.has("row") ? "heatmap" : "flows",
     held: ["held", "none"].includes(asked.get("held")) ? asked.get("held") : "all",
     query: asked.get("query") ?? "",
     sort: asked.get("sort") ?? "",
@@ -52,6 +53,7 @@ function addressOf(state) {
   if (state.cell?.[0] != null) query.set("row", state.cell[0]);
   if (state.cell?.[1] != null) query.set("column", state.cell[1]);
   if (state.compare) query.set("compare", "1");
+  query.set("view", state.view);
   if (state.held !== "all") query.set("held", state.held);
   if (state.query) query.set("query", state.query);
   if (state.sort) query.set("sort", state.sort);
