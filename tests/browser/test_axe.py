@@ -15,8 +15,8 @@ from cinorms.gate import files as gate_files
 from cinorms.gate.verdicts import Gate
 from cinorms.published.releases import load_release
 from cinorms.replication import comparison
+from cinorms.report import appendix, people_page
 from cinorms.report import page as report_page
-from cinorms.report import people_page
 
 from ..study_folder import COMMAND, make_results
 from ..unit.gate.conftest import write_study
@@ -58,6 +58,7 @@ def pages(
     )
     return {
         "report": lambda: report_page.render(make_results(tmp_path)),
+        "appendix": lambda: appendix.render(make_results(tmp_path), COMMAND),
         "people": lambda: people_page.render(FACTS, *made),
         "gate": lambda: gate_files.render(gate),
         "replication": lambda: comparison.render(load_release(release_file(tmp_path)), three(), cells, ["m"]),
@@ -80,7 +81,7 @@ def emulated(window: Window) -> Iterator[Callable[[int, str, str], None]]:
     command("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
-NAMES = pytest.mark.parametrize("name", ["report", "people", "gate", "replication"])
+NAMES = pytest.mark.parametrize("name", ["report", "appendix", "people", "gate", "replication"])
 
 
 @NAMES
@@ -115,6 +116,8 @@ def test_a_page_has_no_violation_and_does_not_scroll_sideways(
         window.open(file)
     else:
         window.driver.get(file.as_uri())
+    for tab in window.all('[role="tab"]'):
+        window.run("document.getElementById(arguments[0].getAttribute('aria-controls')).hidden = false", tab)
     for details in window.all("details"):
         window.run("arguments[0].open = true", details)
     window.run((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ import pytest
 
 from cinorms.report.page import render
 
-from ..study_folder import COMMAND, folder_of, make_results
+from ..study_folder import folder_of, make_results
 from .conftest import Window
 
 MARKS = [
@@ -49,7 +49,7 @@ def test_the_page_shows_hostile_texts_as_they_are(window, page, mark):
     shown = window.run("return document.body.textContent")
     flat = " ".join(mark.split())
     assert " ".join(shown.split()).count(flat) > 20
-    for name in ("What was asked", "Findings", "Norm explorer", "Method and provenance"):
+    for name in ("What decides", "Who differs", "Explorer", "How sure"):
         assert name in window.texts("h2")
     assert window.one("h1").is_displayed()
 

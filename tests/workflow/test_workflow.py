@@ -154,9 +154,15 @@ def test_snakemakes_report_shows_what_a_study_made(finished):
     with zipfile.ZipFile(finished.folder / "report.zip") as archive:
         text = archive.read("report/report.html").decode("utf-8")
         kept = {name.rpartition("/")[2] for name in archive.namelist()}
-    assert {"index.html", "distribution.png", "answers.csv", "planted-gpt-4o-mini.md"} <= kept
+    assert {
+        "index.html",
+        "appendix.html",
+        "distribution.png",
+        "answers.csv",
+        "planted-gpt-4o-mini.md",
+    } <= kept
     categories = ("Report", "Norm cards", "Figures", "Tables")
-    for quoted in (*categories, "the whole report", "planted-gpt-4o-mini.md"):
+    for quoted in (*categories, "the report", "planted-gpt-4o-mini.md"):
         assert f'"{quoted}"' in text, quoted
     mark = "Planted respondents: no model gave their answers."
     captions = ("for readers who do not run Python", "Norm card of", "Nothing is filtered", "answer_counts")

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cinorms.report.appendix import _to_flow
 from cinorms.report.findings import ALL_FLOWS, _acts
-from cinorms.report.page import _to_flow
 
 
 def results(*rows: dict[str, Any]) -> Any:

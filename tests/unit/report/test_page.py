@@ -17,12 +17,13 @@ from cinorms.core import tables
 from cinorms.core.filling import policy
 from cinorms.core.labels import PLANTED_MARK, planted_mark
 from cinorms.norms.assessment import level_matrix
-from cinorms.report import method
+from cinorms.report import appendix, method
+from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
 from cinorms.report.findings import discarded, first_sentences, levels_of, share_interval, share_of
-from cinorms.report.page import render, sections, svg_address
+from cinorms.report.page import render
 from cinorms.report.results import (
     INVALID,
     NO_ORDER,
@@ -289,20 +290,28 @@ def test_a_link_is_read_back_as_it_was_meant():
 
 
 def test_nothing_hostile_becomes_a_tag_or_an_attribute(hostile):
-    page = Page(render(hostile))
-    assert [tag for tag, _ in page.tags].count("script") == 2
-    assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
-    assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
-    assert page.text.count(HOSTILE) > 20
+    for text, scripts, images, least in (
+        (render(hostile), 2, 0, 20),
+        (appendix.render(hostile, COMMAND), 1, 1, 20),
+    ):
+        page = Page(text)
+        assert [tag for tag, _ in page.tags].count("script") == scripts
+        assert len([tag for tag, _ in page.tags if tag == "img"]) == images
+        assert not any(name.startswith("on") or name == "style" for _, given in page.tags for name in given)
+        assert page.text.count(HOSTILE) > least
 
 
 def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
-    text = render(results)
-    assert text == render(results), "the same study gives the same page"
+    assert render(results) == render(results), "the same study gives the same page"
+    _needs_no_network(render(results), beside=True)
+    _needs_no_network(appendix.render(results, COMMAND), beside=False)
+
+
+def _needs_no_network(text: str, beside: bool) -> None:
     page = Page(text)
     given = [pair for _, attributes in page.tags for pair in attributes.items()]
     links = [value or "" for name, value in given if name in ("src", "href", "srcset", "data")]
-    assert all(value.startswith(("data:", "#", "../")) for value in links)
+    assert all(value.startswith(("data:", "#", "../", "index.html", "appendix.html")) for value in links)
     assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base")]
     (said,) = [
         given["content"] for _, given in page.tags if given.get("http-equiv") == "Content-Security-Policy"
@@ -310,7 +319,7 @@ def test_the_page_needs_no_network_and_says_so_to_the_browser(results):
     style, script = (re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL) for tag in ("style", "script"))
     assert style is not None
     assert script is not None
-    assert said == policy(style[1], script[1], beside=True)
+    assert said == policy(style[1], script[1], beside=beside)
     assert "default-src 'none'" in str(said)
     assert "unsafe" not in str(said)
 
@@ -329,9 +338,8 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     first = next(iter(models))
     mixed = {model: {**models[model], "planted": model == first} for model in models}
     told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
-    text = " ".join(
-        Page(render(replace(results, study=changed(results.study, **told)), COMMAND)).text.split()
-    )
+    mixed_study = replace(results, study=changed(results.study, **told))
+    text = " ".join(Page(appendix.render(mixed_study, COMMAND)).text.split())
     assert f"(simulated; no model gave their answers): {first}. The others are models." in text
     assert "The results of planted respondents say nothing about any real model" in text
     assert "0.50" in text, "what it cost"
@@ -402,6 +410,7 @@ def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_t
             moved[key].append(str(path.rename(elsewhere / key / str(i) / path.name)))
     results = read_page_results(study, moved)
     assert len(render(results)) > 0.99 * len(before)
+    assert appendix.render(results, COMMAND)
     assert results.files["cards"]["model-b", "json"].name == "model-b.json"
     assert results.files["figures"]["shares", "txt"].name == "shares.txt"
     of_cards = {key: moved[key] for key in card_inputs_of(study, "")}

@@ -17,7 +17,7 @@ from cinorms.stats.again import FEWEST_TEMPLATES
 
 from ...html_page import Page
 from ...study_facts import changed
-from ...study_folder import COMMAND, FACTORS, MODELS, folder_of, make_results
+from ...study_folder import FACTORS, MODELS, folder_of, make_results
 from .test_texts import with_table
 
 #: A model with a norm on 90 of 100 flows, of which 80 are expected again.

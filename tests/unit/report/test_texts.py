@@ -19,6 +19,7 @@ from cinorms.core.labels import origin_mark
 from cinorms.core.version import version
 from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
+from cinorms.report import appendix
 from cinorms.report.cards import card_markdown, make_card
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
@@ -45,9 +46,9 @@ def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
     results = MADE[kind](make_results(tmp_path, models=["model-a", "model-b"]))
     closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
-    said = (
-        "\n\n".join([_page_text(render(results)), closing.strip(), *map(_shortened, cards)]) + "\n"
-    )
+    pages = [_text(render(results), 'id="explorer"'), _text(render(results), "<footer>", 'id="sure"')]
+    pages.append(_text(appendix.render(results, COMMAND), "</ol>"))
+    said = "\n\n".join([*pages, closing.strip(), *map(_shortened, cards)]) + "\n"
     said = said.replace(version(), "VERSION")
     file = EXPECTED / f"{kind}.txt"
     if not file.exists():
@@ -169,14 +170,13 @@ MADE: dict[str, Callable[[StudyResults], StudyResults]] = {
 }
 
 
-def _page_text(page: str) -> str:
-    """Return what the page says before its explorer, a line for each paragraph."""
-    part = re.sub(
-        r"<nav.*?</nav>", "", page[page.index("<h1>") : page.index('id="explorer"')], flags=re.DOTALL
-    )
-    part = re.sub(r"\s+", " ", part.rpartition("</div>")[0])
-    part = re.sub(r"</dt>", ": ", re.sub(r"</(?:p|h\d|dd)>", "\n", part))
-    lines = html.unescape(re.sub(r"<[^>]*>", "", part)).splitlines()
+def _text(page: str, until: str, start: str = "<h1>") -> str:
+    """Return what a part of a page says, a line for each paragraph; without drawings, figures and tables of data."""
+    part = page[page.index(start) : page.index(until)]
+    part = re.sub(r"<nav.*?</nav>|<title>.*?</title>|<details.*?</details>", "", part, flags=re.DOTALL)
+    part = re.sub(r"\s+", " ", part.rpartition("</")[0].partition("<")[2])
+    part = re.sub(r"</dt>", ": ", re.sub(r"</(?:p|h\d|dd|tr|figcaption)>|</div>", "\n", part))
+    lines = html.unescape(re.sub(r"<[^>]*>", "", "<" + part)).splitlines()
     return "\n".join(line.strip() for line in lines if line.strip())
 
 

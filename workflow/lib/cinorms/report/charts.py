@@ -44,7 +44,9 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
         for mean in (level for level in means if level.factor == factor):
             of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))
             dots = [_dot(k, shown[k], level) for k, level in of if level]
-            rows.append({"level": mean.level, "mean": mean.share, "share": share(mean.share, 1), "dots": dots})
+            rows.append(
+                {"level": mean.level, "mean": mean.share, "share": share(mean.share, 1), "dots": dots}
+            )
         rows.sort(key=lambda row: -row["mean"])
         if len(rows) > 1:
             factors.append({"name": plain(str(factor)), "weight": share(weight, 1), "rows": rows})

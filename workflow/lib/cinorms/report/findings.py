@@ -278,8 +278,10 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
 def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
     arm = rows[0].arm
-    depends = _dependence(results, arm)
-    text = [depends.text] if depends else []
+    depends, text = _dependence(results, arm), []
+    if depends:
+        said = f"The answers of {depends.number} {nouns_of(rows)} depend on the flow."
+        text.append(depends.text if len(rows) == 1 else said)
     again = next(results.tables_of("norms_again", arm), pd.DataFrame({"half_seen": []}))
     known = again[again["half_seen"].notna()]
     if len(known):

@@ -23,7 +23,21 @@ NORM_STATUSES = {
     "kept": "norm held",
     **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},
 }
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 #: What a column is called above a table, where its name is not words.
 HEADERS = {
     "again": "norms expected again",
