@@ -50,7 +50,7 @@ def test_the_answers_are_those_of_the_study_that_asked(answered):
     assert (received["origin"], received["unmatched"]) == ("a test", {})
     answers = pd.read_parquet(there / f"answers/main/{MODEL}.parquet")
     assert received["used"] == received["received"] == len(answers)
-    page = (there / "report/index.html").read_text(encoding="utf-8")
+    page = (there / "report/appendix.html").read_text(encoding="utf-8")
     assert "another tool" in page
     assert "a test" in page
     assert str(answered.folder) not in page
@@ -72,7 +72,7 @@ def test_what_is_missing_is_listed_and_the_study_goes_on(answered):
     assert len(pd.read_parquet(results / f"answers/main/{MODEL}.parquet")) == len(lines) - 2
     log = (answered.folder / f"logs/short/import_responses/main/{MODEL}.log").read_text(encoding="utf-8")
     assert "2 were not received; 1 of" in log
-    page = (results / "report/index.html").read_text(encoding="utf-8")
+    page = (results / "report/appendix.html").read_text(encoding="utf-8")
     assert "origin not stated" in page
 
 

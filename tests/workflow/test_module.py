@@ -102,7 +102,7 @@ def test_with_a_prefix_everything_is_below_it(caller):
     check_study(caller.folder / "audit/results/tiny")
     made = {path.name for path in caller.folder.iterdir()}
     assert made == {".snakemake", "Snakefile", "audit", "config", "done.txt"}
-    report = (caller.folder / "audit/results/tiny/report/index.html").read_text(encoding="utf-8")
+    report = (caller.folder / "audit/results/tiny/report/appendix.html").read_text(encoding="utf-8")
     assert "--force -- audit/results/tiny/tables/answers.csv" in report
     assert "Nothing to be done" in caller.run()
     planned = caller.run("--", "audit/results/tiny/plan.csv")

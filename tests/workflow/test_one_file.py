@@ -98,7 +98,7 @@ def test_a_kind_is_a_file(project):
     factor = next(name for name in flows if isinstance(flows[name].dtype, pd.CategoricalDtype))
     assert set(table["about"]) <= set(flows[factor])
     assert table.groupby("model").size().eq(2).all()
-    page = (project.folder / "results/tiny/report/index.html").read_text(encoding="utf-8")
+    page = (project.folder / "results/tiny/report/appendix.html").read_text(encoding="utf-8")
     assert "The flows that most variants agree on." in page
 
     after = reference(project)

@@ -122,9 +122,9 @@ def test_results_say_which_are_people(rated):
     results = project.folder / "results/doors"
     mark = "Rated by people, not by a model: people. The others are planted respondents"
     assert mark in printed
-    page = (results / "report/index.html").read_text(encoding="utf-8")
+    page, appendix = ((results / f"report/{name}.html").read_text("utf-8") for name in ("index", "appendix"))
     assert mark in page
-    assert "rated by people, not by models: nine neighbours gave 54 ratings" in page
+    assert "rated by people, not by models: nine neighbours gave 54 ratings" in appendix
     names = ("distribution", "spread")
     captions = {
         name: " ".join((results / f"figures/{name}.txt").read_text("utf-8").split()) for name in names
@@ -233,8 +233,11 @@ def test_cards_and_pages_of_a_number_line_use_its_bins(on_a_line):
 
 
 def test_no_result_of_another_scale_speaks_of_what_is_acceptable(on_a_line):
-    report = " ".join((on_a_line / "report/index.html").read_text(encoding="utf-8").split())
-    assert "Each model rated information flows (appropriateness): who" in report
+    appendix, report = (
+        " ".join((on_a_line / f"report/{name}.html").read_text("utf-8").split())
+        for name in ("appendix", "index")
+    )
+    assert "Each model rated information flows (appropriateness): who" in appendix
     assert "<title>61 to 80: 67%</title>" in report
     card = (on_a_line / "cards/planted-gpt-4o-mini.md").read_text(encoding="utf-8")
     assert "### Most approved of" in card

@@ -65,17 +65,17 @@ def page(made) -> str:
         ("from -100 (wholly unkind) to 100 (wholly kind); a higher number is more kind", 1),
         ("Rate it: {scenario} (the first of 8 wordings)", 1),
         ("a model that answers lower (less kind), beyond noise", 1),
-        (">wholly unkind</text>", 1),
+        ("<span>wholly unkind</span>", 1),
         ("accept", 0),
         ("Of 2 models, 1 is farther from people than another group of the same size would be", 1),
         ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
-        ("another group of people:", 1),  # a band for people, none for expected values
+        ("band: another group of people:", 1),  # a band for people, none for expected values
         (" near comes nearest to ", 2),
         (">People rated some uses of personal information", 1),
         ("<b>survey</b>", 0),
         ("<i>3</i>", 0),
-        ("… &lt;i&gt;3&lt;/i&gt;", 2),
+        ("A flow &lt;i&gt;3&lt;/i&gt;", 1),
     ],
 )
 def test_it_says_in_the_words_of_the_scale_what_was_found_and_escapes_data(page, text, times):
@@ -101,15 +101,14 @@ def test_models_of_two_arms_are_told_apart(made):
     distances, flows, vignettes = made
     both = [pd.concat([table, table.assign(arm="stories")]) for table in (distances, flows)]
     page = people_page.render(FACTS, *both, vignettes)
-    assert ">near (main)</text>" in page
-    assert ">near (stories)</text>" in page
+    assert "<span>near (main)</span>" in page
+    assert "<span>near (stories)</span>" in page
 
 
 def test_an_axis_has_round_numbers_within_the_drawing():
     axis = people_page.NumberLine(0.0, 93.0)
     assert [text for _, text in axis.ticks] == ["0", "20", "40", "60", "80"]
-    assert axis.at(-5.0) == axis.left
-    assert axis.at(500.0) == axis.right
+    assert (axis.at(-5.0), axis.at(500.0)) == (0, 100)
 
 
 def test_a_study_without_the_tables_has_none_to_name():
@@ -150,12 +149,19 @@ def test_where_models_stand_is_said_in_words():
     assert unsure == "gives no level a weight that clearly differs from that of the person in the middle"
 
 
-def test_long_flows_that_differ_in_their_condition_have_labels_that_differ():
-    text = "a fitness tracker records the location of its owner and shares it with " + "somebody else " * 9
-    cut = [
-        people_page.two_lines(text + condition)
-        for condition in ("if the owner agrees.", "if the owner is told.")
-    ]
-    assert cut[0] != cut[1]
-    assert all(len(line) <= people_page.LINE for lines in cut for line in lines)
-    assert people_page.two_lines("a short flow") == ["a short flow"]
+def test_flows_are_told_by_what_differs_and_what_all_have_in_common_is_said_once(made):
+    distances, flows, vignettes = made
+    factors = {"sender": "a tracker", "recipient": [f"somebody {i}" for i in range(12)]}
+    page = people_page.render(FACTS, distances, flows, vignettes.assign(**factors))
+    assert page.count("All flows: sender a tracker.") == 1
+    assert '<th scope="col">to whom</th>' in page
+    assert "<td>somebody 3</td>" in page
+    assert "A flow" not in page
+
+
+def test_undecided_models_are_below_a_rule_and_the_surest_difference_is_last_of_the_others(made):
+    distances, flows, vignettes = made
+    unsure = distances.assign(verdict=distances["verdict"].where(distances["model"] != "near", "undecided"))
+    page = people_page.render(FACTS, unsure, flows, vignettes)
+    assert page.index("<span>far</span>") < page.index(">Undecided</p>") < page.index("<span>near</span>")
+    assert page.count('class="m-undecided"') == 1

@@ -175,7 +175,7 @@ def _text(page: str, until: str, start: str = "<h1>") -> str:
     part = page[page.index(start) : page.index(until)]
     part = re.sub(r"<nav.*?</nav>|<title>.*?</title>|<details.*?</details>", "", part, flags=re.DOTALL)
     part = re.sub(r"\s+", " ", part.rpartition("</")[0].partition("<")[2])
-    part = re.sub(r"</dt>", ": ", re.sub(r"</(?:p|h\d|dd|tr|figcaption)>|</div>", "\n", part))
+    part = re.sub(r"</dt>", ": ", re.sub(r"</(?:p|h\d|dd|tr|table)>|</div>", "\n", part))
     lines = html.unescape(re.sub(r"<[^>]*>", "", "<" + part)).splitlines()
     return "\n".join(line.strip() for line in lines if line.strip())
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.report.findings import LevelShare, levels_of, mean_shares, own_agreement, share_interval
+from cinorms.report.findings import LevelShare, halves, levels_of, mean_shares, own_agreement, share_interval
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import count, plain, share
@@ -64,7 +64,7 @@ def _dot(look: int, model: str, level: LevelShare) -> Dot:
 # --- Who differs
 
 
-def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[list[dict[str, Any] | None]]:
+def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return on which share of their flows each two models hold different norms, as the upper half of a table.
 
     On its diagonal is each model compared with itself reworded; a cell without a number has too few flows.
@@ -72,9 +72,9 @@ def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[
     if results.is_people(arm) or len(models) < 2:
         return []
     values = pd.DataFrame({model: results.held(arm, model) for model in models[:MOST_ROWS]})
-    rows: list[list[dict[str, Any] | None]] = []
+    rows = []
     for i, a in enumerate(values):
-        row: list[dict[str, Any] | None] = [None] * i
+        cells = []
         for b in list(values)[i:]:
             both = values[[a, b]].dropna().to_numpy()
             differ, n = float((both[:, 0] != both[:, -1]).mean()) if len(both) else np.nan, len(both)
@@ -82,8 +82,8 @@ def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[
                 differ = 1 - own_agreement(results, arm, str(a))[0]
             known = n >= FEWEST_SAID and not np.isnan(differ)
             text = share(differ, 1) if known else "–"
-            row.append({"text": text, "tint": round(TINTS * differ) if known else 0, "flows": count(n)})
-        rows.append(row)
+            cells.append({"text": text, "tint": round(TINTS * differ) if known else 0, "flows": count(n)})
+        rows.append({"model": a, "below": i, "cells": cells})
     return rows
 
 
@@ -91,12 +91,12 @@ def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[
 
 
 def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for each model, which share of its norms one half of the wordings predicts for the other, and has."""
-    table = next(results.tables_of("norms_again", arm), pd.DataFrame({"half_seen": [], "model": []}))
-    known = table[table["half_seen"].notna()].set_index("model")
-    rows = []
-    for model in (model for model in models if model in known.index):
-        predicted, seen = known.loc[model, ["half_predicted", "half_seen"]].astype(float)
+    """Return a line for each model of `halves`: the dot is what was seen, its interval what was predicted."""
+    known, rows = halves(results, arm), []
+    for model in models:
+        if model not in known.index:
+            continue
+        predicted, seen = known.loc[model]
         says = f"{model}: predicted {share(predicted, 1)}, seen {share(seen, 1)}"
         rows.append({"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, says)})
     return rows

@@ -275,6 +275,13 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
 # --- How sure
 
 
+def halves(results: StudyResults, arm: str) -> pd.DataFrame:
+    """Return which share of each model's norms one half of the wordings predicts for the other, and has there."""
+    table = next(results.tables_of("norms_again", arm), pd.DataFrame())
+    known = table.reindex(columns=["model", "half_predicted", "half_seen"]).dropna()
+    return known.set_index("model").astype(float)
+
+
 def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
     arm = rows[0].arm
@@ -282,12 +289,9 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     if depends:
         said = f"The answers of {depends.number} {nouns_of(rows)} depend on the flow."
         text.append(depends.text if len(rows) == 1 else said)
-    again = next(results.tables_of("norms_again", arm), pd.DataFrame({"half_seen": []}))
-    known = again[again["half_seen"].notna()]
+    known = halves(results, arm)
     if len(known):
-        predicted, seen = (
-            share(known[name].astype(float).mean(), 1) for name in ("half_predicted", "half_seen")
-        )
+        predicted, seen = (share(number, 1) for number in known.mean())
         mean = f" (mean of {counted(len(known), 'model')})" if len(known) > 1 else ""
         text.append(
             f"One half of the wordings predicts that {predicted} of the norms are the same in the other half; "

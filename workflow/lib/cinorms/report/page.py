@@ -48,7 +48,7 @@ def render(results: StudyResults) -> str:
         sentences=first_sentences(results, arm, reading),
         says=results.scale(arm).spoken,
         accepted=accepted(results, arm, reading),
-        differ=differences(results, arm, [row.model for row in rows if row.norms]),
+        differ=differences(results, arm, [row.model for row in rows if row.norms and row.reads_flow]),
         findings=[finding for finding in findings(results) if finding.name != "dependence"],
         sure=how_sure(results, rows),
         recurs=recurrence(results, arm, [row.model for row in rows]),

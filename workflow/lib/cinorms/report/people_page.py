@@ -1,7 +1,5 @@
 """The page on people and models: what both say, where they differ beyond noise, how close other people would come."""
 
-import itertools
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +17,14 @@ MOST_FLOWS = 40
 
 #: Numbers on an axis that is no longer than this have two decimals.
 FEW_POINTS = 10
-#: Characters in a line of a flow's text; two lines are shown.
-LINE = 82
-
+#: What the parameters of a flow answer, as headings of columns; another factor has its name.
+ASKS = {
+    "sender": "who",
+    "subject": "about whom",
+    "information_type": "what",
+    "recipient": "to whom",
+    "transmission_principle": "if",
+}
 _VERDICTS = {
     "farther": "farther than other people",
     "undecided": "undecided",
@@ -37,17 +40,15 @@ _PAIRS = {"same_person": "the same person, asked twice", "two_people": "two diff
 
 @dataclass(frozen=True)
 class NumberLine:
-    """A number line of a drawing, from ``left`` to ``right`` in the drawing's units."""
+    """A number line of a drawing."""
 
     low: float
     high: float
-    left: float = 210.0
-    right: float = 640.0
 
     def at(self, value: float) -> float:
-        """Return where a value is, within the line."""
+        """Return where a value is, within the line, in per cent of its length."""
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-        return round(self.left + min(max(share, 0.0), 1.0) * (self.right - self.left), 1)
+        return round(100 * min(max(share, 0.0), 1.0), 2)
 
     @property
     def digits(self) -> str:
@@ -134,17 +135,18 @@ def _baseline(
     name: str, distances: pd.DataFrame, flows: pd.DataFrame, people: Mapping[str, Any], axis: NumberLine
 ) -> dict[str, Any]:
     """Return what the page says of one group of people, or of the expected values, with its drawing."""
-    rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")].sort_values("estimate")
+    rows = distances[(distances["baseline"] == name) & (distances["metric"] == "rms")]
+    # What is decided comes first; how far at least each model is from people is the lower end of its interval.
+    rows = rows.assign(open=rows["verdict"] == "undecided").sort_values(["open", "conf_low"])
     usable = rows[rows["status"] == "ok"]
     ceiling = rows["ceiling_all"].dropna()
     verdicts, digits = flows.loc[flows["baseline"] == name, ["model", "verdict"]], axis.digits
     drawn = []
-    for i, row in enumerate(usable.to_dict("records")):
+    for row in usable.to_dict("records"):
         n = verdicts.loc[verdicts["model"] == row["model"], "verdict"].value_counts()
         drawn.append(
             {
                 "model": row["model"],
-                "y": 34 + 26 * i,
                 "x": axis.at(row["estimate"]),
                 "low": axis.at(row["conf_low"]),
                 "high": axis.at(row["conf_high"]),
@@ -163,60 +165,48 @@ def _baseline(
         "n_flows": int(rows["n_flows"].max()) if len(rows) else 0,
         "models": drawn,
         "left_out": rows.loc[rows["status"] != "ok", "model"].tolist(),
-        "height": 34 + 26 * len(drawn) + 30,
         "ticks": axis.ticks,
-        "left": axis.left,
         "ceiling": axis.at(float(ceiling.max())) if len(ceiling) else None,
         "ceiling_number": f"{ceiling.max():{digits}}" if len(ceiling) else "",
         **{verdict: int((usable["verdict"] == verdict).sum()) for verdict in _VERDICTS},
     }
 
 
-def two_lines(text: str) -> list[str]:
-    """Return a text in one or two lines: of a longer one, its beginning and its end, where the condition is."""
-    lines = textwrap.wrap(text, LINE)
-    if len(lines) <= 2:
-        return lines
-    (end, *_), (start, *_) = (textwrap.wrap(part, LINE - 2) for part in (text[::-1], text))
-    return [f"{start} …", f"… {end[::-1]}"]
-
-
 def _flows_chart(
     name: str, flows: pd.DataFrame, vignettes: pd.DataFrame, scale: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return the drawing of what people say of each flow, and which models say otherwise."""
+    """Return a row per flow: its parameters, where people and models are, and which models say otherwise."""
     rows = flows[(flows["baseline"] == name) & (flows["status"] == "ok")]
-    axis = NumberLine(*scale, left=500.0, right=930.0)
+    axis = NumberLine(*scale)
     size = rows.groupby("flow")["difference"].apply(lambda d: d.abs().max())
     kept = size.nlargest(MOST_FLOWS).index
     order = rows[rows["flow"].isin(kept)].groupby("flow")["people_mean"].first().sort_values()
-    # Without the words that all of them begin with; a text that is no more than these keeps its last.
-    words = [text.split() for text in vignettes["vignette"].astype(str)]
-    alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
-    same = min([len(list(alike)), *(len(text) - 1 for text in words)])
-    short = [("… " if same else "") + " ".join(text[same:]) for text in words]
-    texts = dict(zip(vignettes["flow"], short, strict=True))
+    texts = vignettes.set_index("flow")
+    factors = texts.drop(columns=["vignette", "expected"], errors="ignore").reindex(order.index)
+    varying = [factor for factor in factors if len(set(factors[factor].astype(str))) > 1]
+    same = {
+        plain(factor): factors[factor].iloc[0] for factor in factors if factor not in varying and len(order)
+    }
     drawn = []
-    for i, (flow, mean) in enumerate(order.items()):
+    for flow, mean in order.items():
         marks = [
             {"x": axis.at(row["model_mean"]), "kind": _MARKS.get(row["verdict"], "same")}
             | {"model": row["model"], "mean": row["model_mean"]}
             for row in rows[rows["flow"] == flow].to_dict("records")
         ]
-        text = texts.get(flow, f"flow {flow}")
+        cells = [factors.loc[flow, factor] for factor in varying]
         drawn.append(
-            {"y": 36 + 30 * i, "people": axis.at(mean), "mean": mean, "text": text}
-            | {"lines": two_lines(text)}
+            {"people": axis.at(mean), "mean": mean}
+            | {"cells": cells or [texts["vignette"].get(flow, f"flow {flow}")]}
             | {"marks": sorted(marks, key=lambda mark: mark["kind"] != "same")}
         )
     return {
         "name": name,
+        "columns": [ASKS.get(factor, plain(factor)) for factor in varying] or ["flow"],
+        "same": same,
         "flows": drawn,
         "all": len(size),
         "ticks": axis.ticks,
-        "left": axis.left,
-        "right": axis.right,
-        "height": 36 + 30 * len(drawn) + 20,
     }
 
 
