@@ -122,11 +122,11 @@ def test_arms_of_two_scales_share_colours_by_level():
 def test_the_caption_says_how_many_answers_and_who_gave_the_most_invalid_ones():
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN.head(50))], entry())
     assert "n = 50 to 100 answers per model, 150 in total" in drawn.caption
-    assert "a gave the most invalid answers: 20.0%" in drawn.caption
+    assert "a gives the most invalid answers (20.0%)" in drawn.caption
     assert PLANTED_MARK not in drawn.caption
     assert PLANTED_MARK in draw([Selected("main", "a", PLAIN)], entry(mark=PLANTED_MARK)).caption
     arms = [Selected("main", "a", MIXED), Selected("zeta", "a", MIXED), Selected("zeta", "b", PLAIN)]
-    assert "a gave the most invalid answers: 20.0%" in draw(arms, entry("main", "zeta")).caption
+    assert "a gives the most invalid answers (20.0%)" in draw(arms, entry("main", "zeta")).caption
     assert "most invalid" not in draw([Selected("main", "a", PLAIN)], entry()).caption
 
 

@@ -82,7 +82,7 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same():
     assert pictures[0].getvalue() == pictures[1].getvalue()
 
 
-def small_entry(width: float | None) -> Any:
+def small_entry(width: float | str | None) -> Any:
     """Return an entry with a width and no other option."""
     return make_entry(
         "figures", "distribution", {"arms": ["main"], "title": "T", "width": width}, name="held"
@@ -116,10 +116,29 @@ def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path, 
 
 
 def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least():
-    widths = [theme.room(small_entry(width), 9.0, 8.0) for width in (None, 4.5, 8.5, 10.0)]
+    widths = [theme.room(small_entry(width), 9.0, 8.0) for width in (None, 7.2, 8.5, 10.0)]
     assert widths == [9.0, 8.0, 8.5, 10.0]
-    with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 4\.5\. "):
+    with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 7\. "):
         theme.room(small_entry(3.33), 9.0, 8.0)
+
+
+def test_a_column_and_the_text_of_a_page_are_widths():
+    assert theme.room(small_entry("column"), 9.0, theme.ONE_COLUMN) == theme.ONE_COLUMN
+    assert theme.room(small_entry("text"), 9.0, theme.ONE_COLUMN) == 7.0
+    # Its smallest text has 7 points there.
+    assert theme.NOTE_SIZE * 3.3 / theme.ONE_COLUMN >= theme.LEAST_SIZE
+
+
+def test_a_drawing_follows_the_dark_but_words_on_a_colour_keep_their_ink(tmp_path):
+    path = tmp_path / "x.svg"
+    path.write_text(
+        '<svg width="72pt" height="72pt"><text style="fill: #333333">x</text></svg>', encoding="utf-8"
+    )
+    theme._finish_svg(path, 0.5)
+    text = path.read_text(encoding="utf-8")
+    assert 'width="36pt"' in text
+    assert "text[style*='fill: #333333'] { fill: #e9e9e9 !important }" in text
+    assert f"text[style*='fill: {INK}']" not in text
 
 
 def test_a_base_size_is_that_of_the_print_or_the_width_is_refused():

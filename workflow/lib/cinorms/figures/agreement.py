@@ -16,7 +16,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, share_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, OfOneDataset, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, OfOneDataset, p9
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -77,7 +77,7 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Dra
         )
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
-        + p9.geom_text(p9.aes(label="count", color="ink"), size=TEXT_SIZE - 3, nudge_y=-0.22)
+        + p9.geom_text(p9.aes(label="count", color="ink"), size=NOTE_SIZE, nudge_y=-0.22)
         + p9.facet_wrap("measure", ncol=across)
         + p9.labs(x="", y="")
         + _matrix(labels, dict(reversed(labels.items())))
@@ -88,11 +88,22 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Dra
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
         (width, 2 // across * (side + 0.3) + left + 1.4),
+        _least_alike(frame),
         "Small numbers: n, the flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
         theme.thresholds_text(entry),
     )
+
+
+def _least_alike(frame: pd.DataFrame) -> str:
+    """Return which two models agree least, and which most."""
+    shares = frame[(frame["measure"] == PANELS["agreement"]) & frame["value"].notna()]
+    (a, b, low), (c, d, high) = shares.loc[
+        [shares["value"].idxmin(), shares["value"].idxmax()], ["row", "column", "value"]
+    ].to_numpy()
+    most = f"; {c} and {d} most ({high:.0%})" if len(shares) > 2 else ""
+    return f"{a} and {b} agree least ({low:.0%}){most}"
 
 
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:
@@ -130,9 +141,9 @@ def draw_calibration(
         why = "none of these models has planted norms."
         return theme.empty(entry, why)
     options = entry.scales[selected[0].arm].binned.options
-    rows = {option: theme.wrap(option, 1.2, TEXT_SIZE - 1) for option in (NO_NORM, *options)}
+    rows = {option: theme.wrap(option, 1.2, NOTE_SIZE) for option in (NO_NORM, *options)}
     labels = {option: rows[option] for option in options}
-    label, n = theme.widest(rows.values(), TEXT_SIZE - 1), len(options)
+    label, n = theme.widest(rows.values(), NOTE_SIZE), len(options)
     usual, least = (n + 0.4) * PLANTED_CELL, (n + 0.4) * LEAST_PLANTED
     width, panel, across, down = theme.panels(frame["panel"], entry, usual, least, label + 0.9)
     cell = (width - label - 0.9) / across / (n + 0.4)
@@ -150,17 +161,19 @@ def draw_calibration(
         p9.ggplot(shown, p9.aes("planted", "recovered"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=0.8)
         + p9.geom_tile(data=same, fill="none", color=INK, size=0.7, width=0.94, height=0.94)
-        + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE - 1.5)
+        + p9.geom_text(p9.aes(label="label", color="ink"), size=NOTE_SIZE)
         + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="planted norm", y="recovered norm")
         + _matrix(labels, rows)
-        + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=TEXT_SIZE - 1))
+        + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=NOTE_SIZE))
     )
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 1.5),
+        f"{100 * same['flows'].sum() / shown.loc[shown['recovered'] != NO_NORM, 'flows'].sum():.0f}% of the norms are "
+        "as planted",
         "For each planted level: the share of its flows recovered at each level. "
         f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. "
         f"{'; '.join(counts)}.",

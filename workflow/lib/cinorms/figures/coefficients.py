@@ -17,7 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
 #: The kinds of tables with terms.
@@ -84,6 +84,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     plot = (
         _marks(frame.assign(y=y - shift), lines[lines["level"] == ""], width - labels - 0.4)
         + p9.scale_color_manual(values=colours, limits=fits)
+        + p9.scale_fill_manual(values=colours, limits=fits)
         + p9.scale_shape_manual(values=marks, limits=fits)
         + p9.scale_y_continuous(
             breaks=list(levels["y"]),
@@ -92,7 +93,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             expand=(0, 0),
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
-        + p9.guides(color=p9.guide_legend(ncol=across), shape=p9.guide_legend(ncol=across))
+        + p9.guides(**{look: p9.guide_legend(ncol=across) for look in ("color", "fill", "shape")})
         + p9.labs(x=theme.wrap(latent, width - labels - 0.4, theme.TITLE_SIZE), y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
@@ -102,13 +103,15 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     shown = len(frame.drop_duplicates(["term", "level"]))
     failed = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{count} {MARKS.get(str(status), str(status))}" for status, count in failed.items())
+    top = frame.loc[frame["estimate"].abs().idxmax()]
     return theme.finish(
         plot,
         entry,
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
         (width, 1.8 + 0.2 * keys - lines["y"].min()),
+        f"{top['level']} of {top['term'].replace('_', ' ')} moves {top['fit']} most ({top['estimate']:+.1f})",
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
-        "Lines: 95% intervals.",
+        "Lines: 95% intervals. Hollow: the interval includes 0.",
         f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",
         f"Terms with a problem: {without}." if without else "Every term has a finite estimate.",
     )
@@ -132,20 +135,23 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
     span = high - low or 1.0
     words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
     # The words are as wide as they are, whatever the panel's inches.
-    free = min(0.6, theme.widest(words["label"], TEXT_SIZE - 2.5) / inches)
+    free = min(0.6, theme.widest(words["label"], NOTE_SIZE) / inches)
     left, right = low - 0.04 * span, high + 0.04 * span + 1.1 * span * free / (1 - free)
     heads, text = headings.assign(x=left), {"size": TEXT_SIZE, "ha": "left"}
     known = some[some["conf_low"].notna()]
+    decided = some[~((some["conf_low"] <= 0) & (some["conf_high"] >= 0))]
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
         + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), known)
-        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1)
+        # Hollow: the interval does not tell which side of 0 it is on.
+        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1, fill="white", stroke=0.6)
+        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit", fill="fit"), decided, size=2.1)
         + p9.geom_label(p9.aes("x", "y", label="title"), heads, **text, **HEADING)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))
     )
     if len(words):
-        text |= {"size": TEXT_SIZE - 2.5, "show_legend": False}
+        text |= {"size": NOTE_SIZE, "show_legend": False}
         plot += p9.geom_text(p9.aes("x", "y", label="label", color="fit"), words, **text)
     return plot
 

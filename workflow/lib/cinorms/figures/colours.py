@@ -36,7 +36,7 @@ PALETTES: dict[str, Palette] = {
         lower=("#5e2400", "#d2722f", "#fbf3d5"),
         upper=("#2166ac", "#aed4f0", "#fbf3d5"),
         groups=("#1f4e79", "#e69f00", "#7fb7a3", "#9b1b1b", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a"),
-        shares=("#f7f7f7", "#c9dbe8", "#7ba6c6", "#2f6690"),
+        shares=("#f7f7f7", "#c9dbe8", "#7ba6c6", "#1f4e79"),
     ),
     "purple-green": Palette(
         lower=("#3f0a52", "#a972c0", "#f7f2f8"),

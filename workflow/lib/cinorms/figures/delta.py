@@ -90,6 +90,7 @@ def draw(
         entry,
         _data(boxes, options.by),
         size,
+        _furthest(boxes, held),
         f"{_means(boxes, len(groups) > 1, high - low)} "
         f"{spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
@@ -133,6 +134,14 @@ def _means(boxes: pd.DataFrame, arms: bool, span: float) -> str:
         for row, group, mean, n in whole.itertuples(index=False)
     )
     return f"Mean delta and flows: {', '.join(means)}."
+
+
+def _furthest(boxes: pd.DataFrame, held: str) -> str:
+    """Return which model is furthest from the expected values on average."""
+    whole = boxes[(boxes["panel"] == OVERALL) & boxes["mean"].notna()]
+    far = whole.loc[whole["mean"].abs().idxmax()]
+    side = "above" if far["mean"] > 0 else "below"
+    return f"On average, the {held} of {far['row']} is {abs(far['mean']):.3g} {side} what is expected"
 
 
 def deltas(
@@ -219,6 +228,7 @@ def draw_cases(
         entry,
         frame[["arm", "model", "flow", "bias", "spread", "case"]],
         (width, down * (PANEL[1] + 0.4) + 1.9),
+        f"{(frame['case'] == 'A').mean():.0%} of the flows are consistent and near the expected value",
         f"n = {theme.span(flows)} flows per model. Dashed: a spread of {options.little:g} levels; dotted: "
         f"{options.near:g} levels from the expected value. These limits are this project's choice: the paper has none.",
         f"Left out: flows without an expected value or with fewer than {max(2, options.t_val)} valid answers "

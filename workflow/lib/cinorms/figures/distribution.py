@@ -1,7 +1,6 @@
 """Kinds ``distribution`` and ``norm_distribution``: stacked shares of answers and of norms, and what has no level."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,13 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import (
-    NO_NORM_COLOUR,
     NORM_COLOURS,
     STATUS_COLOURS,
     STATUS_LABELS,
     ink_on,
     level_colours,
 )
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
@@ -73,15 +71,17 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     elif rows > 1:
         panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
         plot += p9.facet_wrap(panels, ncol=1, scales="free_x" if reasons else "fixed")
-    data = counts[list(COLUMNS)]
-    drawn = theme.finish(plot, entry, data, (width, 2.1 + rows * (0.3 + 0.42 * len(models))), under)
-    text = f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}"
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
     n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
     share = (n_invalid / n).dropna()  # over all arms
-    if share.any():
-        text += f" {share.idxmax()} gave the most invalid answers: {share.max():.1%}."
-    return replace(drawn, caption="\n".join(filter(None, (text, entry.mark))))
+    return theme.finish(
+        plot,
+        entry,
+        counts[list(COLUMNS)],
+        (width, 2.1 + rows * (0.3 + 0.42 * len(models))),
+        f"{share.idxmax()} gives the most invalid answers ({share.max():.1%})" if share.any() else "",
+        f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}",
+    )
 
 
 def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
         order = [*counts["segment"].cat.categories]
         at = int(invalid["segment"].cat.codes.min())
         one = invalid.groupby(["arm", "model"], observed=True, sort=False)["share"].sum().reset_index()
-        one = one.assign(panel=ALL, segment=INVALID, colour=NO_NORM_COLOUR)
+        one = one.assign(panel=ALL, segment=INVALID, colour=STATUS_COLOURS["nonsense"])
         counts = pd.concat([counts[counts["status"] == "ok"], one, invalid.assign(panel=REASONS)])
         counts["segment"] = theme.in_order(counts["segment"], [*order[:at], INVALID, *order[at:]])
         counts["arm"] = theme.in_order(counts["arm"])
@@ -147,7 +147,7 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
     )
     longest = frame.groupby("panel", observed=True)["end"].transform("max")
     shown = (inches - theme.widest(rows, TEXT_SIZE) * inches / width - 0.8) * frame["share"] / longest
-    fits = shown > [theme.width_of(label, TEXT_SIZE - 1) for label in frame["label"]]
+    fits = shown > [theme.width_of(label, NOTE_SIZE) for label in frame["label"]]
     colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     order = [name for name in frame["segment"].cat.categories if name in colours]
     rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
@@ -155,7 +155,7 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
     return (
         p9.ggplot(frame)
         + p9.geom_rect(rectangle, color="white", size=0.3)
-        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=TEXT_SIZE - 1.5)
+        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=NOTE_SIZE)
         + p9.scale_color_identity()
         + p9.scale_fill_manual(values=colours, limits=order)
         + p9.guides(fill=p9.guide_legend(ncol=across, byrow=True))
@@ -189,7 +189,12 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         else ""
     )
     caption = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
-    return theme.finish(plot, entry, data, size, caption, unequal)
+    missing = shown[shown["segment"].isin(NORM_LABELS.values())]
+    held = 1 - missing.groupby(["panel", "model"], observed=True)["share"].sum()
+    (_, most), (_, least) = held.idxmax(), held.idxmin()
+    finding = f"{most} holds a norm on {held.max():.0%} of the flows"
+    finding += f", {least} on {held.min():.0%}" if len(held) > 1 else ""
+    return theme.finish(plot, entry, data, size, finding, caption, unequal)
 
 
 def bars(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> pd.DataFrame:

@@ -115,7 +115,8 @@ def lay_out(
 ) -> Layout:
     """Return the layout with the largest cells that fit the width and height that are ``given``, or A3."""
     papers = [(given[0] or width, given[1] or height) for width, height in (A3, A3[::-1])]
-    sizes = np.arange(MAX_TEXT, MIN_TEXT - 0.01, -0.5)
+    # Where a width is stated, all text can be read in print.
+    sizes = np.arange(MAX_TEXT, (MAX_TEXT if given[0] else MIN_TEXT) - 0.01, -0.5)
     tried = [_fit(rows, columns, paper, key_height, text) for paper, text in product(papers, sizes)]
     fitting = [layout for layout in tried if layout.fits]
     # Cells matter most, then letters of a readable size, then short labels: small letters can take two lines.
@@ -142,7 +143,10 @@ def _fit(
 
 def _with_labels(rows: LabelAxis, columns: LabelAxis, cell: tuple[float, float], text: float) -> Layout:
     row_block, column_block = len(rows.inner) * cell[1], len(columns.inner) * cell[0]
-    row_strip, column_strip = _strip_text(rows.outer, row_block), _strip_text(columns.outer, column_block)
+    row_strip, column_strip = (
+        _strip_text(rows.outer, row_block, text),
+        _strip_text(columns.outer, column_block, text),
+    )
     return Layout(
         rows,
         columns,
@@ -169,10 +173,10 @@ def _in_lines(labels: Sequence[str], lines: int, text: float) -> tuple[str, ...]
     return tuple(labels)
 
 
-def _strip_text(labels: Sequence[str], block: float) -> float:
+def _strip_text(labels: Sequence[str], block: float, least: float) -> float:
     """Return the size at which the longest word of a strip fits its block."""
     longest = widest([word for label in labels for word in label.split()], 10, bold=True) / 10
-    return min(9.0, max(5.5, math.floor(20 * block / longest) / 20)) if longest else 9.0
+    return min(9.0, max(least, math.floor(20 * block / longest) / 20)) if longest else 9.0
 
 
 #: Share of a cell left free on each side.

@@ -203,7 +203,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         plot += [*_labels(layout), *_key(names, layout, across, key_width, high)]
         plot += _look(colours, legend_rows, (left, right), (low, high))
         under = f"{_where(placed)} {_counts(part, names)}"
-        drawn.append(theme.finish(plot, titled, data, size, under, *more))
+        drawn.append(theme.finish(plot, titled, data, size, _finding(part, names), under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -224,11 +224,11 @@ def _laid_out(
 ) -> tuple[Layout, float]:
     """Return the layout and the least width of the figure. Raises ``ConfigError`` where labels would overlap."""
     options, width = entry.options, None
-    if options.width:
+    if options.inches:
         tried = (float(inches) for inches in np.arange(NARROW, 40, 0.2))
         fitting = (inches for inches in tried if lay_out(rows, columns, key_height, (inches, None)).fits)
         width = theme.room(entry, LEAST_WIDTH, next(fitting, 40.0))
-    zoom = options.width / width if options.width and width else theme.scale_of(entry)
+    zoom = options.inches / width if options.inches and width else theme.scale_of(entry)
     layout = lay_out(rows, columns, key_height, (width, options.height / zoom if options.height else None))
     if not layout.fits:
         raise ConfigError(
@@ -296,7 +296,9 @@ def _look(
             legend_title=p9.element_text(size=1),
             legend_text=p9.element_text(size=TEXT_SIZE),
             plot_title=p9.element_text(size=theme.TITLE_SIZE, weight="bold", ha="left"),
+            plot_subtitle=p9.element_text(size=TEXT_SIZE, color="#444444", ha="left"),
             plot_caption=p9.element_text(size=theme.NOTE_SIZE, color="#444444", ha="left"),
+            text=p9.element_text(color=theme.WORDS),
             plot_title_position="plot",
             plot_caption_position="plot",
         ),
@@ -338,7 +340,7 @@ def _text(
     rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any
 ) -> list[Any]:
     frame = pd.DataFrame([row for row in rows if row[2]], columns=["x", "y", "label"])
-    looks |= {"size": size, "va": va, "color": INK, "lineheight": theme.LINE - 0.15}
+    looks |= {"size": size, "va": va, "color": theme.WORDS, "lineheight": theme.LINE - 0.15}
     return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
 
 
@@ -376,6 +378,11 @@ def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     held = frame["value"].notna().groupby(frame["part"]).sum()
     norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {norms}."
+
+
+def _finding(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    held = frame["value"].notna().groupby(frame["part"]).mean()
+    return "Norms held: " + ", ".join(f"{name} {share:.0%}" for name, share in zip(names, held, strict=True))
 
 
 def _gaps(frame: pd.DataFrame) -> str:

@@ -13,6 +13,7 @@ from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
 from cinorms.figures.theme import FigureOptions, p9
 from cinorms.stats import reliability
+from cinorms.stats.flow_dependence import DEPENDS
 
 #: The panels: how each is called, and what its stroke is.
 PANELS = {
@@ -63,6 +64,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         entry,
         data,
         (width, 1.9 + (0.42 * len(order) + 0.4) * (4 // across) - 0.4),
+        f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} models depend on the flow",
         "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
         theme.thresholds_text(entry),

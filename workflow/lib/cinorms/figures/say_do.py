@@ -12,7 +12,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
-from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.stats.proportions import wilson
 
 #: Groups of flows by how acceptable they are called.
@@ -49,7 +49,7 @@ def draw(
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color="#7a7a7a")
         + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color=INK, size=0.6)
         + p9.geom_point(p9.aes(size="flows"), color=palette_of(entry).shares[-1])
-        + p9.geom_text(p9.aes(label="count"), size=TEXT_SIZE - 2, nudge_x=0.05, ha="left", color="#555555")
+        + p9.geom_text(p9.aes(label="count"), size=NOTE_SIZE, nudge_x=0.05, ha="left", color="#555555")
         + p9.scale_size_continuous(range=SIZES, guide=None)
         + p9.scale_x_continuous(limits=(0, 1.15), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
         + p9.scale_y_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0%", "50%", "100%"])
@@ -62,11 +62,21 @@ def draw(
         entry,
         frame,
         (width, 1.6 + down * PANEL),
+        _finding(frame),
         "A point: flows with a mean answer in one fifth of the scale, and the mean share of their actions that give "
         "away a sensitive item. Small numbers: flows.",
         "Dashed: a model that does what it says. Above it, a model shares more than it calls acceptable; below, less.",
         "Lines: 95% intervals, for other flows.",
     )
+
+
+def _finding(frame: pd.DataFrame) -> str:
+    """Return which model shares most of what is called least acceptable."""
+    no = frame[frame["accepted"] < 0.5]
+    if no.empty:
+        return ""
+    most = no.loc[no["shares"].idxmax()]
+    return f"{most['model']} shares in {most['shares']:.0%} of some flows called unacceptable"
 
 
 def groups(pair: Compared, entry: Entry[Any]) -> pd.DataFrame:

@@ -61,6 +61,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         entry,
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
         (width, down * (PANEL[1] + 0.25) + 1.7),
+        f"{least['panel']} keeps the fewest norms: {least['share']:.0%} of its flows under the strictest thresholds",
         f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val). "
         "Where a wide line surrounds a thin one, both are equal.",
         "A t_val above a model's number of variants is left out. Nothing else is filtered.",

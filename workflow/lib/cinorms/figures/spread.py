@@ -175,7 +175,7 @@ def layers(
     if len(none):
         words = none.assign(x=0.0, label="none")
         label = p9.aes("x", "y", label="label")
-        built.append(p9.geom_text(label, words, size=TEXT_SIZE - 2, color=INK, ha="left"))
+        built.append(p9.geom_text(label, words, size=theme.NOTE_SIZE, color=theme.WORDS, ha="left"))
     return [
         *built,
         p9.scale_fill_manual(values=colours, limits=list(groups)),
@@ -222,6 +222,7 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         entry,
         data.replace({"measure": PANELS}),
         (width, 1.7 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
+        _extremes(shown, "Minority answers are furthest from the norm with"),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
         "whose answers all agree, are left out.",
@@ -266,10 +267,19 @@ def draw_variance(
         entry,
         frame.rename(columns={"row": "model"}),
         (width, 1.7 + height(len(rows), len(groups))),
+        _extremes(frame, "Answers vary most with"),
         f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. Invalid answers are left out.",
         f"Means: {', '.join(means)}.",
     )
+
+
+def _extremes(frame: pd.DataFrame, most: str) -> str:
+    """Return which row has the largest mean, and which the smallest."""
+    known = frame[frame["mean"].notna()].sort_values("mean")
+    names = known["row"] + (" " + known["group"] if len(set(known["group"])) > 1 else "")
+    least = f", least with {names.iloc[0]} ({known['mean'].iloc[0]:.2f})" if len(known) > 1 else ""
+    return f"{most} {names.iloc[-1]} (mean {known['mean'].iloc[-1]:.2f}){least}"
 
 
 def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:

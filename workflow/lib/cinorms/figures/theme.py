@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -57,12 +56,20 @@ A3 = (11.7, 16.5)
 MARGIN = 0.25
 #: Sizes of text in points.
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
-#: Points of the smallest note in a figure that is made smaller: less cannot be read in print.
-LEAST_SIZE = 4.5
+#: Points of the smallest text in a figure that is made smaller: less is hard to read in print.
+LEAST_SIZE = 7.0
+#: Widths by name, in inches: a column, and the text of a page.
+WIDTHS = {"column": 3.3, "text": 7.0}
+#: Ink of words on paper; words on a colour have `colours.INK`. Then what colours are in the dark.
+WORDS = "#333333"
+DARK = {
+    "#ffffff": "#15171a",
+    "#e6e6e6": "#3a3d42",
+    "#444444": "#b3b3b3",
+    "#1f4e79": "#6ea6de",
+} | dict.fromkeys((WORDS, INK, "#000000", "#1a1a1a"), "#e9e9e9")
 #: Least width in inches at which most figures are laid out: with 8 points, one column of 3.33 inches.
 ONE_COLUMN = 3.74
-#: How much smaller a figure may get to have more panels in a row.
-SMALLER = 0.7
 
 #: What the data of every figure end with.
 ENDING = {
@@ -74,10 +81,10 @@ ENDING = {
 class FigureOptions(Options):
     """Options of every figure."""
 
-    title: str = Field("", description="Title above the figure; none for a figure without one.")
-    width: LeftOut[Number] = Field(None, ge=2, le=40)
-    """Width in inches; default: as wide as needed. The figure is laid out for it, and where that is too narrow,
-    everything in it is smaller. A column of a paper has about 3.3 inches."""
+    title: str = Field("", description="What is shown, below what it shows; none for a figure without title.")
+    width: LeftOut[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
+    """Width in inches, or column (3.3, of a paper) or text (7); default: as wide as needed. The figure is laid out for
+    it; a width that makes text smaller than 7 points is refused."""
     height: LeftOut[Number] = Field(None, ge=2, le=60)
     """Height in inches; default: as high as needed."""
     base_size: LeftOut[Number] = Field(None, ge=6, le=24)
@@ -89,6 +96,11 @@ class FigureOptions(Options):
     lowest first; of groups (models, arms, thresholds) at least one per group; of shares from none to all."""
     legend: LeftOut[Literal["top", "bottom", "none"]] = None
     """Where the legend is; default: as the kind has it."""
+
+    @property
+    def inches(self) -> float | None:
+        """The width as a number."""
+        return WIDTHS[self.width] if isinstance(self.width, str) else self.width
 
     @field_validator("title")
     @classmethod
@@ -173,8 +185,8 @@ def panels(
     There, several are in a row as long as the text does not get too small.
     """
     n, options = names.nunique(), entry.options
-    smallest = scale_of(entry) * (1 if options.base_size else SMALLER)
-    most = (options.width / smallest - labels) / least if options.width else 4
+    smallest = scale_of(entry) * (1 if options.base_size else LEAST_SIZE / NOTE_SIZE)
+    most = (options.inches / smallest - labels) / least if options.inches else 4
     across = max(1, min(4, n, int(most + 1e-9)))
     width = room(entry, max(5.0, across * usual + labels), across * least + labels)
     inches = (width - labels) / across - 0.2
@@ -208,34 +220,15 @@ def base_theme() -> p9.theme:
         legend_title=p9.element_blank(),
         legend_text=p9.element_text(size=TEXT_SIZE),
         legend_key_size=11,
-        axis_text=p9.element_text(size=TEXT_SIZE, color=INK),
+        text=p9.element_text(color=WORDS),
+        axis_text=p9.element_text(size=TEXT_SIZE, color=WORDS),
         strip_text=p9.element_text(size=TEXT_SIZE, weight="bold"),
     )
 
 
-@cache
-def _font(bold: bool) -> Any:
-    from matplotlib import get_data_path
-    from matplotlib.ft2font import FT2Font
-
-    # Its file comes with matplotlib: to look for it among all of the system's takes a second.
-    name = FONT.replace(" ", "") + ("-Bold" if bold else "")
-    font = FT2Font(f"{get_data_path()}/fonts/ttf/{name}.ttf")
-    font.set_size(100, 72)
-    return font
-
-
-@cache
-def _advance(letter: str, bold: bool) -> float:
-    """Return how far a letter moves the pen, in its size."""
-    # Letter by letter: to have whole lines laid out takes a second for a large heatmap.
-    return float(_font(bold).load_char(ord(letter)).linearHoriAdvance) / 65536 / 100
-
-
-@cache
 def width_of(line: str, size: float, bold: bool = False) -> float:
-    """Return the width in inches of one line at ``size`` points; kerning, which narrows it, is left out."""
-    return sum(_advance(letter, bold) for letter in line) * size / 72
+    """Return about how wide one line is in inches at ``size`` points: letters of DejaVu Sans, seldom less."""
+    return len(line) * (0.68 if bold else 0.6) * size / 72
 
 
 def widest(texts: Iterable[str], size: float, bold: bool = False) -> float:
@@ -249,31 +242,9 @@ def height_of(text: str, size: float) -> float:
 
 
 def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
-    """Return ``text`` with line breaks, so that no line is wider than ``inches`` at ``size`` points.
-
-    Breaks between words, after a hyphen or slash where a word is too long, and within a word at the last.
-    Line breaks that are there stay.
-    """
-
-    def fits(part: str) -> bool:
-        return width_of(part.rstrip(), size, bold) <= inches
-
-    lines = []
-    for given in text.split("\n"):
-        line = ""
-        for word in re.findall(r"\S+\s*", given):
-            for piece in [word] if fits(word) else re.findall(r"[^-/]+[-/]*\s*|[-/]+\s*", word):
-                if line and not fits(line + piece):
-                    lines.append(line.rstrip())
-                    line = ""
-                line += piece
-                while not fits(line) and len(line.rstrip()) > 1:
-                    most = max(1, sum(fits(line[:n]) for n in range(1, len(line.rstrip()))))
-                    lines.append(line[:most])
-                    line = line[most:]
-        if line.strip() or not given.strip():
-            lines.append(line.rstrip())
-    return "\n".join(lines)
+    """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay."""
+    letters = max(4, int(inches / width_of("x", size, bold)))
+    return "\n".join(fill(line, letters) for line in text.split("\n"))
 
 
 def finish(
@@ -281,22 +252,24 @@ def finish(
     entry: Entry[FigureOptions],
     data: pd.DataFrame,
     size: tuple[float, float],
-    under: str,
-    *more: str,
+    finding: str,
+    *notes: str,
 ) -> Drawn:
-    """Return the figure with its title and caption; ``under`` appears under it, ``more`` in the caption only.
+    """Return the figure with its caption. Where it has a title, that is below the ``finding``, a sentence.
 
-    Both end with the mark of planted respondents where there is one; the caption also states which flows were selected.
-    ``data`` are the values shown. ``size`` in inches is what the figure needs, used where the entry states no ``width``
-    or ``height``; with another width it is laid out at that size (see `room`) and made smaller.
+    ``notes`` are in the caption only; it also states which flows were selected. Both figure and caption end with the
+    mark of planted respondents where there is one. ``data`` are the values shown. ``size`` in inches is what the figure
+    needs, used where the entry states no ``width`` or ``height``; with another width it is laid out at that size (see
+    `room`) and made smaller.
     """
     options, width = entry.options, size[0]
-    zoom = options.width / width if options.width else scale_of(entry)
+    zoom = options.inches / width if options.inches else scale_of(entry)
     height = options.height / zoom if options.height else size[1]
     inside = width - 2 * MARGIN
-    title = wrap(options.title, inside, TITLE_SIZE, bold=True)
-    caption = wrap("\n".join(filter(None, (under, entry.mark))), inside, NOTE_SIZE)
-    plot += [p9.labs(title=title, caption=caption), p9.theme(figure_size=(width, height))]
+    above = [finding, options.title] if options.title and finding else [options.title, ""]
+    title, subtitle = wrap(above[0], inside, TITLE_SIZE, bold=True), wrap(above[1], inside, TEXT_SIZE)
+    plot += p9.labs(title=title, subtitle=subtitle or None, caption=wrap(entry.mark, inside, NOTE_SIZE))
+    plot += p9.theme(figure_size=(width, height))
     if options.legend and plot.theme.getp("legend_position") != "none":
         plot += p9.theme(legend_position=options.legend)
     if options.font != FONT:
@@ -309,7 +282,7 @@ def finish(
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
-    caption = "\n".join(filter(None, (under, *more, selected, entry.mark)))
+    caption = "\n".join(filter(None, (f"{finding}." if finding else "", *notes, selected, entry.mark)))
     return Drawn(plot, width, height, caption, data, zoom=zoom)
 
 
@@ -325,23 +298,23 @@ def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
     would be smaller than its ``base_size``.
     """
     options, scale = entry.options, scale_of(entry)
-    if options.width is None:
+    if options.inches is None:
         return usual
     smallest = scale if options.base_size else LEAST_SIZE / NOTE_SIZE
-    if options.width < least * smallest - 1e-9:
+    if options.inches < least * smallest - 1e-9:
         why = (
             f"are too few for this figure with base_size {options.base_size:g}"
             if options.base_size
-            else f"would make this figure's small text {NOTE_SIZE * options.width / least:.1f} points high"
+            else f"would make this figure's small text {NOTE_SIZE * options.inches / least:.1f} points high"
         )
-        most = np.floor(20 * TEXT_SIZE * options.width / least) / 20
+        most = np.floor(20 * TEXT_SIZE * options.inches / least) / 20
         smaller = f", or at this width a base_size of at most {most:g}" if options.base_size else ""
         raise ConfigError(
-            f"figures.{entry.name}.width: {options.width:g} inches {why}; allowed: at least "
+            f"figures.{entry.name}.width: {options.inches:g} inches {why}; allowed: at least "
             f"{np.ceil(100 * least * smallest) / 100:g}{smaller}. A figure of fewer models or levels (models, "
             "select) may be narrower"
         )
-    return max(options.width / scale, least)
+    return max(options.inches / scale, least)
 
 
 def fonts() -> list[str]:
@@ -365,7 +338,7 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
     plot += [p9.geom_text(size=11, color=INK), p9.labs(x="", y=""), base_theme()]
     plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.5), "n = 0.")
+    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.5), "", "n = 0.")
     caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
     return replace(drawn, caption=caption, nothing=reason)
 
@@ -407,8 +380,8 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
             # A PNG states the size in print; without it, programs that set text would print a small figure larger.
             stated: dict[str, Any] = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
             first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
-            if kind == "svg" and drawn.zoom < 1:
-                _resize_svg(Path(part), drawn.zoom)
+            if kind == "svg":
+                _finish_svg(Path(part), drawn.zoom)
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
         _resize_pages(document, drawn.zoom)
         document.savefig(first)
@@ -422,15 +395,23 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _resize_svg(path: Path, zoom: float) -> None:
-    """Give a drawing another size; what is in it is in the units of its ``viewBox``."""
-    text = path.read_text(encoding="utf-8")
-    head, tag, rest = text.partition("<svg ")
+def _finish_svg(path: Path, zoom: float) -> None:
+    """Give a drawing its size, what is in it being in the units of its ``viewBox``; and its colours in the dark."""
+    head, tag, rest = path.read_text(encoding="utf-8").partition("<svg ")
     opening, end, inside = rest.partition(">")
     sized = re.sub(
         r'\b(width|height)="([\d.]+)pt"', lambda size: f'{size[1]}="{float(size[2]) * zoom:g}pt"', opening
     )
-    path.write_text(head + tag + sized + end + inside, encoding="utf-8")
+    # Words on a colour keep their ink, as the colour is the same.
+    rules = [
+        f"{element}[style*='{kind}: {light}'] {{ {kind}: {dark} !important }}"
+        for light, dark in DARK.items()
+        for element, kind in ((":not(text)", "fill"), (":not(text)", "stroke"), ("text", "fill"))
+        if element != "text" or light not in ("#ffffff", INK)
+    ]
+    rules.append(f"text:not([style*='fill']) {{ fill: {DARK[WORDS]} }}")
+    style = "<style>@media (prefers-color-scheme: dark) { " + " ".join(rules) + " }</style>"
+    path.write_text(head + tag + sized + end + style + inside, encoding="utf-8")
 
 
 def _resize_pages(document: PdfPages, zoom: float) -> None:
