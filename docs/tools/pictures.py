@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,10 +63,8 @@ def _row(of_model: pd.DataFrame, flows: int) -> str:
 
 
 def people(study: Path) -> Taken:
-    """Return the page's two drawings of models next to the people of one survey, one above the other."""
+    """Return what the page says first of models next to the people of one survey, and its drawings."""
     survey = "people-2b"
-    page = (study / "people/index.html").read_text(encoding="utf-8")
-    distances, flows = (_drawing(page, f"{part}-{survey}") for part in ("distance", "flows"))
     table = pd.read_csv(study / "tables/distances.csv").query(f"baseline == '{survey}' and metric == 'rms'")
     compared = pd.read_csv(study / "tables/flows.csv").query(f"baseline == '{survey}'")["flow"]
     ratings = pd.read_parquet(study / f"answers/{survey}/people.parquet")
@@ -79,70 +76,47 @@ def people(study: Path) -> Taken:
         f"{in_words(verdicts['farther']).capitalize()} of the {models} models are farther from people",
         f"for {in_words(verdicts['undecided'])} the answers do not decide",
     ]
-    picture = _stacked(
-        [
-            (f"Distance of {models} models from people, in points of a scale from -100 to 100", distances),
-            ("What people (blue squares) and models say of each flow", flows),
-        ]
-    )
-    return Taken(picture.encode(), table["model"].tolist(), {"README.md": says})
-
-
-def _drawing(page: str, figure: str) -> tuple[float, str]:
-    """Return the height of a figure's drawing on a page, and what is inside it."""
-    found = re.search(
-        rf'<figure id="{figure}">\s*(?:<div[^>]*>)?<svg viewBox="0 0 960 (\d+)"[^>]*>(.*?)</svg>',
-        page,
-        re.DOTALL,
-    )
-    if found is None:
-        raise SystemExit(f"{figure}: the page on people has no such drawing; has its template changed?")
-    return float(found[1]), re.sub(r"<title>.*?</title>", "", found[2], flags=re.DOTALL)
-
-
-def _stacked(parts: list[tuple[str, tuple[float, str]]]) -> str:
-    """Return drawings below their titles as one SVG file."""
-    made, y = [], 10.0
-    for title, (height, inside) in parts:
-        made.append(f'<text x="8" y="{y + 16:g}" font-size="15" font-weight="600">{title}</text>')
-        made.append(f'<g transform="translate(0 {y + 30:g})">{inside}</g>')
-        y += 30 + height
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 {y:g}" font-family="sans-serif">\n'
-        f'<rect width="960" height="{y:g}" fill="#fff"/>\n' + "\n".join(made) + "\n</svg>\n"
-    )
+    page = (study / "people/index.html").resolve().as_uri()
+    return Taken(_screen(f"{page}#far", PEOPLE_WINDOW), table["model"].tolist(), {"README.md": says})
 
 
 # --- The report's first screen
 
 #: The window that shows the first screen of the report and nothing below it.
 WINDOW = (1400, 775)
+#: That which shows how far each model is from people.
+PEOPLE_WINDOW = (1400, 900)
 
 
 def first_screen(study: Path) -> Taken:
-    """Return the first screen of a report, and what it says; Chromium draws it (Debian's package ``chromium``)."""
+    """Return the first screen of a report, and what it says."""
     files = sorted((study / "cards").glob("*.json"))
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
-    with TemporaryDirectory() as folder:
-        picture = Path(folder) / "screen.png"
-        subprocess.run(
-            [
-                *("chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars"),
-                *("--blink-settings=preferredColorScheme=1", f"--window-size={WINDOW[0]},{WINDOW[1]}"),
-                *(f"--screenshot={picture}", (study / "report/index.html").resolve().as_uri()),
-            ],
-            check=True,
-            capture_output=True,
-        )
-        small = _small(picture)
     first, last = rows[0], rows[-1]
     says = [
         headline(rows),
         f"`{first.model}` is expected to hold the same norm again on {first.number} of {first.flows:,} flows",
         f"`{last.model}` on {last.number}",
     ]
+    small = _screen((study / "report/index.html").resolve().as_uri(), WINDOW)
     return Taken(small, [row.model for row in rows], {"README.md": says})
+
+
+def _screen(page: str, window: tuple[int, int]) -> bytes:
+    """Return what a window shows of a page; Chromium draws it (Debian's package ``chromium``)."""
+    with TemporaryDirectory() as folder:
+        picture = Path(folder) / "screen.png"
+        subprocess.run(
+            [
+                *("chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars"),
+                *("--blink-settings=preferredColorScheme=1", f"--window-size={window[0]},{window[1]}"),
+                *(f"--screenshot={picture}", page),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        return _small(picture)
 
 
 def _small(path: Path) -> bytes:
@@ -161,7 +135,7 @@ def _small(path: Path) -> bytes:
 #: Each picture: the command that makes its results, its study, and what takes the picture from them.
 PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
-    "people.svg": ("make people", "people-confaide", people),
+    "people.png": ("make people", "people-confaide", people),
     "first-screen.png": ("make demo", "demo", first_screen),
 }
 

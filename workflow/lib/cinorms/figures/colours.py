@@ -54,9 +54,9 @@ PALETTES: dict[str, Palette] = {
 GROUP_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: A flow on which the model holds no norm.
 NO_NORM_COLOUR = "#a6a6a6"
-#: One dark grey, purple or green per status without a level; never a colour of the scale.
+#: One purple or green per status without a level; never a colour of the scale, nor the grey of no norm.
 STATUS_COLOURS = {
-    "refusal": "#4d4d4d",
+    "refusal": "#8a3b6e",
     "needs_context": "#7a6f9b",
     "nonsense": "#b3a8cc",
     "ambiguous": "#54407a",
@@ -64,10 +64,12 @@ STATUS_COLOURS = {
     "truncated": "#6b8e7f",
     "error": "#000000",
     "conditional": "#8f7fa0",
-    "invalid": "#8c8c8c",
+    "invalid": "#c7a9bd",
     "trace_cut": "#3f5c50",
     "not_a_rating": "#2f4a41",
 }
+#: All of them together.
+INVALID_COLOUR = "#ddd5ea"
 STATUS_LABELS = {
     "needs_context": "asks for context",
     "invalid": "invalid (reason not published)",

@@ -17,6 +17,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import (
+    INVALID_COLOUR,
     NORM_COLOURS,
     STATUS_COLOURS,
     STATUS_LABELS,
@@ -123,7 +124,7 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
         order = [*counts["segment"].cat.categories]
         at = int(invalid["segment"].cat.codes.min())
         one = invalid.groupby(["arm", "model"], observed=True, sort=False)["share"].sum().reset_index()
-        one = one.assign(panel=ALL, segment=INVALID, colour=STATUS_COLOURS["nonsense"])
+        one = one.assign(panel=ALL, segment=INVALID, colour=INVALID_COLOUR)
         counts = pd.concat([counts[counts["status"] == "ok"], one, invalid.assign(panel=REASONS)])
         counts["segment"] = theme.in_order(counts["segment"], [*order[:at], INVALID, *order[at:]])
         counts["arm"] = theme.in_order(counts["arm"])
