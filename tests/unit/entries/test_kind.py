@@ -15,7 +15,7 @@ from cinorms import reference
 from cinorms.core.declared import declared
 from cinorms.core.digest import PACKAGE, reached
 from cinorms.entries.kind import SECTIONS, Also, kinds
-from cinorms.report.page import SECTIONS as PAGE_SECTIONS
+from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = reference.schemas()
