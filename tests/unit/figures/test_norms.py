@@ -123,9 +123,9 @@ def test_ties_are_marked_and_only_they(plain, norms_of, figure_entry, small_vign
 def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vignettes):
     entry = figure_entry("norms", ["a"], pages="sender", title="Norms")
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
-    titles = [page.labels.title for page in (drawn.plot, *drawn.further)]
-    assert titles == ["Norms: a tracker", "Norms: a camera"]
-    assert "n = 12 flows" in drawn.further[0].labels.caption
+    pages = (drawn.plot, *drawn.further)
+    assert [page.labels.subtitle for page in pages] == ["Norms: a tracker", "Norms: a camera"]
+    assert [page.labels.title for page in pages] == ["Norms held: a 75%", "Norms held: a 100%"]
     assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 
 

@@ -30,7 +30,7 @@ def test_a_panel_per_model_and_a_line_per_t_val(norms_of, figure_entry, built):
     )
     lines = built(drawn.plot)[0]
     assert lines.groupby("PANEL")["color"].nunique().tolist() == [3, 3]
-    assert "n = 24 flows per model" in drawn.plot.labels.caption
+    assert "n = 24 flows per model" in drawn.caption
     limits = next(s for s in drawn.plot.scales if "x" in s.aesthetics).limits
     assert list(limits) == ["plurality", "50%", "67%"]
     names = [f"model-{i}" for i in range(9)]
