@@ -17,7 +17,10 @@ PATIENCE = 1000.0
 
 
 class PretendEngine:
-    """Says "neutral" to everything."""
+    """Says "neutral" to everything, and notes that it was started in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / f"{os.environ['SLURM_JOB_ID']}.{time.monotonic_ns()}.started").touch()
 
     def ask(self, questions: Any, rows: Any, keep: Any) -> None:
         """Answer the rows."""
@@ -29,11 +32,11 @@ class PretendEngine:
         return {"device": "none: no model was asked"}
 
 
-def take_part(folder: Path, model: str) -> None:
+def take_part(folder: Path, model: str, shard: str) -> None:
     """Note this job, fail where it is to fail, and wait for the others."""
     number = os.environ["SLURM_JOB_ID"]
     names = ("SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES", "HF_HUB_OFFLINE")
-    noted = {"model": model, **{name: os.environ.get(name) for name in names}}
+    noted = {"model": model, "shard": shard, **{name: os.environ.get(name) for name in names}}
     (folder / f"{number}.json").write_text(json.dumps(noted))
     attempts = [path for path in folder.glob("*.json") if json.loads(path.read_bytes())["model"] == model]
     if model == "unlucky" and len(attempts) == 1:
@@ -53,8 +56,9 @@ def main() -> None:
         from cinorms import ask
 
         runtime = json.loads(sys.argv[sys.argv.index("--runtime") + 1])
-        take_part(Path(os.environ["PRETEND_FOLDER"]), runtime["model"])
-        ask._make_engine = lambda *given: PretendEngine()
+        folder = Path(os.environ["PRETEND_FOLDER"])
+        take_part(folder, runtime["model"], runtime["shard"])
+        ask._make_engine = lambda *given: PretendEngine(folder)
         ask.main(sys.argv[1:])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
