@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,49 +10,75 @@ import numpy.typing as npt
 import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+Shape = int | tuple[int, ...]
 
 #: Levels of the scale, and standard deviations of the flows, the wordings, both together, and single answers.
 LEVELS = np.arange(-2, 3)
 FLOW, WORDING, BOTH, ANSWER = 1.2, 0.3, 0.3, 0.6
 
 
-def normal(rng: np.random.Generator, n: int) -> Floats:
+def normal(rng: np.random.Generator, n: Shape) -> Floats:
     return rng.normal(0, 1, n)
 
 
-def student(rng: np.random.Generator, n: int) -> Floats:
+def student(rng: np.random.Generator, n: Shape) -> Floats:
     """Return heavy tails: Student's t with 3 degrees of freedom, of variance 1."""
     return rng.standard_t(3, n) / np.sqrt(3)
 
 
-def skewed(rng: np.random.Generator, n: int) -> Floats:
+def skewed(rng: np.random.Generator, n: Shape) -> Floats:
     """Return a gamma distribution of shape 1/2: most wordings do little, a few much, all in one direction."""
     return (rng.gamma(0.5, 1, n) - 0.5) / np.sqrt(0.5)
 
 
-def rare(rng: np.random.Generator, n: int) -> Floats:
+def rare(rng: np.random.Generator, n: Shape) -> Floats:
     """Return wordings of which a tenth moves all answers, the rest none."""
     return ((rng.random(n) < 0.1) - 0.1) / 0.3
 
 
-def bimodal(rng: np.random.Generator, n: int) -> Floats:
+def bimodal(rng: np.random.Generator, n: Shape) -> Floats:
     """Return wordings of two kinds, as many of each."""
     return rng.choice([-1.0, 1.0], n)
 
 
+def alike(rng: np.random.Generator, n: Shape) -> Floats:
+    """Return wordings in three groups; those of a group are nearly copies of each other."""
+    *others, wordings = np.atleast_1d(n)
+    group = np.arange(wordings) * 3 // wordings
+    return 0.95 * rng.normal(0, 1, (*others, 3))[..., group] + math.sqrt(1 - 0.95**2) * rng.normal(0, 1, n)
+
+
 #: What wordings add to an answer: mean 0, variance 1.
-WORDINGS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
-    draw.__name__: draw for draw in (normal, student, skewed, rare, bimodal)
+WORDINGS: dict[str, Callable[[np.random.Generator, Shape], Floats]] = {
+    draw.__name__: draw for draw in (normal, student, skewed, rare, bimodal, alike)
 }
 #: What is missing: nothing, a tenth at random, some wordings more than others, or by flow and answer together.
 MISSING = ("complete", "at random", "by wording", "by flow and answer")
+
+
+#: How flows differ: as many as in a small study if no number is stated.
+FLOWS: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "normal flows": lambda rng: normal(rng, 60),
+    "skewed flows": lambda rng: skewed(rng, 60),
+    "crossed flows": lambda _: crossed(np.random.default_rng(1), (5, 4, 3)),
+    "2,000 flows": lambda rng: normal(rng, 2000),
+}
+
+
+def crossed(rng: np.random.Generator, factors: tuple[int, ...]) -> Floats:
+    """Return the flows of a full factorial design: the sum of what the level of each factor adds.
+
+    They are the same in every study. Where the levels, too, are drawn anew, G holds in 57 to 76% of the studies.
+    """
+    effects = [normal(rng, levels) for levels in factors]
+    return sum(np.meshgrid(*effects), start=np.zeros(())).ravel() / math.sqrt(len(factors))
 
 
 def latent(rng: np.random.Generator, flow: Floats, templates: int, orders: int, wording: str) -> Floats:
     """Return flows x templates x orders before rounding: every wording moves all flows, and each flow by its own."""
     draw, shape = WORDINGS[wording], (len(flow), templates, orders)
     effect = WORDING * draw(rng, templates)
-    both = BOTH * draw(rng, len(flow) * templates).reshape(shape[:2])
+    both = BOTH * draw(rng, shape[:2])
     return np.asarray(
         flow[:, None, None] + effect[None, :, None] + both[:, :, None] + rng.normal(0, ANSWER, shape)
     )

@@ -33,8 +33,10 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.stats import reliability, wordings
 
-FLOWS, ORDERS = 60, 3
+ORDERS = 3
 TEMPLATES = (5, 11, 30)
+#: Beside the whole grid, which has 60 normal flows.
+OTHER_FLOWS = ("crossed flows", "2,000 flows")
 
 
 class Cell(NamedTuple):
@@ -69,18 +71,21 @@ INTERVALS: dict[str, tuple[Callable[[Floats], list[tuple[float, float, float]]],
 @cache
 def _found(function: Callable[..., list[tuple[float, float, float]]], runs: int, *grid: object) -> Floats:
     """Return studies x intervals x (value, low, high)."""
-    templates, wording, missing = grid
+    templates, wording, missing, flows = grid
     rng = np.random.default_rng([templates, len(wording), len(missing)])
-    flow = np.random.default_rng(1).normal(0, processes.FLOW, FLOWS)
+    flow = processes.FLOW * processes.FLOWS[flows](np.random.default_rng(1))
     drawn = (processes.asked(rng, flow, templates, ORDERS, wording, missing) for _ in range(runs))
     return np.array([function(x) for x in drawn])
 
 
-def coverage(name: str, runs: int, templates: int, wording: str, missing: str) -> Cell:
+def coverage(
+    name: str, runs: int, templates: int, wording: str, missing: str, flows: str = "normal flows"
+) -> Cell:
     """Return how often an interval holds what studies like this one give on average; the flows are given."""
     function, place = INTERVALS[name]
-    rate = promises.held(_found(function, runs, templates, wording, missing)[:, place])
-    return Cell(name, f"{templates} templates, {wording} wordings, {missing}", rate, runs)
+    rate = promises.held(_found(function, runs, templates, wording, missing, flows)[:, place])
+    other = f", {flows}" if flows in OTHER_FLOWS else ""
+    return Cell(name, f"{templates} templates, {wording} wordings, {missing}{other}", rate, runs)
 
 
 def cells(runs: int, names: set[str]) -> Iterator[Cell]:
@@ -89,6 +94,8 @@ def cells(runs: int, names: set[str]) -> Iterator[Cell]:
         if not names or name in names:
             for grid in itertools.product(TEMPLATES, processes.WORDINGS, processes.MISSING):
                 yield coverage(name, runs, *grid)
+            for flows in OTHER_FLOWS:
+                yield coverage(name, runs, 11, "normal", "complete", flows)
     for name, tried in (promises.INTERVALS | promises.TESTS).items():
         if not names or name in names:
             for where, rate in tried(runs):
@@ -122,42 +129,32 @@ def known() -> list[Cell]:
         return [Cell(p, where, float(rate), int(runs)) for p, where, rate, runs in [*csv.reader(file)][1:]]
 
 
-def kept(cell: Cell) -> bool:
-    """Say whether a promise is kept where it was tried."""
-    low, high = promises.limits(cell.promise)
-    return low <= cell.rate <= high
-
-
-def named(group: list[Cell]) -> str:
-    """Return cells by name, those of one process together."""
-    parts: dict[str, list[str]] = {}
-    for cell in group:
+def by_process(cells: list[Cell]) -> str:
+    """Return in which processes these cells are, each with its rates in percent."""
+    rates: dict[str, list[float]] = {}
+    for cell in cells:
         first, _, rest = cell.where.partition(", ")
-        parts.setdefault(rest, []).append(f"{first} {cell.rate:.1%}")
-    return "; ".join((f"{rest}: " if rest else "") + ", ".join(cells) for rest, cells in parts.items())
+        process = rest.partition(", ")[0] if first.endswith(" templates") else first
+        rates.setdefault(process.removeprefix("reaction of wordings: ").removesuffix(" wordings"), []).append(
+            100 * cell.rate
+        )
+    spans = {
+        process: sorted({f"{min(of):.0f}", f"{max(of):.0f}"}, key=float) for process, of in rates.items()
+    }
+    return ", ".join(f"{process} ({' to '.join(span)})" for process, span in spans.items())
 
 
 def summary(found: list[Cell]) -> str:
-    """Return the table of all promises, and by name the cells that are excluded and those wider than promised."""
-    rows, excluded, wider = [], [], []
+    """Return the table of all promises, with the processes in which they are not kept."""
+    rows = ["| promise | of | cells that keep it | excluded (%) | studies |", "|---" * 5 + "|"]
     for cell in worst(found):
         group = [other for other in found if other.promise == cell.promise]
-        low, high = promises.limits(cell.promise)
-        promised = f"{low:.0%} to {high:.0%}" if low > 0 else f"at most {high:.0%}"
-        wide = [other for other in group if other.rate > high and low > 0]
-        broken = [other for other in group if not kept(other) and other not in wide]
+        broken = [other for other in group if not promises.kept(other.promise, other.rate)]
         rows.append(
-            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {promised} | "
-            f"{len(group) - len(wide) - len(broken)} of {len(group)} | {len(wide)} | {len(broken)} | "
-            f"{cell.rate:.1%} ({cell.where}) | {cell.runs:,} |"
+            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {len(group) - len(broken)} of {len(group)} | "
+            f"{by_process(broken) or 'none'} | {cell.runs:,} |"
         )
-        for lines, cells in ((excluded, broken), (wider, wide)):
-            if cells:
-                lines.append(f"- **{cell.promise}**: {named(cells)}.")
-    head = "| promise | of | promised | cells that keep it | wider | excluded | worst cell | studies |"
-    table = "\n".join([head, "|---" * 8 + "|", *rows])
-    parts = [table, "## Excluded by name", "\n".join(excluded), "## Wider than promised", "\n".join(wider)]
-    return "\n\n".join(parts) + "\n"
+    return "\n".join(rows) + "\n"
 
 
 def with_cells(text: str, found: list[Cell]) -> str:
