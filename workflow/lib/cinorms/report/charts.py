@@ -40,7 +40,7 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
     weights = mean_shares(results, arm, models).sort_values(ascending=False) if models else pd.Series()
     factors = []
     for factor, weight in weights.items():
-        rows = []
+        rows: list[dict[str, Any]] = []
         for mean in (level for level in means if level.factor == factor):
             of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))
             dots = [_dot(k, shown[k], level) for k, level in of if level]
@@ -96,7 +96,7 @@ def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[d
     for model in models:
         if model not in known.index:
             continue
-        predicted, seen = known.loc[model]
+        predicted, seen = (float(known.loc[model, name]) for name in ("half_predicted", "half_seen"))
         says = f"{model}: predicted {share(predicted, 1)}, seen {share(seen, 1)}"
         rows.append({"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, says)})
     return rows
