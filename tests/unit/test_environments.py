@@ -5,15 +5,14 @@ import re
 import sys
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
-from importlib.util import find_spec
 from pathlib import Path
 
+import grimp
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cinorms.core.digest import reached
 from cinorms.core.version import LIBRARIES
 from cinorms.inference.engine_kind import engine_kinds, engine_modules
 from cinorms.prompts.paraphrase.paraphrasers import PARAPHRASERS
@@ -50,23 +49,25 @@ def what_runs() -> dict[str, set[str | Path]]:
 
 
 RUNS = what_runs()
+GRAPH = grimp.build_graph(
+    *LIBRARIES, include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
+)
 
 
 def imported(starts: set[str | Path]) -> set[str]:
     """Return the packages that ``starts`` and all modules of the library that they reach import."""
-    files = [start if isinstance(start, Path) else Path(str(find_spec(start).origin)) for start in starts]
-    found = set()
-    for file in set().union(*map(reached, files)):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):  # from the top down
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-                node.body = []
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                found |= {each.name.split(".")[0] for each in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                found.add(str(node.module).split(".")[0])
-    return found - set(sys.stdlib_module_names) - set(LIBRARIES)
+    names = {start for start in starts if isinstance(start, str)}
+    for script in starts - names:
+        nodes = ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        stated = {
+            name for node in froms for name in (node.module, *(f"{node.module}.{n.name}" for n in node.names))
+        }
+        names |= stated & GRAPH.modules
+    for name in [*names]:
+        names |= GRAPH.find_upstream_modules(name)
+    found = {package for name in names for package in GRAPH.find_modules_directly_imported_by(name)}
+    return {name.split(".")[0] for name in found} - set(sys.stdlib_module_names) - set(LIBRARIES)
 
 
 def stated(environment: str) -> set[str]:

@@ -206,13 +206,18 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         EDIT,
         {"make_table": 1, "draw_figure": 2, "describe_tables": 1, "write_report": 1},
     ),
-    "a module of the report": (f"{MODULES}/report/words.py", EDIT, {"write_cards": 1, "write_report": 1}),
+    # With its package, and with nothing that is made before pages.
+    "a module of the report": (
+        f"{MODULES}/report/words.py",
+        EDIT,
+        {**dict.fromkeys(("describe_tables", "write_cards", "write_report"), 1), "write_replies": 2},
+    ),
 }
 
 
 @pytest.mark.parametrize("change", EDITS)
 def test_an_edited_file_re_runs(finished, change):
-    """For every other module `tests/unit/core/test_digest.py` says the same without running Snakemake."""
+    """For every other package `tests/unit/core/test_digest.py` says the same without running Snakemake."""
     file, apply, expected = EDITS[change]
     with edited(finished.folder / file, apply):
         assert planned(finished) == expected

@@ -432,7 +432,7 @@ def get_request(wildcards):
 
 
 def code_of(rule, *modules):
-    """Return the digest of a rule's script, of `modules`, and of every module of the library they import.
+    """Return the digest of a rule's script and of every package of the library that it or `modules` use.
 
     Snakemake runs a job again whose parameter has changed; it does not see an edited module.
     """

@@ -106,6 +106,6 @@ rule import_responses:
         arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
         request=get_request,
         key_variables=get_key_variables,
-        code=code_of("import_responses", *format_modules().values()),
+        code=code_of("import_responses", "cinorms.exchange.formats"),
     script:
         "../scripts/import_responses.py"

@@ -80,6 +80,6 @@ rule export_prompts:
         requests=lambda wildcards: [
             request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
         ],
-        code=code_of("export_prompts", *format_modules().values()),
+        code=code_of("export_prompts", "cinorms.exchange.formats"),
     script:
         "../scripts/export_prompts.py"

@@ -1,6 +1,5 @@
-"""The digest of a rule's code covers what its script imports, beside grimp, which reads imports in its own way."""
+"""The digest of a rule's code covers the packages that its script uses, beside grimp, which reads imports itself."""
 
-import hashlib
 import re
 import shutil
 from collections.abc import Iterator
@@ -9,31 +8,16 @@ from pathlib import Path
 import grimp
 import pytest
 
-from cinorms.core.digest import code_digest, reached
-from cinorms.core.version import LIBRARIES
+from cinorms.core import digest
+from cinorms.core.digest import code_digest, package_of, used_by
+from cinorms.core.version import LIBRARIES, LIBRARY
 from cinorms.entries.kind import SECTIONS, kinds
 
 ROOT = Path(__file__).parents[3]
-LIBRARY = ROOT / "workflow/lib/cinorms"
 SCRIPTS = {path.stem: path for path in sorted((ROOT / "workflow/scripts").glob("*.py"))}
-MODULES = sorted(LIBRARY.rglob("*.py"))
 #: The rules of the entries, whose code is a script and the module of the entry's kind.
 MAKES = {"analyses": "make_table", "figures": "draw_figure", "printed": "print_table"}
-KIND_MODULES = sorted(
-    {(MAKES[section], kind.module) for section in SECTIONS for kind in kinds(section).values()}
-)
-#: What the code of each rule is: its script, and for the rules of entries the module of a kind.
-STARTS = [(name,) for name in SCRIPTS if name not in MAKES.values()] + KIND_MODULES
-
-
-def name_of(path: Path) -> str:
-    parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def file_of(module: str) -> Path:
-    path = LIBRARY.parent.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+KIND_MODULES = sorted({kind.module for section in SECTIONS for kind in kinds(section).values()})
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +28,23 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[grimp.ImportGrap
     (folder / "rule_scripts/__init__.py").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
-        yield grimp.build_graph(
-            *LIBRARIES, "rule_scripts", exclude_type_checking_imports=True, cache_dir=None
-        )
+        yield grimp.build_graph(*LIBRARIES, "rule_scripts", cache_dir=None)
 
 
-def upstream(graph: grimp.ImportGraph, start: tuple[str, ...]) -> set[str]:
-    """Return the modules of the library that a script, and the module of a kind, reach by imports."""
-    first = [f"rule_scripts.{start[0]}", *start[1:]]
-    return {*start[1:], *(m for name in first for m in graph.find_upstream_modules(name))}
+@pytest.mark.parametrize("start", [*SCRIPTS, *KIND_MODULES])
+def test_the_code_of_a_rule_has_the_packages_of_all_that_it_imports(graph, start):
+    name, first = (
+        (f"rule_scripts.{start}", SCRIPTS[start]) if start in SCRIPTS else (start, package_of(start))
+    )
+    assert {package_of(module) for module in graph.find_upstream_modules(name)} <= used_by(first)
 
 
-@pytest.mark.parametrize("start", STARTS, ids="-".join)
-def test_the_code_of_a_rule_is_what_its_script_reaches(graph, start):
-    found = reached(SCRIPTS[start[0]]).union(*(reached(file_of(module)) for module in start[1:]))
-    assert {path for path in found if path.is_relative_to(LIBRARY.parent)} == {
-        file_of(module) for module in upstream(graph, start)
-    }
+def test_the_code_of_a_rule_has_no_other_packages():
+    norms = {SCRIPTS["assess_norms"], *(LIBRARY / name for name in ("core", "norms"))}
+    assert used_by(SCRIPTS["assess_norms"]) == {*norms, LIBRARY.with_name("optionreader")}
+    figures = used_by(SCRIPTS["draw_figure"])
+    assert LIBRARY / "figures" in figures
+    assert not figures & {*map(package_of, KIND_MODULES), LIBRARY / "report", LIBRARY / "printed"}
 
 
 def test_every_rule_with_a_script_has_the_code_of_that_script():
@@ -76,42 +60,55 @@ def test_every_rule_with_a_script_has_the_code_of_that_script():
 
 
 def test_only_kinds_formats_and_engines_are_imported_by_a_name_that_is_put_together():
-    """No digest follows such an import: the rules of entries name the module of the kind."""
+    """No digest follows such an import: the rules name the modules, or their package."""
     found = [
-        name_of(path)
-        for path in MODULES
+        str(path.relative_to(LIBRARY))
+        for path in sorted(LIBRARY.rglob("*.py"))
         if re.search(r"\b(import_module|__import__)\(", path.read_text(encoding="utf-8"))
     ]
     # The face of the package (`open_results`, the command) is for people: no rule uses it. What the forks of a
     # run have loaded is what their scripts import: these are in the digest by themselves.
-    assert found == [
-        "cinorms",
-        "cinorms.__main__",
-        "cinorms.core.declared",
-        "cinorms.entries.kind",
-        "cinorms.run.inside_snakemake",
-    ]
+    own = ["__init__.py", "__main__.py"]
+    assert found == [*own, "core/declared.py", "entries/kind.py", "run/inside_snakemake.py"]
 
 
-def test_a_package_with_code_is_imported_by_its_own_name(graph):
-    """Importing a module runs the packages that it lies in, which the digest does not count."""
-    for path in LIBRARY.glob("*/**/__init__.py"):  # the library's own holds the version alone
-        package = name_of(path)
-        if re.sub(r'\A""".*?"""\s*', "", path.read_text(encoding="utf-8"), flags=re.DOTALL):
-            inside = {m for m in graph.modules if f"{m}.".startswith(f"{package}.")}
-            importers = {i for m in inside - {package} for i in graph.find_modules_that_directly_import(m)}
-            assert importers <= inside, f"{sorted(importers - inside)}: import {package} itself"
+FILES = {
+    "core/files.py": "",
+    "norms/held.py": "from cinorms.core import files\n",
+    "norms/table.json": "[1]",
+    "figures/look.py": "",
+    "figures/bars.py": "from cinorms.figures.look import (\n    INK,\n)\n\nKINDS = (\n)\n",
+    "figures/lines.py": "def draw():\n    from cinorms.norms.held import hold\n\n\nKINDS = (\n)\n",
+}
+#: What is edited -> which of the scripts `hold`, `bars` and `lines` run again.
+EDITS = {
+    "core/files.py": {"hold", "lines"},
+    "norms/table.json": {"hold", "lines"},
+    "figures/look.py": {"bars", "lines"},
+    "figures/bars.py": {"bars"},
+}
 
 
-def test_a_module_that_is_not_there_is_named():
-    with pytest.raises(FileNotFoundError, match=r"no module 'cinorms\.gone'"):
-        code_digest("cinorms.gone")
+@pytest.mark.parametrize("edited", EDITS)
+def test_an_edit_re_runs_what_uses_its_package_and_nothing_else(edited, tmp_path, monkeypatch):
+    library = tmp_path / "cinorms"
+    monkeypatch.setattr(digest, "LIBRARY", library)
+    scripts = {"hold": "import cinorms.norms.held as held\n"}
+    scripts |= dict.fromkeys(("bars", "lines"), "from cinorms.figures import look\n")
+    for path, text in {**FILES, **{f"../{name}.py": text for name, text in scripts.items()}}.items():
+        (library / path).parent.mkdir(parents=True, exist_ok=True)
+        (library / path).write_text(text, encoding="utf-8")
 
+    def digests() -> dict[str, str]:
+        for function in (code_digest, package_of, digest._code_of, digest._imported_by):
+            function.cache_clear()
+        kind = {name: [f"cinorms.figures.{name}"] for name in ("bars", "lines")}
+        return {name: code_digest(tmp_path / f"{name}.py", *kind.get(name, [])) for name in scripts}
 
-def test_a_digest_is_of_the_texts_of_all_that_is_reached(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text("from cinorms.core.draws import draw_bits\n", encoding="utf-8")
-    files = sorted(reached(script))
-    assert {script, LIBRARY / "core/draws.py"} <= set(files)
-    whole = hashlib.sha256(b"".join(path.read_bytes() for path in files))
-    assert code_digest(script) == whole.hexdigest()[:12]
+    before = digests()
+    with (library / edited).open("a", encoding="utf-8") as file:
+        file.write("# Edited.\n")
+    after = digests()
+    for function in (code_digest, package_of, digest._code_of, digest._imported_by):
+        function.cache_clear()
+    assert {name for name in scripts if before[name] != after[name]} == EDITS[edited]
