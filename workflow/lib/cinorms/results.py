@@ -233,7 +233,8 @@ class Results:
         # What a figure needs takes seconds to import, and most readers of results draw none.
         from cinorms.core.root import Root
         from cinorms.entries.files import inputs_of, make
-        from cinorms.study.entries import EntryPlace, check_entry, read_entry
+        from cinorms.entries.place import EntryPlace
+        from cinorms.study.entries import check_entry, read_entry
         from cinorms.study.layers import Layer
         from cinorms.study.load import load_study, read_layers
 

@@ -13,7 +13,6 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.people import group_of, in_units
 from cinorms.analyses.shared import (
-    EntryPlace,
     Frames,
     add_factors,
     check_same_flows,
@@ -27,6 +26,7 @@ from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
+from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats.ceilings import compare_groups, compare_pairs
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people

@@ -19,10 +19,11 @@ from cinorms.analyses.comparing import (
     side_by_side,
 )
 from cinorms.analyses.options import Compares, ComparesNorms, Generalises
-from cinorms.analyses.shared import EntryPlace, Frames, corrected, marked_alike, named, stack
+from cinorms.analyses.shared import Frames, corrected, marked_alike, named, stack
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
+from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import hypotheses, pvalues
 from cinorms.stats.wordings import template_numbers

@@ -16,7 +16,6 @@ from pydantic import Field
 from cinorms.analyses.columns import PAIR, PAIR_NAMES, usual
 from cinorms.analyses.options import Compares, ComparesNorms
 from cinorms.analyses.shared import (
-    EntryPlace,
     Frames,
     check_same_flows,
     check_same_scale,
@@ -28,6 +27,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, DESCRIBED, Names, OfNorms
+from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import agreement, hypotheses
 from cinorms.stats.wordings import level_counts, template_numbers

@@ -10,11 +10,12 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Expects, Sliced
-from cinorms.analyses.shared import EntryPlace, Frames, for_each_model, on_flows_of
+from cinorms.analyses.shared import Frames, for_each_model, on_flows_of
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows, TVal
+from cinorms.entries.place import EntryPlace
 from cinorms.norms import distances
 from cinorms.vignettes import expectations
 

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfArms, OfFlows, OfNorms, Options
+from cinorms.entries.place import EntryPlace
 from cinorms.vignettes.factors import JOINT, default_factors, nameable_factors, text
 
 Level = Annotated[str | Number, Field(description="Level of this factor.")]

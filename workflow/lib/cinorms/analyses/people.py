@@ -8,11 +8,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
-from cinorms.analyses.shared import EntryPlace, Frames, check_same_flows, corrected, named, stack
+from cinorms.analyses.shared import Frames, check_same_flows, corrected, named, stack
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
+from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import divide, level_matrix
 from cinorms.stats.ceilings import correlation, distances, flow_differences
 from cinorms.stats.samples import Sample

@@ -16,7 +16,6 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Baselines, Factors
 from cinorms.analyses.shared import (
-    EntryPlace,
     Frames,
     add_attributes,
     add_factors,
@@ -35,6 +34,7 @@ from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
+from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import valid_levels
 from cinorms.vignettes.factors import JOINT, other_flows, text
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,6 @@ from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
-
-if TYPE_CHECKING:
-    from cinorms.study.entries import EntryPlace as EntryPlace
-else:  # no import at run time: an edited check would make every table again
-    EntryPlace = Any
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]

@@ -8,13 +8,13 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import usual
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.labels import POOLED, model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
+from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
 from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9

@@ -12,12 +12,13 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.deltas import CasesOptions, bias_of_flows, cases_of_flows
 from cinorms.analyses.options import Expects
-from cinorms.analyses.shared import EntryPlace, Frames, add_factors
+from cinorms.analyses.shared import Frames, add_factors
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
+from cinorms.entries.place import EntryPlace
 from cinorms.figures import spread, theme
 from cinorms.figures.colours import INK, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor, p9

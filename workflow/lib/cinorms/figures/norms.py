@@ -9,13 +9,14 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import EntryPlace, Frames, add_factors, check_same_scale, stack
+from cinorms.analyses.shared import Frames, add_factors, check_same_scale, stack
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
+from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.figures.layout import (

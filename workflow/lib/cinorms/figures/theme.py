@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, field_validator
 
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
 from cinorms.core.labels import model_labels
@@ -23,6 +22,7 @@ from cinorms.core.validation import unknown
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
+from cinorms.entries.place import EntryPlace
 from cinorms.figures.colours import INK, Colours, PaletteName
 from cinorms.vignettes.factors import nameable_factors
 

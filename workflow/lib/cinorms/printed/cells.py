@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.options import Names, Options, TMaj
+from cinorms.entries.place import EntryPlace
 from cinorms.stats.pvalues import stars
 
 #: Decimals that a number is written with before it is rounded to fewer.
@@ -60,7 +60,7 @@ class PrintedOptions(Options):
 
     def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the table can have."""
-        return place.study.all_models()
+        return list(place.study.all_models())
 
 
 class FromAnalyses(PrintedOptions):
@@ -83,8 +83,7 @@ class FromAnalyses(PrintedOptions):
 
     def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the analyses are made from."""
-        entries = [place.analysis(source) for source in self.sources]
-        return list(dict.fromkeys(model for entry in entries for _, model in entry.selected))
+        return list(dict.fromkeys(model for source in self.sources for model in place.models_of(source)))
 
 
 def check_thresholds(place: EntryPlace, part: str, given: Iterable[int | TMaj], t_maj: bool) -> None:

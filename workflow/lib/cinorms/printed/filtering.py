@@ -7,11 +7,11 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import TMaj, TVal
+from cinorms.entries.place import EntryPlace
 from cinorms.printed.cells import (
     NONE,
     Cell,

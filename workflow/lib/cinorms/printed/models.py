@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from cinorms.analyses.shared import EntryPlace
 from cinorms.core.labels import model_labels
 from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
+from cinorms.entries.place import EntryPlace
 from cinorms.printed.cells import (
     NONE,
     STARS_TEXT,

@@ -1,19 +1,18 @@
 """The entries of a study: each with its kind's options, and everything else of the study that it depends on."""
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import check, check_file, unknown
-from cinorms.entries.entry import Entry, Pair
+from cinorms.core.validation import check
+from cinorms.entries.entry import Entry
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.entries.options import OfNorms
+from cinorms.entries.place import EntryPlace, select_pairs
 from cinorms.norms.thresholds import grid
 from cinorms.study.checks import check_select
 from cinorms.study.study import Study
-from cinorms.vignettes.factors import other_flows
 
 
 def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
@@ -62,76 +61,6 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
         mark=study.mark(names),
         **more,
     )
-
-
-def select_pairs(study: Study, options: Any) -> tuple[Pair, ...]:
-    """Return the (arm, model) pairs that an entry with ``options`` is made from (see `Entry`)."""
-    models = list(options.models or study.all_models())[: getattr(options, "first", None)]
-    return tuple((arm, model) for arm in options.arms for model in models if model in study.models(arm))
-
-
-# --- Where an entry is stated, and the checks of what only the study can look up
-
-
-@dataclass(frozen=True)
-class EntryPlace:
-    """An entry's section and name, and the file that states it."""
-
-    study: Study
-    section: str
-    name: str
-    file: str
-
-    def key(self, *parts: str) -> str:
-        """Return the key of the entry, or of a part of it, as a message names it."""
-        return ".".join((self.section, self.name, *parts))
-
-    def error(self, part: str, text: str) -> ConfigError:
-        """Return the error for what is wrong with ``part`` of the entry (empty: with the entry)."""
-        return ConfigError(f"{self.file}: {self.key(*([part] if part else []))}: {text}")
-
-    def unknown(self, part: str, given: object, allowed: Iterable[str], what: str) -> ConfigError:
-        """Return the error for an unknown name in ``part``."""
-        return unknown(self.file, self.key(part), given, allowed, what)
-
-    def check_names(self, part: str, given: Iterable[str], allowed: Iterable[str], what: str) -> None:
-        """Raise the error for the first of ``given`` that is not among ``allowed``."""
-        known = list(allowed)
-        for name in given:
-            if name not in known:
-                raise self.unknown(part, name, known, what)
-
-    def check_people(self, given: Iterable[str], arms: Iterable[str]) -> None:
-        """Raise the error for the first of ``given`` that is no arm of people among ``arms``."""
-        rated = [arm for arm in arms if self.study.arms[arm].rated]
-        self.check_names("people", given, rated, "arm of people among the entry's arms")
-
-    def check_same_flows(self, part: str, arms: Sequence[str], others: Sequence[str]) -> None:
-        """Raise an error unless each of ``arms`` asks about the same flows as each of ``others``."""
-        study = self.study
-        for a, b in itertools.product(arms, others):
-            if study.arms[a].dataset == study.arms[b].dataset:
-                continue
-            told = study.factors_of(a), study.factors_of(b)
-            if why := other_flows(*told, study.levels_of(a), study.levels_of(b)):
-                raise self.error(part, f"arms '{a}' and '{b}': {why}")
-
-    def check_file(self, part: str, given: str | None) -> None:
-        """Raise an error unless the file that ``part`` names, if it names one, is there."""
-        if given is not None:
-            check_file(given, self.file, self.key(part))
-
-    def analysis(self, name: str) -> Entry[Any]:
-        """Return an analysis of the study, for an entry that is made from its table."""
-        return make_entry(self.study, "analyses", name)
-
-    def selected(self, options: Any) -> tuple[Pair, ...]:
-        """Return the (arm, model) pairs that an entry of arms is made from."""
-        return select_pairs(self.study, options)
-
-    def models(self, options: Any) -> list[str]:
-        """Return the models that an entry of arms is made from."""
-        return list(dict.fromkeys(model for _, model in self.selected(options)))
 
 
 def checked_entries(study: Study) -> Study:
