@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cinorms.core import draws
-from cinorms.core.draws import draw_bits, draw_logistic, draw_normal, draw_uniform, text_number
+from cinorms.core.draws import draw_bits, draw_logistic, draw_uniform, text_number
+from cinorms.planted.respondents import draw_normal
 
 MANY = np.arange(40_000)
 whole_numbers = st.integers(min_value=-(2**80), max_value=2**80)

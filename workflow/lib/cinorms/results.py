@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,17 @@ from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
 from cinorms.core.csv_tables import DICTIONARY
 from cinorms.core.errors import REMEDY, DataError, damage_named, listing
+from cinorms.core.root import Root
 from cinorms.core.sealing import read_tidy
+from cinorms.entries.files import inputs_of, make
+from cinorms.entries.place import EntryPlace
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.store import Store
+from cinorms.study.entries import check_entry, read_entry
 from cinorms.study.facts import StudyFacts
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-    from cinorms.figures.theme import Drawn
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study, read_layers
 
 #: Columns of the vignettes that are not factors.
 _NO_FACTORS = ("flow", "vignette", "expected")
@@ -223,21 +224,13 @@ class Results:
         found = texts.assign(arm=arm, model=model, messages=messages)
         return found.reset_index(drop=True)[names]
 
-    def plot(self, name: str, **options: Any) -> "ggplot":
+    def plot(self, name: str, **options: Any) -> Any:
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
 
         ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind
         and options are checked like those of a study. Default: the only arm. The plot has the size at which its texts
         have 9 points, also where ``width`` is less: ``save(width=..., height=...)`` of plotnine changes it.
         """
-        # What a figure needs takes seconds to import, and most readers of results draw none.
-        from cinorms.core.root import Root
-        from cinorms.entries.files import inputs_of, make
-        from cinorms.entries.place import EntryPlace
-        from cinorms.study.entries import check_entry, read_entry
-        from cinorms.study.layers import Layer
-        from cinorms.study.load import load_study, read_layers
-
         root = Root(Path(__file__).parents[3], results=self.folder.parent)
         settings = Layer(str(self.folder / "study.json"), dict(self.study.settings))
         study = load_study([*read_layers([], root), settings], root)
@@ -245,7 +238,7 @@ class Results:
         stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
         check_entry(EntryPlace(study, "figures", name, "plot"), stated)
         entry = read_entry(study, "figures", name, stated)
-        drawn: Drawn = make(entry, inputs_of(entry, str(self.folder)))
+        drawn = make(entry, inputs_of(entry, str(self.folder)))
         return drawn.plot
 
     def flows(self, dataset: str) -> pd.DataFrame:

@@ -2,13 +2,14 @@
 
 SciPy's `logsf` of chi-square, t and F is the logarithm of a number that is 0 there.
 
-SciPy is imported where it is used, so that a program may import this module without waiting for it.
+SciPy loads its parts when they are first used: a program that imports this module does not wait for them.
 """
 
 import math
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from cumulink.arrays import Floats
 
@@ -28,22 +29,20 @@ def log10_p(statistic: float, df: float, df_error: float = math.inf) -> float:
     >>> round(log10_p(1.96**2, 1), 3), round(log10_p(5000.0, 4), 3), round(log10_p(2.0**2, 1, 60), 3)
     (-1.301, -1082.338, -1.301)
     """
-    from scipy import special
-
     if math.isinf(statistic):
         return -math.inf
     if math.isinf(df_error):
         a, x = df / 2, statistic / 2
-        p = float(special.gammaincc(a, x))
+        p = float(scipy.special.gammaincc(a, x))
         if p > _UNDERFLOW:
             return math.log10(p)
         # Q(a, x) = x^a e^-x / Gamma(a) / (x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), from the inside.
         rest = 0.0
         for i in range(200, 0, -1):
             rest = i * (i - a) / (x + 2 * i + 1 - a - rest)
-        return (a * math.log(x) - x - float(special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
+        return (a * math.log(x) - x - float(scipy.special.gammaln(a)) - math.log(x + 1 - a - rest)) / _LN10
     a, b, x = df_error / 2, df / 2, df_error / (df_error + df * statistic)
-    p = float(special.betainc(a, b, x))
+    p = float(scipy.special.betainc(a, b, x))
     if p > _UNDERFLOW:
         return math.log10(p)
     # I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * sum of terms that are all positive.
@@ -53,7 +52,7 @@ def log10_p(statistic: float, df: float, df_error: float = math.inf) -> float:
         total += term
         i += 1
     log = a * math.log(x) + b * math.log1p(-x) - math.log(a) + math.log(total)
-    return (log - float(special.betaln(a, b))) / _LN10
+    return (log - float(scipy.special.betaln(a, b))) / _LN10
 
 
 def to_p(log10_p: npt.ArrayLike) -> Floats:

@@ -7,6 +7,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from rapidfuzz.distance import OSA
+
 from optionreader.patterns import NEVER, WORD, lazy, word_set
 from optionreader.scale import Scale
 from optionreader.scale_words import per_scale, vocabulary
@@ -80,8 +82,6 @@ def speller(scale: Scale) -> Callable[[str], str | None]:
     option word must be at least two edits further. "uacceptable" is as near to "acceptable" as to
     "unacceptable" and stays unclear.
     """
-    from rapidfuzz.distance import OSA  # a program that only needs scales loads none
-
     words = vocabulary(scale)
     slips = {v: 0 if len(v) < 5 else 1 if len(v) < 10 else 2 for v in words}
     letters = {v: frozenset(v) for v in words}

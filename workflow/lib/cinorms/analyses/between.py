@@ -25,7 +25,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import level_matrix
-from cinorms.stats import hypotheses, pvalues
+from cinorms.stats import hypotheses, permutation, pvalues
 from cinorms.stats.wordings import template_numbers
 from cumulink import tails
 
@@ -130,8 +130,6 @@ def model_contrasts(
 
     Templates are what is swapped. The corrections are over all rows that give a p-value.
     """
-    from cinorms.stats import permutation
-
     fixed_flows = entry.options.fixed_flows
     templates = {arm: template_numbers(table) for arm, table in prompts.items()}
     compared = contrasts(selected, entry, vignettes)

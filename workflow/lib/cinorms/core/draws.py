@@ -44,13 +44,6 @@ def draw_logistic(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.N
     return np.asarray(np.log(uniform) - np.log1p(-uniform))
 
 
-def draw_normal(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return a standard normal number for each point of ``coordinates``."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(draw_uniform(purpose, seed, *coordinates)))
-
-
 def text_number(text: str) -> int:
     """Return a whole number for ``text``, the same in every process, to use as a coordinate."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "little")

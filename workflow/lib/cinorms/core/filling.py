@@ -3,19 +3,16 @@
 import base64
 import hashlib
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
-def environment(package: str, **options: Any) -> "Environment":
+def environment(package: str, **options: Any) -> Environment:
     """Return a Jinja2 environment of the templates of ``cinorms.{package}``; ``options`` override its own.
 
     Values are escaped for HTML; an unknown name is an error.
     """
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
     usual: dict[str, Any] = {
         "autoescape": True,
         "undefined": StrictUndefined,

@@ -11,14 +11,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 import optionreader
 from cinorms.core.labels import listed
 from optionreader import MOST_OPTIONS, Line
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pandas as pd
+    import pandas as pd  # the environment of paraphrases has none
 
 FOLDER = Path(__file__).parents[4] / "resources" / "scales"
 
@@ -92,13 +93,11 @@ class Scale(optionreader.Scale):
         binned = dict(zip(self.levels, (self.binned.levels[place] for place in self._places), strict=True))
         return levels.map(binned, na_action="ignore").astype("Int8")
 
-    def places(self, levels: "npt.ArrayLike", missing: int = -1) -> "npt.NDArray[np.intp]":
+    def places(self, levels: npt.ArrayLike, missing: int = -1) -> npt.NDArray[np.intp]:
         """Return the position of each of ``levels`` on the `binned` scale, lowest 0, and ``missing`` for NaN.
 
         All others must be on the scale.
         """
-        import numpy as np
-
         # NaN sorts behind every level.
         own = np.searchsorted(np.array(self.levels), np.asarray(levels))
         return np.array([*self._places, missing], dtype=np.intp)[own]

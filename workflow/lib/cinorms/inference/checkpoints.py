@@ -18,6 +18,7 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing
+from cinorms.core.logs import start_logging
 
 #: Files of a repository that a checkpoint in safetensors needs; PyTorch's old format only where there is no
 #: other.
@@ -262,8 +263,6 @@ def explain(error: Exception, source: str, model: str) -> DataError:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Get the checkpoint that the arguments name and write down which one it is."""
-    from cinorms.core.logs import start_logging
-
     parser = argparse.ArgumentParser(prog="cinorms.inference.checkpoints")
     for name in ("model", "source", "out", "log"):
         parser.add_argument(f"--{name}", required=True)

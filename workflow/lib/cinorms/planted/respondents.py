@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy
 
-from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
+from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, PAPERS, Scale
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
@@ -457,3 +458,8 @@ class TextBook:
     def finish_reason(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.str_]:
         """Return why each text ended: ``length`` for one that was cut off, ``stop`` for the others."""
         return np.where(np.isin(codes, self._codes["truncated", 0]), "length", "stop")
+
+
+def draw_normal(purpose: str, seed: int, *coordinates: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return a standard normal number for each point of ``coordinates``."""
+    return np.asarray(scipy.special.ndtri(draw_uniform(purpose, seed, *coordinates)))

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from cinorms.core.filling import environment
 from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
@@ -190,8 +191,6 @@ def card_json(card: dict[str, Any]) -> str:
 
 def card_markdown(card: dict[str, Any]) -> str:
     """Return the card as Markdown. Everything that comes from data, models or settings is escaped."""
-    from markupsafe import Markup
-
     made = environment(
         "report",
         autoescape=False,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy
 
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats
@@ -139,12 +140,10 @@ def _absolute(model: Sample, people: Sample, d: Floats, shift: float) -> tuple[f
     sign, and its curvature 2 phi(d / s) / s. By the curvature, what shifts all flows alike adds a variance of its own,
     half its square.
     """
-    from scipy.special import ndtr
-
     mean = float(np.abs(d).mean())
     s = np.sqrt(model.moderated_noise[0] + people.moderated_noise[0])
     z = divide(d, s)
-    slope = np.where(s > 0, 2 * ndtr(z) - 1, np.sign(d))
+    slope = np.where(s > 0, 2 * scipy.special.ndtr(z) - 1, np.sign(d))
     curvature = np.nan_to_num(divide(2 * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi), s)).mean()
     variance, freedom = _both(model, people, slope / len(d))
     _, low, high = interval(mean, variance + float(curvature * shift) ** 2 / 2, freedom)
@@ -198,8 +197,6 @@ def _spread(model: Sample, people: Sample, d: Floats, shift: float) -> _Square:
 
 def _ceilings(people: Sample) -> dict[str, float]:
     """Return the distance expected between these people and another group of as many, for each measure."""
-    from scipy.special import gammaln
-
     if people.exact:
         return dict.fromkeys(METRICS, np.nan)
     noise = people.noise
@@ -207,7 +204,9 @@ def _ceilings(people: Sample) -> dict[str, float]:
     # The root of an estimated variance is too small: this is the expected standard deviation of n normal values with
     # variance 1. A flow with one rater has the variance of the others.
     n = np.maximum(people.sizes, 2).astype(np.float64)
-    expected = np.sqrt(2 / (n - 1)) * np.exp(gammaln(n / 2) - gammaln((n - 1) / 2))
+    expected = np.sqrt(2 / (n - 1)) * np.exp(
+        scipy.special.gammaln(n / 2) - scipy.special.gammaln((n - 1) / 2)
+    )
     roots = np.sqrt(noise) * divide(np.ones(len(noise)), np.where(people.sizes > 1, expected, 1.0))
     return {
         "mean_signed": math.sqrt(2 * shift) * _ABSOLUTE,
@@ -341,8 +340,6 @@ def _rms(one: Sample, other: Sample) -> tuple[float, float, float]:
     The mean square of correlated differences is about a multiple of chi-square (Satterthwaite), and so is the estimate
     of its mean; their ratio has an F distribution.
     """
-    from scipy.stats import f
-
     covariance = _covariance(one) + _covariance(other)
     expected = float(np.trace(covariance)) / len(covariance)
     if not expected > 0:  # nobody differs within a group
@@ -352,7 +349,7 @@ def _rms(one: Sample, other: Sample) -> tuple[float, float, float]:
         (v, n - 1) for side in (one, other) for v, n in zip(side.noise, side.sizes, strict=True) if n > 1
     ]
     tails = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
-    limits = f.ppf(tails, freedom, pooled(parts)[1])
+    limits = scipy.stats.f.ppf(tails, freedom, pooled(parts)[1])
     low, high = (math.sqrt(expected * limit) for limit in limits)
     return math.sqrt(expected), low, high
 

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints
@@ -150,8 +151,6 @@ def more_needed(
     If the estimate and the variances remained as they are, this number would give a decision with the chance `POWER`:
     the smallest at which ``(t_alpha + t_power) * std_err`` is not larger than the distance from the nearest limit.
     """
-    from scipy.special import stdtrit
-
     if found.n_templates < 2 or math.isnan(found.value):
         return "templates", FEWEST - found.n_templates
     inside = limits.lower < found.value < limits.upper
@@ -167,7 +166,8 @@ def more_needed(
         value, variance, freedom = _with_dissent(then, dissent, templates)
         if inside and not limits.lower < value < limits.upper:
             return False
-        reach = (stdtrit(freedom, 1 - alpha) + stdtrit(freedom, POWER)) * math.sqrt(variance)
+        of_alpha = scipy.special.stdtrit(freedom, 1 - alpha)
+        reach = (of_alpha + scipy.special.stdtrit(freedom, POWER)) * math.sqrt(variance)
         return bool(reach <= min(abs(value - limits.upper), abs(value - limits.lower)))
 
     numbers: tuple[tuple[Unit, int, int], ...] = (
@@ -206,11 +206,9 @@ def _without_variance(cells: Floats, n_flows: int, n_templates: int) -> Estimate
 
 def _tail(distance: float, error: float, freedom: float) -> float:
     """Return P(t >= distance / error); without any error, 0 or 1."""
-    from scipy.special import stdtr
-
     if error < _ROUNDING or math.isinf(distance):
         return 0.0 if distance > _ROUNDING else 1.0
-    return float(stdtr(freedom, -distance / error))
+    return float(scipy.special.stdtr(freedom, -distance / error))
 
 
 class Sides(NamedTuple):
@@ -250,8 +248,6 @@ def decide_sides(found: Sides, allowed: int) -> tuple[float, float]:
 
 def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alpha: float) -> int | None:
     """Return how many more templates the flow that holds up the decision needs; None for more than are worth it."""
-    from scipy.special import stdtrit
-
     at = np.argsort(found.p_right)[len(found.mean) - 1 - allowed]
     x, n = cells[at] - middle, int(found.n_units[at])
     if n < 2:
@@ -263,7 +259,8 @@ def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alp
     def enough(number: int) -> bool:
         then = Estimate(mean, deviation**2 / number, number - 1, 1, number)
         centre, variance, freedom = _with_dissent(then, -found.dissent, number)
-        reach = stdtrit(freedom, 1 - alpha / (allowed + 1)) + stdtrit(freedom, POWER)
+        of_alpha = scipy.special.stdtrit(freedom, 1 - alpha / (allowed + 1))
+        reach = of_alpha + scipy.special.stdtrit(freedom, POWER)
         return bool(reach * math.sqrt(variance) <= centre)
 
     total = fewest_enough(enough, n)
@@ -272,12 +269,10 @@ def more_for_sides(cells: Floats, found: Sides, middle: float, allowed: int, alp
 
 def _p_above(x: Floats, dissent: float) -> Floats:
     """Return per flow the p-value that its mean is not above 0, with one more unit that dissents."""
-    from scipy.special import stdtr
-
     there = ~np.isnan(x)
     n = there.sum(axis=1) + 1.0
     mean = (np.nansum(x, axis=1) - dissent) / n
     squares = np.nansum(x**2, axis=1) + dissent**2 - n * mean**2
     error = np.sqrt(np.maximum(squares, 0.0) / np.maximum(n - 1, 1) / n)
-    p = stdtr(np.maximum(n - 1, 1), -divide(mean, error))
+    p = scipy.special.stdtr(np.maximum(n - 1, 1), -divide(mean, error))
     return np.where(n - 1 < FEWEST, 1.0, np.where(np.isnan(p), 1.0, p))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Floats
@@ -112,8 +113,6 @@ def _in_design(
     per_flow: float,
 ) -> Found:
     """Return G and Phi; ``n`` templates were asked, whose means vary by ``per_flow`` although they are alike."""
-    from scipy.special import chdtri
-
     error, own = whole.errors(design)
     values = [1 / (1 + error), 1 / (1 + error + own)]
     with np.errstate(divide="ignore"):
@@ -127,7 +126,7 @@ def _in_design(
     seen, scale = max(whole.template, 0.0) + per_flow, design.templates * whole.flow
     tails = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     own_low, own_high = (
-        max(seen * freedom / chdtri(freedom, p) - per_flow, 0.0) / scale for p in tails
+        max(seen * freedom / scipy.special.chdtri(freedom, p) - per_flow, 0.0) / scale for p in tails
     )  # `chdtri` is of upper tails
     both = error + own
     both_low = max(both - np.hypot(error - low, own - own_low), low)

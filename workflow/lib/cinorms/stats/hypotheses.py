@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
@@ -55,10 +56,8 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     row |= {"log10_p": np.nan, "kendall_w": np.nan}
     status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
     if status == "ok":
-        from scipy.stats import rankdata
-
         # SciPy's test needs three models and has no W: the models' part of the variance of the ranks within flows.
-        ranks = rankdata(x, axis=1) - (k + 1) / 2
+        ranks = scipy.stats.rankdata(x, axis=1) - (k + 1) / 2
         w = float((ranks.mean(axis=0) ** 2).sum() / (ranks**2).mean(axis=0).sum())
         chi2 = w * n * (k - 1)
         row |= {"statistic": chi2, "kendall_w": w}
@@ -81,10 +80,8 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     status, reason = _why_none(2, n, zeros == n)
     if status != "ok":
         return pd.DataFrame([row | {"status": status, "reason": reason}])
-    from scipy.stats import wilcoxon
-
     how = {"zero_method": zero_method, "alternative": "greater", "method": "asymptotic"}
-    up, down = (wilcoxon(side, **how) for side in (d, -d))
+    up, down = (scipy.stats.wilcoxon(side, **how) for side in (d, -d))
     row |= {"statistic": min(up.statistic, down.statistic), "z": up.zstatistic}
     row["log10_p"] = tails.log10_p(up.zstatistic**2, 1)
     row["rank_biserial"] = (up.statistic - down.statistic) / (up.statistic + down.statistic)
@@ -146,13 +143,11 @@ def _normality(d: Ints) -> dict[str, Any]:
         return row | {"status": "few_flows", "reason": f"there are {n} complete flows"}
     if (d == d[0]).all():
         return row | {"status": "no_variance", "reason": "the difference is the same in every flow"}
-    from scipy import stats
-
     if n <= _MOST_SHAPIRO:
-        found = stats.shapiro(d)
+        found = scipy.stats.shapiro(d)
         row |= {"test": "Shapiro-Wilk", "log10_p": float(np.log10(max(found.pvalue, tails.SMALLEST)))}
     else:
-        found = stats.normaltest(d)
+        found = scipy.stats.normaltest(d)
         row |= {"test": "D'Agostino-Pearson", "log10_p": tails.log10_p(float(found.statistic), 2)}
     return row | {"statistic": float(found.statistic), "status": "ok", "reason": ""}
 

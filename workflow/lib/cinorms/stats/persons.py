@@ -8,6 +8,7 @@ the exact posterior of all effects given the variances. Why linear also for yes 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from cinorms.core.errors import DataError
 from cinorms.stats.arrays import Floats, Ints
@@ -109,12 +110,11 @@ def _blocks(
 
 def _connected(flow: Ints, person: Ints, n_flows: int, n_people: int) -> Ints:
     """Return for each flow which group of flows it is in that are connected by people."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     size = n_flows + n_people
-    graph = coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)[:n_flows]
+    graph = scipy.sparse.coo_array((np.ones(len(flow)), (flow, n_flows + person)), shape=(size, size))
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)[
+        :n_flows
+    ]
 
 
 def _expect(

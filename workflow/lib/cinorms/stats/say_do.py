@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from cinorms.stats.arrays import Floats
 from cinorms.stats.proportions import wilson
@@ -122,12 +123,10 @@ def _limits(name: str, value: float, error: float, width: float, n: int) -> tupl
     if np.isnan(value):
         return np.nan, np.nan
     if name in SHARES:
-        from scipy.special import ndtr
-
         inside = value * (1 - value)
         # Of a share of 0 or 1 no number of flows gives the error.
         effective = min(inside / error**2, n) if error > 0 and inside > 0 else n
-        return wilson(value, effective, 2 * float(ndtr(-width)))
+        return wilson(value, effective, 2 * float(scipy.special.ndtr(-width)))
     if np.isnan(error):
         return np.nan, np.nan
     if name == "corrected" or abs(value) >= 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from cinorms.core import tables
 from cinorms.core.errors import DataError
@@ -90,8 +91,6 @@ def association(flows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     ``flows`` has the ``factors`` of each flow, and whether it was ``kept``. The p-values are for each factor alone:
     correct them for the number of tests.
     """
-    from scipy.stats import chi2_contingency
-
     rows = []
     for factor in factors:
         table = pd.crosstab(flows[factor].astype(str), flows["kept"]).to_numpy()
@@ -106,7 +105,7 @@ def association(flows: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         elif len(table) < 2:
             status = "one_level"
         else:
-            found = chi2_contingency(table, correction=False)
+            found = scipy.stats.chi2_contingency(table, correction=False)
             status = "low_expected" if found.expected_freq.min() < MIN_EXPECTED else "ok"
             log10_p = tails.log10_p(found.statistic, found.dof)
             numbers = (found.statistic, found.dof, log10_p, float(np.sqrt(found.statistic / n)))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy
 
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
@@ -297,6 +298,4 @@ def rest_variance(cells: Floats) -> float:
 
 def quantile(freedom: float | npt.NDArray[Any], confidence: float = CONFIDENCE) -> Any:
     """Return the two-sided quantile of Student's t."""
-    from scipy.special import stdtrit  # not above: SciPy need not be loaded to load a study
-
-    return stdtrit(freedom, (1 + confidence) / 2)
+    return scipy.special.stdtrit(freedom, (1 + confidence) / 2)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from cinorms.core.errors import ConfigError, DataError, listing
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what asks models reads flows, and has no package for datasets
     from cinorms.vignettes.designs import Dataset
 
 #: Where a step of a trajectory begins.

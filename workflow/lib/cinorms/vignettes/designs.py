@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.sandbox import SandboxedEnvironment
 from pydantic import Field
 
 from cinorms.core import tables
@@ -358,9 +360,6 @@ def _compile(design: Design) -> Callable[..., str]:
 
 
 def _checked(design: Design) -> Callable[..., str]:
-    from jinja2 import StrictUndefined, TemplateError, nodes
-    from jinja2.sandbox import SandboxedEnvironment
-
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     environment.globals.clear()
     environment.filters.clear()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import Field
+from tqdm import tqdm
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.files import replacing, sha256_of
@@ -136,8 +137,6 @@ def _cached(file: SourceFile, cache_dir: str | Path) -> Path:
 
 
 def _download(file: SourceFile, part: Path, mirror: str | Path | None) -> None:
-    from tqdm import tqdm
-
     url = file.url
     places = " or ".join(file.mirror) or "(the dataset's file names none: add the key 'mirror' to it)"
     how_to_mirror = (

@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow.parquet as pq
+
 from cinorms.core.csv_files import check_header
 from cinorms.core.errors import DataError, listing
 from cinorms.core.files import replacing
@@ -90,9 +93,6 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix == ".jsonl":
         yield from json_lines(path)
         return
-    import pandas as pd
-    import pyarrow.parquet as pq
-
     if path.suffix == ".parquet":
         try:
             with pq.ParquetFile(path) as file:
