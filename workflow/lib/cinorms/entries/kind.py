@@ -103,6 +103,8 @@ SECTIONS = ("analyses", "figures", "printed")
 @cache
 def kinds(section: str) -> Mapping[str, Kind]:
     """Return the kinds of a section by name, in the order of their modules."""
+    # Every process of a run loads all kinds. Three packages take two seconds, so functions import them when they run:
+    # plotnine, Matplotlib and statsmodels. SciPy loads its parts by itself when they are first used (`import scipy`).
     found: dict[str, Kind] = {}
     for module in modules_in(f"cinorms.{section}").values():
         for kind in getattr(import_module(module), "KINDS", ()):

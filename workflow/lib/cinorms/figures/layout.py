@@ -7,16 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from cinorms.figures.theme import A3, LINE, MARGIN, height_of, widest, wrap
-
-if TYPE_CHECKING:
-    from plotnine.geoms.geom import geom
 
 Floats = npt.NDArray[np.float64]
 
@@ -211,7 +208,7 @@ def centres(part: npt.NDArray[np.intp], n_parts: int) -> Floats:
     return np.asarray(SHAPES[n_parts].mean(axis=1)[part])
 
 
-def geom_cells(*args: Any, **kwargs: Any) -> "geom":
+def geom_cells(*args: Any, **kwargs: Any) -> Any:
     """Return a ``geom_polygon`` that draws polygons of as many corners each, and one path per colour.
 
     A path per polygon takes a minute for 27,648 triangles, one per colour a second; and triangles of one

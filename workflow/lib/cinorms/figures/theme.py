@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """Plotnine, loaded by the first figure that is drawn: it takes seconds, and every study loads all kinds."""
+        """Plotnine, loaded by the first figure that is drawn (see `entries.kind.kinds`)."""
 
         def __getattr__(self, name: str) -> Any:
             import plotnine
