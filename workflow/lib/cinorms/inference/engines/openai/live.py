@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx2
-from aiolimiter import AsyncLimiter
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
 from cinorms.core.errors import ConfigError, EngineError
