@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.inference.questions import Questions
-from cinorms.inference.store import SPARE_BYTES, Store
+from cinorms.inference.store import Store
 
 from ..asking import make_runtime, responses_in
 from .conftest import every_file, request_to, variants, vignettes
-from .server import Endpoint, Fault, Moody, answer_to
+from .server import Endpoint, Fault, Moody
 
 ROOT = Path(__file__).parents[2]
 
@@ -146,34 +146,6 @@ def test_two_studies_share_what_one_that_was_killed_has_asked(tmp_path, endpoint
     one.end()
     assert sum(endpoint.asked.values()) == asked
     assert one.responses()["text"].tolist() == two.responses()["text"].tolist()[: 60 * 6]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder on a disk of its own, which has a megabyte beside what is kept free on it."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SPARE_BYTES + 2**20}", "tmpfs", folder], check=False
-    ).returncode:
-        pytest.skip("only root can mount a disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
-def test_a_full_disk_ends_the_job_and_loses_no_reply(tmp_path, endpoint, small_disk):
-    endpoint.answer = lambda chat: f"{answer_to(chat)} " + "because " * 250
-    jobs = Jobs(tmp_path, endpoint, 200, limits={"concurrency": 16}, store=str(small_disk / "replies"))
-    assert jobs.start().wait(300) == 1
-    errors = (tmp_path / "errors.txt").read_text()
-    assert "cannot write replies (" in errors
-    assert "free some space there, then run again. All earlier replies are kept" in errors
-    assert "Traceback" not in errors
-    assert 200 < jobs.n_kept() == len(endpoint.answered) < 1200
-    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
-    jobs.end()
-    assert jobs.n_kept() == 1200
-    assert set(endpoint.asked.values()) == {1}, "a prompt was asked twice"
 
 
 @pytest.mark.parametrize(
