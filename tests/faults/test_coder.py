@@ -15,7 +15,7 @@ from .test_study import Study
 PROSE = "Counted from the worst end, this deserves place {} of five."
 PLACES = {"one": 0, "two": 1, "three": 2, "four": 3, "five": 4}
 CODING = "results/api/coding"
-WANTED = ("results/api/answers/main/behind-an-api.parquet", "results/api/report/index.html")
+WANTED = ("results/api/answers/main/behind-an-api.parquet", "results/api/report/appendix.html")
 
 
 def true_code(reply: str) -> str:
