@@ -94,7 +94,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
         + p9.guides(**{look: p9.guide_legend(ncol=across) for look in ("color", "fill", "shape")})
-        + p9.labs(x=theme.wrap(latent, width - labels - 0.4, theme.TITLE_SIZE), y="")
+        + p9.labs(x=theme.wrap(latent, width - labels - 0.4, theme.TEXT_SIZE), y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
@@ -103,13 +103,14 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
     shown = len(frame.drop_duplicates(["term", "level"]))
     failed = frame.loc[frame["status"] != "ok", "status"].value_counts()
     without = ", ".join(f"{count} {MARKS.get(str(status), str(status))}" for status, count in failed.items())
-    top = frame.loc[frame["estimate"].abs().idxmax()]
+    top = frame.sort_values("estimate", key=abs, na_position="first").iloc[-1]
     return theme.finish(
         plot,
         entry,
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
         (width, 1.8 + 0.2 * keys - lines["y"].min()),
-        f"{top['level']} of {top['term'].replace('_', ' ')} moves {top['fit']} most ({top['estimate']:+.1f})",
+        f"‘{top['level']}’ {'raises' if top['estimate'] > 0 else 'lowers'} the answers of {top['fit']} most "
+        f"({top['estimate']:+.1f})",
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
         "Lines: 95% intervals. Hollow: the interval includes 0.",
         f"Terms of table '{entry.options.table}', on the scale of the link function (logits for a logit link).",

@@ -79,7 +79,7 @@ def draw(
     unit = "points" if points else "levels"
     plot = p9.ggplot(placed) + theme.base_theme()
     x = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
-    plot += p9.labs(x=theme.wrap(x, width - spread.LABEL_WIDTH - 0.4, theme.TITLE_SIZE), y="")
+    plot += p9.labs(x=theme.wrap(x, width - spread.LABEL_WIDTH - 0.4, theme.TEXT_SIZE), y="")
     plot += spread.layers(placed, rows, groups, entry, width, zero=True, violins=violins)
     plot += _points(frame, rows, groups)
     if len(panels) > 1:
@@ -140,7 +140,7 @@ def _means(boxes: pd.DataFrame, arms: bool, span: float) -> str:
 def _furthest(boxes: pd.DataFrame, held: str) -> str:
     """Return which model is furthest from the expected values on average."""
     whole = boxes[(boxes["panel"] == OVERALL) & boxes["mean"].notna()]
-    far = whole.loc[whole["mean"].abs().idxmax()]
+    far = whole.sort_values("mean", key=abs).iloc[-1]
     side = "above" if far["mean"] > 0 else "below"
     return f"On average, the {held} of {far['row']} is {abs(far['mean']):.3g} {side} what is expected"
 

@@ -191,10 +191,16 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     )
     caption = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
     missing = shown[shown["segment"].isin(NORM_LABELS.values())]
-    held = 1 - missing.groupby(["panel", "model"], observed=True)["share"].sum()
-    (_, most), (_, least) = held.idxmax(), held.idxmin()
-    finding = f"{most} holds a norm on {held.max():.0%} of the flows"
-    finding += f", {least} on {held.min():.0%}" if len(held) > 1 else ""
+    held = (
+        missing.groupby(["panel", "model"], observed=True)["share"]
+        .sum()
+        .rsub(1)
+        .reset_index()
+        .sort_values("share")
+    )
+    (model, share), (other, lowest) = held.iloc[[-1, 0]][["model", "share"]].to_numpy()
+    finding = f"{model} holds a norm on {share:.0%} of the flows"
+    finding += f", {other} on {lowest:.0%}" if len(held) > 1 else ""
     return theme.finish(plot, entry, data, size, finding, caption, unequal)
 
 

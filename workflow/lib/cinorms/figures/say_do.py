@@ -75,7 +75,7 @@ def _finding(frame: pd.DataFrame) -> str:
     no = frame[frame["accepted"] < 0.5]
     if no.empty:
         return ""
-    most = no.loc[no["shares"].idxmax()]
+    most = no.sort_values("shares").iloc[-1]
     return f"{most['model']} shares in {most['shares']:.0%} of some flows called unacceptable"
 
 

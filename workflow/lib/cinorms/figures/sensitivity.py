@@ -50,7 +50,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         + p9.scale_size_manual(values=list(np.linspace(*LINES, len(lines))), limits=lines)
         + p9.scale_x_discrete(limits=list(frame["majority"].cat.categories))
         + p9.scale_y_continuous(limits=(0, 1), labels=theme.percents)
-        + p9.labs(x=theme.wrap(AGREE, width - 1.2, theme.TITLE_SIZE), y="flows that keep a norm")
+        + p9.labs(x=theme.wrap(AGREE, width - 1.2, theme.TEXT_SIZE), y="flows that keep a norm")
         + theme.base_theme()
         + p9.theme(axis_text_x=p9.element_text(rotation=45, ha="right"), panel_spacing=0.03)
     )

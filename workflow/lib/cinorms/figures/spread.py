@@ -256,7 +256,7 @@ def draw_variance(
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}{unknown}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
     width = theme.room(entry, 8.5, theme.ONE_COLUMN)
-    x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TITLE_SIZE)
+    x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TEXT_SIZE)
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x=x, y="")
     plot += layers(place(frame, rows, groups), rows, groups, entry, width)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]

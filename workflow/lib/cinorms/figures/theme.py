@@ -222,6 +222,7 @@ def base_theme() -> p9.theme:
         legend_key_size=11,
         text=p9.element_text(color=WORDS),
         axis_text=p9.element_text(size=TEXT_SIZE, color=WORDS),
+        axis_title=p9.element_text(size=TEXT_SIZE, color=WORDS),
         strip_text=p9.element_text(size=TEXT_SIZE, weight="bold"),
     )
 

@@ -96,7 +96,7 @@ def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[d
     for model in models:
         if model not in known.index:
             continue
-        predicted, seen = (float(known.loc[model, name]) for name in ("half_predicted", "half_seen"))
+        predicted, seen = known.loc[[model]].to_numpy()[0].tolist()
         says = f"{model}: predicted {share(predicted, 1)}, seen {share(seen, 1)}"
         rows.append({"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, says)})
     return rows

@@ -181,8 +181,8 @@ def _flows_chart(
     size = rows.groupby("flow")["difference"].apply(lambda d: d.abs().max())
     kept = size.nlargest(MOST_FLOWS).index
     order = rows[rows["flow"].isin(kept)].groupby("flow")["people_mean"].first().sort_values()
-    texts = vignettes.set_index("flow")
-    factors = texts.drop(columns=["vignette", "expected"], errors="ignore").reindex(order.index)
+    texts: Any = vignettes.set_index("flow")
+    factors: Any = texts.drop(columns=["vignette", "expected"], errors="ignore").reindex(order.index)
     varying = [factor for factor in factors if len(set(factors[factor].astype(str))) > 1]
     same = {
         plain(factor): factors[factor].iloc[0] for factor in factors if factor not in varying and len(order)
