@@ -71,9 +71,9 @@ AccountingStoragePort={dbd_port}
 AccountingStoragePass={folder}/munge.socket
 AccountingStorageEnforce=associations,limits
 EnforcePartLimits=ALL
-NodeName=DEFAULT NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} State=UNKNOWN
-NodeName=cpu1 Port={node_port}
-NodeName=gpu1 Port={gpu_port} Gres=gpu:2
+NodeName=DEFAULT CPUs={cpus} RealMemory={memory} State=UNKNOWN
+NodeName=cpu1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port}
+NodeName=gpu1 NodeHostname={host} NodeAddr=127.0.0.1 Port={gpu_port} Gres=gpu:2
 PartitionName=short Nodes=cpu1 Default=YES MaxTime=4:00:00 State=UP
 PartitionName=gpu Nodes=gpu1 MaxTime=1-00:00:00 State=UP
 """

@@ -42,8 +42,8 @@ def add_profile(folder: Path, **rules: Any) -> str:
     """Write the part of a profile that a site has of its own, and return its name."""
     (folder / "site").mkdir(exist_ok=True)
     usual = rules.pop("usual", {"slurm_account": "lab"})
-    stated = {"default-resources": {**usual, "runtime": "60 * attempt"}, "set-resources": rules}
-    write_yaml(folder / "site/config.yaml", stated)
+    stated = {"default-resources": {**usual, "runtime": "60 * attempt"}}
+    write_yaml(folder / "site/config.yaml", stated | ({"set-resources": rules} if rules else {}))
     return str(folder / "site")
 
 

@@ -133,12 +133,12 @@ class Profile:
 
     def sbatch(self, rule: str, wildcards: Any, threads: int, resources: dict[str, Any]) -> str:
         """Return how sbatch is called for the first attempt of a job."""
-        from snakemake.iocontainers import ResourceList
+        from snakemake.iocontainers import InputFiles, ResourceList
         from snakemake.resources import Resource
         from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
         stated, found = self._stated, dict[str, Any]()
-        known = {"attempt": 1, "threads": threads, "rulename": rule, "input": [], "async_run": None}
+        known = {"attempt": 1, "threads": threads, "rulename": rule, "input": InputFiles(), "async_run": None}
 
         def value(need: Any) -> Any:
             return need.evaluate(wildcards, **known).value if isinstance(need, Resource) else need
