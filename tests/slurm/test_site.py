@@ -74,7 +74,7 @@ def test_each_refusal_is_told_before_the_first_job(
     monkeypatch.chdir(project.folder)
     for name, value in site.environment.items():
         monkeypatch.setenv(name, value)
-    before = site.last_job()
+    before = len(site.jobs())
     root = Root(project.folder)
     study = load_study(read_layers([Path("trial.yaml")], root), root)
     given = {"ask_vllm": {"slurm_partition": "gpu"}} | site_says
@@ -84,7 +84,7 @@ def test_each_refusal_is_told_before_the_first_job(
     first, second = found[0].splitlines()
     assert f"SLURM would refuse it: {reason}" in first
     assert key in second
-    assert site.last_job() == before, "nothing is queued"
+    assert len(site.jobs()) == before, "nothing is queued"
 
 
 def test_a_study_runs_to_its_report_with_what_the_site_requires(site, endpoint):
@@ -104,13 +104,14 @@ def test_a_study_runs_to_its_report_with_what_the_site_requires(site, endpoint):
 def test_a_refusal_after_the_checks_is_told_in_slurms_words_and_not_retried(site, endpoint):
     """The account may have one job at a time: SLURM would take each, and refuses the second."""
     project = project_of(site, "second", endpoint, "one", "two")
+    project.environment["PYTHONPATH"] = str(project.folder / "workflow/lib")
     site.ask("sacctmgr", "--immediate", "modify", "account", "lab", "set", "MaxSubmitJobs=1")
-    before = site.last_job()
+    before = len(site.jobs())
     try:
         printed = project.start("--profile", add_profile(project.folder), "--logger", "cinorms").end(1)
     finally:
         site.ask("sacctmgr", "--immediate", "modify", "account", "lab", "set", "MaxSubmitJobs=-1")
-    assert site.last_job() == before + 1
+    assert len(site.jobs()) == before + 1
     assert printed.count("SLURM refused it: ") == 1
     assert "Job violates accounting/QOS policy" in printed
     assert "slurm_account" in printed

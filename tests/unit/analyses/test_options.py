@@ -45,7 +45,7 @@ FACTORS = "information_type, recipient, sender, subject, transmission_principle"
         ("model_contrasts", {"factor": "paraphraser"}, "factor: ... model_pairs"),
         ("agreement_sets", {"sets": {"two": ["planted-tulu-2-70b"]}}, "sets.two: ... did you mean"),
         ("marginal_means", {"factors": ["model"]}, f"factors: 'model' ... allowed: {FACTORS}"),
-        ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; allowed: {FACTORS}"),
+        ("delta", {"by": ["sendr"]}, f"by: 'sendr' is not a factor of arm 'main'; ... allowed: {FACTORS}"),
         ("delta", {"expected": "nothing.csv"}, "expected: there is no file 'nothing.csv'"),
         ("delta", {"embedding": [0, 1, 1, 2, 3]}, "embedding: [0, 1, 1, 2, 3] do not rise; make each"),
         (

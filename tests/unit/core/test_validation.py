@@ -168,7 +168,7 @@ class Label(Value):
         (
             tuple[Text | Label, ...],
             ["x", {"lable": "x"}],
-            "key[1].lable: there is no such key here; allowed: label, text; did you mean 'label'?",
+            "key[1].lable: there is no such key here; did you mean 'label'? allowed: label, text",
         ),
         (Annotated[int, Field(ge=100)], 2.5, "key: 2.5 is not a whole number"),
         (int, 3.0, "key: 3.0 is not a whole number"),
@@ -177,7 +177,7 @@ class Label(Value):
         (
             Label,
             {"labl": "x"},
-            "key.labl: there is no such key here; allowed: label, text; did you mean 'label'?",
+            "key.labl: there is no such key here; did you mean 'label'? allowed: label, text",
         ),
         (Label, {"text": 3}, "key: key 'label' is missing; required: label|key.text: 3 is not text"),
         (
@@ -206,8 +206,8 @@ def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path):
 
 
 def test_names_are_listed_in_order_with_the_nearest_one():
-    assert listing("chatgtp", ["gemini", "chatgpt"]) == "allowed: chatgpt, gemini; did you mean 'chatgpt'?"
-    assert listing("IOT", ["iot", "coppa"]).endswith("did you mean 'iot'?")
+    assert listing("chatgtp", ["gemini", "chatgpt"]) == "did you mean 'chatgpt'? allowed: chatgpt, gemini"
+    assert listing("IOT", ["iot", "coppa"]).startswith("did you mean 'iot'?")
     assert listing("xyz", ["iot", "coppa"]) == "allowed: coppa, iot"
     assert listing("x", []) == "allowed: none"
     assert str(unknown("f", "k", "x", [], "arm")) == "f: k: 'x' is not an arm; allowed: none"

@@ -56,7 +56,7 @@ def test_only_flows_that_the_model_calls_wrong_count(write_study):
     new = side(write_study, "new", actions(0.5))
     assert calls_wrong(new, "say", new.vignettes["flow"]).tolist() == [True] * (N // 2) + [False] * (N // 2)
     with pytest.raises(
-        ConfigError, match="said: 'sya' is no arm with 'm'; allowed: act, say; did you mean 'say'"
+        ConfigError, match=r"said: 'sya' is no arm with 'm'; did you mean 'say'\? allowed: act, say"
     ):
         calls_wrong(new, "sya", new.vignettes["flow"])
 

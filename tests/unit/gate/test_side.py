@@ -26,7 +26,7 @@ def test_an_address_may_leave_out_what_can_only_be_one(write_study, monkeypatch)
     for given, message in (
         ("two", "NEW: 'two' has 2 arms; name one: two/main, two/hot"),
         ("two/main", "NEW: 'two/main' has 2 models; name one: two/main/a, two/main/b"),
-        ("two/hott", "has no arm 'hott'; allowed: hot, main; did you mean 'hot'"),
+        ("two/hott", "has no arm 'hott'; did you mean 'hot'.* allowed: hot, main"),
         ("two/main/c", "arm 'main' has no model 'c'; allowed: a, b"),
         ("none/x", "NEW: 'none/x': there are no results of a study here"),
         ("two/main/a/b", "names more than a study"),

@@ -11,17 +11,17 @@ from ...studies import ARM, arm, figure, message_of
 WRONG: dict[str, tuple[Any, str]] = {
     "an unknown key": (
         {"modles": []},
-        "modles: there is no such key here; allowed: {study_keys}; did you mean 'models'?",
+        "modles: there is no such key here; did you mean 'models'? allowed: {study_keys}",
     ),
     "an unknown key of an arm": (
         arm(temprature=1),
-        "arms.main.temprature: there is no such key here; allowed: {arm_keys}; did you mean 'temperature'?",
+        "arms.main.temprature: there is no such key here; did you mean 'temperature'? allowed: {arm_keys}",
     ),
     "an empty file": (None, "the whole file: null is not a mapping of keys to values"),
     "a word for a share": (
         {"norms": {"t_maj": "pluralty"}},
-        "norms.t_maj: 'pluralty' is not allowed; allowed: a number (more than 0, at most 1) or plurality; "
-        "did you mean 'plurality'?",
+        "norms.t_maj: 'pluralty' is not allowed; did you mean 'plurality'? "
+        "allowed: a number (more than 0, at most 1) or plurality",
     ),
     "an arm without a prompt set": (
         {"arms": {"main": {"dataset": "iot"}}},
@@ -37,7 +37,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a kind that is a list": (
         figure(kind=["distribution"]),
-        "figures.fig.kind: ['distribution'] is not a kind; allowed: {figure_kinds}; did you mean 'distribution'?",
+        "figures.fig.kind: ['distribution'] is not a kind; did you mean 'distribution'? allowed: {figure_kinds}",
     ),
     "a figure without a kind": (
         {"figures": {"fig": {"arms": ["main"]}}},
@@ -50,7 +50,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown model": (
         {"models": ["gpt-4o-mnii"]},
-        "models: 'gpt-4o-mnii' is not a model; allowed: {models}; did you mean 'gpt-4o-mini'?",
+        "models: 'gpt-4o-mnii' is not a model; did you mean 'gpt-4o-mini'? allowed: {models}",
     ),
     "a null principle that a dataset does not have": (
         {"datasets": {"location_1": {"null_principle": True}}},
@@ -67,8 +67,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a threshold for a model that is not asked": (
         {"norms": {"t_val_for": {"planted-gpt-4o": 9}}},
-        "norms.t_val_for: 'planted-gpt-4o' is not a model of this study; allowed: {asked}; "
-        "did you mean 'planted-gpt-4o-mini'?",
+        "norms.t_val_for: 'planted-gpt-4o' is not a model of this study; did you mean 'planted-gpt-4o-mini'? "
+        "allowed: {asked}",
     ),
     "an act without trajectories": (
         arm(task="act", prompts="act"),
@@ -109,7 +109,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "options of an unknown dataset": (
         {"datasets": {"copa": {"null_principle": True}}},
-        "datasets: 'copa' is not a dataset; allowed: {datasets}; did you mean 'coppa'?",
+        "datasets: 'copa' is not a dataset; did you mean 'coppa'? allowed: {datasets}",
     ),
     "no reasoning with a budget": (
         arm(reasoning={"effort": "none", "budget": 5}),
@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown scale": (
         arm(scale="acceptability_6"),
-        "arms.main.scale: 'acceptability_6' is not a scale; allowed: {scales}; did you mean 'acceptability_7'?",
+        "arms.main.scale: 'acceptability_6' is not a scale; did you mean 'acceptability_7'? allowed: {scales}",
     ),
     "no models": (
         {"models": []},
@@ -129,7 +129,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown dataset": (
         arm(dataset="iott"),
-        "arms.main.dataset: 'iott' is not a dataset; allowed: {datasets}; did you mean 'iot'?",
+        "arms.main.dataset: 'iott' is not a dataset; did you mean 'iot'? allowed: {datasets}",
     ),
     "more templates than there are": (
         arm(templates=12),
@@ -137,8 +137,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "templates for a model that is not asked": (
         arm(templates_for={"planted-tulu-2-7": 2}),
-        "arms.main.templates_for: 'planted-tulu-2-7' is not a model of this arm; allowed: {asked}; "
-        "did you mean 'planted-tulu-2-7b'?",
+        "arms.main.templates_for: 'planted-tulu-2-7' is not a model of this arm; did you mean 'planted-tulu-2-7b'? "
+        "allowed: {asked}",
     ),
     "two scales": (
         arm(prompts="confaide"),
@@ -156,13 +156,13 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown factor": (
         arm(select={"sendr": ["a door lock"]}),
-        "arms.main.select: 'sendr' is not a factor of dataset 'iot'; allowed: {factors}; "
-        "did you mean 'sender'?",
+        "arms.main.select: 'sendr' is not a factor of dataset 'iot'; did you mean 'sender'? "
+        "allowed: {factors}",
     ),
     "an unknown level": (
         arm(select={"sender": ["a dor lock"]}),
-        "arms.main.select.sender: 'a dor lock' is not a level; allowed: {senders}; "
-        "did you mean 'a door lock'?",
+        "arms.main.select.sender: 'a dor lock' is not a level; did you mean 'a door lock'? "
+        "allowed: {senders}",
     ),
     "a mistake in arm_defaults is shown there": (
         {"arm_defaults": {"templates": 12}},
@@ -170,12 +170,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an unknown kind of figure": (
         figure(kind="distributon"),
-        "figures.fig.kind: 'distributon' is not a kind; allowed: {figure_kinds}; "
-        "did you mean 'distribution'?",
+        "figures.fig.kind: 'distributon' is not a kind; did you mean 'distribution'? allowed: {figure_kinds}",
     ),
     "an unknown arm of a figure": (
         figure(arms=["mian"]),
-        "figures.fig.arms: 'mian' is not an arm; allowed: main; did you mean 'main'?",
+        "figures.fig.arms: 'mian' is not an arm; did you mean 'main'? allowed: main",
     ),
 }
 
@@ -228,7 +227,7 @@ def test_levels_of_a_file_cannot_be_checked_before_it_is_fetched_but_its_factors
     build_study,
 ):
     build_study(arm(dataset="published_iot", select={"sender": ["whoever"]}))
-    with pytest.raises(ConfigError, match=r"'sendr' is not a factor .*; allowed: .*did you mean 'sender'"):
+    with pytest.raises(ConfigError, match=r"'sendr' is not a factor .*; .*did you mean 'sender'"):
         build_study(arm(dataset="published_iot", select={"sendr": ["whoever"]}))
 
 
@@ -274,7 +273,7 @@ def test_the_place_of_a_models_files(build_study):
     [
         (responses(response_files=None), "source: 'responses' also needs the key 'response_files'"),
         (responses(response_format=None), "source: 'responses' also needs the key 'response_format'"),
-        (responses(response_format="plian"), "'plian' is not a format; allowed: .* did you mean 'plain'"),
+        (responses(response_format="plian"), "'plian' is not a format; did you mean 'plain'"),
         (responses(raw_files="x"), "arms.main.raw_files: 'x' does not fit source 'responses'; remove it"),
         (
             responses(source="model", response_files=None, response_format=None, response_origin="us"),

@@ -53,16 +53,16 @@ def planted(**changes: Any) -> dict[str, Any]:
         ({"family": "x"}, "mine: key 'engine' is missing; required: engine, family"),
         (
             {**planted(), "quantization": "awq"},
-            "mine.quantization: there is no such key here; allowed: {keys}; did you mean 'quantisation'?",
+            "mine.quantization: there is no such key here; did you mean 'quantisation'? allowed: {keys}",
         ),
         (
             {"engine": "vlm", "family": "x", "source": "y"},
-            "mine.engine: 'vlm' is not allowed; allowed: human, openai, planted, vllm; did you mean 'vllm'?",
+            "mine.engine: 'vlm' is not allowed; did you mean 'vllm'? allowed: human, openai, planted, vllm",
         ),
         (
             planted(norms="gpt4o-mini"),
             "mine.planted.norms: 'gpt4o-mini' is not a set of planted norms; "
-            "allowed: {norms}; did you mean 'gpt-4o-mini'?",
+            "did you mean 'gpt-4o-mini'? allowed: {norms}",
         ),
         (
             planted(invalid={"refusal": 0.7, "empty": 0.5}),
@@ -70,8 +70,8 @@ def planted(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"engine": "openai", "family": "x", "source": "y", "stand_in": "planted-gpt"},
-            "mine.stand_in: 'planted-gpt' is not a planted model; allowed: {planted}; "
-            "did you mean 'planted-gpt-4o-mini'?",
+            "mine.stand_in: 'planted-gpt' is not a planted model; did you mean 'planted-gpt-4o-mini'? "
+            "allowed: {planted}",
         ),
     ],
 )

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from cinorms.core.digest import package_of
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
+from cinorms.study.entries import make_entry
 
 from ...studies import arm, change, load
 
@@ -71,7 +73,7 @@ def test_a_name_that_both_have_is_ones_own(copied, own):
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ("copa", "'copa' is not a dataset; allowed: "),
+        ("copa", "'copa' is not a dataset; did you mean 'coppa'? allowed: "),
         ("doors", "a dataset does not tell its own flows; leave it out"),
         ("confaide_2b", "'confaide_2b' tells the flows of 'confaide_2a'; state 'confaide_2a' here too"),
         (
@@ -121,3 +123,42 @@ def test_a_folder_that_is_none_is_refused(copied, own, folders, message):
     with pytest.raises(ConfigError) as caught:
         load(copied, {**study(), "resources": folders})
     assert str(caught.value).startswith(message.format(cwd=Path.cwd()))
+
+
+KIND = """
+import pandas as pd
+
+from cinorms.entries.entry import Entry
+from cinorms.entries.kind import Kind
+from cinorms.entries.options import OfArms
+
+
+def mine(frames, entry: Entry[OfArms]) -> pd.DataFrame:
+    return pd.DataFrame({"number": [1]})
+
+
+KINDS = (
+    Kind(
+        name="mine",
+        about="Mine.",
+        function=mine,
+        reads="answers",
+        report_section="answers",
+        key=(),
+        columns={"number": "One."},
+    ),
+)
+"""
+
+
+def test_a_kind_of_ones_own_is_a_file_in_a_folder_of_the_section(copied, own):
+    (own / "analyses").mkdir()
+    (own / "analyses/my_kind.py").write_text(KIND, encoding="utf-8")
+    stated = study() | {"analyses": {"a": {"kind": "mine", "arms": ["main"]}}}
+    made = make_entry(load(copied, stated), "analyses", "a")
+    assert made.declared.module == "cinorms.analyses.my_kind"
+    assert made.options.arms == ("main",)
+    assert package_of(made.declared.module) == own / "analyses/my_kind.py", "edited, it is run again"
+    theirs = study(dataset="iot", prompts="chatgpt", models=["tulu-2-7b"]) | {"resources": []}
+    with pytest.raises(ConfigError, match="'mine' is not a kind"):
+        load(copied, theirs | {"analyses": stated["analyses"]})

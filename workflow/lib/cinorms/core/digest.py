@@ -6,6 +6,7 @@ that declares kinds: an edited figure draws no other figure again.
 
 import hashlib
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -39,8 +40,10 @@ def package_of(module: str) -> Path:
     if path.is_dir():
         return path
     file = path.with_suffix(".py")
-    if not file.is_file():  # the name of a function
-        return package_of(module.rpartition(".")[0])
+    if not file.is_file():  # a kind of a user's own, on the path of its package; or the name of a function
+        package, _, name = module.rpartition(".")
+        own = (Path(folder, f"{name}.py") for folder in getattr(sys.modules.get(package), "__path__", [])[1:])
+        return next(filter(Path.is_file, own), None) or package_of(package)
     return file if file.parent == LIBRARY or _KINDS in _code_of(file) else file.parent
 
 

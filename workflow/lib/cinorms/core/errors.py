@@ -48,9 +48,10 @@ def damage_named(path: str | Path, remedy: str) -> Iterator[None]:
 
 
 def listing(given: object, allowed: Iterable[object]) -> str:
-    """Return ``allowed: a, b, c`` and, where one is near to ``given``, ``; did you mean 'b'?``."""
+    """Return ``allowed: a, b, c``, after ``did you mean 'b'?`` where one is near to ``given``."""
     names = sorted(str(name) for name in allowed)
-    return f"allowed: {', '.join(names) if names else 'none'}{nearest(given, names)}"
+    near = nearest(given, names).removeprefix("; ")
+    return f"{near} allowed: {', '.join(names) if names else 'none'}".lstrip()
 
 
 def nearest(given: object, names: Iterable[str]) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from cinorms.core.errors import ConfigError
 
-#: What a folder of resources can hold, and the file with models of a user's own next to them.
+#: What a folder of resources can hold; one of a user's own also modules with kinds, and a file with models.
 KINDS = ("checkpoints", "planted", "prompts", "published", "ratings", "scales", "vignettes")
+CODE = ("analyses", "figures", "printed")
 MODELS = "models.yaml"
 
 
@@ -42,9 +43,9 @@ class Root:
                     f"{place}: there is no folder {stated!r} in {Path.cwd()}, where the study runs; "
                     "correct the path, or give a full one"
                 )
-            if not any(os.path.exists(folder / name) for name in (*KINDS, MODELS)):
+            if not any(os.path.exists(folder / name) for name in (*KINDS, *CODE, MODELS)):
                 raise ConfigError(
-                    f"{place}: the folder {stated!r} has none of {', '.join(f'{kind}/' for kind in KINDS)}, "
+                    f"{place}: the folder {stated!r} has none of {', '.join(f'{kind}/' for kind in (*KINDS, *CODE))}, "
                     f"{MODELS}; lay it out like resources/ of this project"
                 )
         return replace(self, own=own)

@@ -298,7 +298,7 @@ def _wrong(error: Mapping[str, Any], value: Any, schema: Mapping[str, Any]) -> s
         return f"{given} is not allowed; {way.get('description', way['pattern'])}"
     if "anyOf" in schema:
         allowed = " or ".join(dict.fromkeys(map(_alternative, _ways(schema))))
-        return f"{given} is not allowed; allowed: {allowed}{nearest(value, words)}"
+        return f"{given} is not allowed{nearest(value, words) or ';'} allowed: {allowed}"
     if words:
         return f"{given} is not allowed; {listing(value, map(_plain, words))}"
     if "than" in kind:

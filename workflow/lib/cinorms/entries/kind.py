@@ -4,11 +4,13 @@ A module of the packages ``analyses``, ``figures`` or ``printed`` declares its k
 names them. To add a kind is to add a file, and deleting the file removes every trace of it.
 """
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
 import pandas as pd
@@ -100,11 +102,23 @@ class Kind:
 SECTIONS = ("analyses", "figures", "printed")
 
 
+#: Environment variable with folders of a user's own, in which a section's folder has modules with more kinds.
+OWN = "CINORMS_KINDS"
+
+
+def use_own(folders: Iterable[Path]) -> None:
+    """Let this process, and the jobs that it starts, find kinds in ``folders`` too."""
+    os.environ[OWN] = os.pathsep.join(map(str, folders))
+    kinds.cache_clear()
+
+
 @cache
 def kinds(section: str) -> Mapping[str, Kind]:
     """Return the kinds of a section by name, in the order of their modules."""
     # Every process of a run loads all kinds. Three packages take two seconds, so functions import them when they run:
     # plotnine, Matplotlib and statsmodels. SciPy loads its parts by itself when they are first used (`import scipy`).
+    package, own = import_module(f"cinorms.{section}"), os.environ.get(OWN, "").split(os.pathsep)
+    package.__path__ = [package.__path__[0], *(str(Path(folder, section)) for folder in own if folder)]
     found: dict[str, Kind] = {}
     for module in modules_in(f"cinorms.{section}").values():
         for kind in getattr(import_module(module), "KINDS", ()):

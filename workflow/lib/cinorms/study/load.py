@@ -17,6 +17,7 @@ from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
 from cinorms.core.validation import check, load_yaml, read_yaml
+from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entries import checked_entries
@@ -71,6 +72,7 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
         check(layer.document, StudySettings, layer.file)
     settings = make_settings(merge(layers))
     found = root.with_own(settings.resources, settings.stated_in("resources"))
+    use_own(found.own)
     study = Study(settings, _read_files(settings, found), found)
     check_names(study)
     return checked_entries(study)

@@ -232,8 +232,8 @@ class StudySettings(Settings):
     """Whole number that seeds every random draw of the study."""
     resources: Distinct[str]
     """Folders of your own with datasets (vignettes/), prompt sets (prompts/), planted norms (planted/), releases
-    (published/), checkpoints in wheels (checkpoints/) and models (models.yaml), searched before the project's. A path
-    starts where the study runs."""
+    (published/), checkpoints in wheels (checkpoints/), models (models.yaml) and kinds (analyses/, figures/, printed/),
+    searched before the project's. A path starts where the study runs."""
     mirror: str | None
     """Folder with local copies of data files, used instead of downloading; CINORMS_MIRROR overrides it."""
     overrides: str | None
