@@ -145,7 +145,7 @@ test-paraphrase: .venv-paraphrase/done ## test PEGASUS, on a tiny checkpoint mad
 test-vllm: .venv-vllm/done ## test the engine vllm, with its build for CPUs and a tiny model
 	@.venv-vllm/bin/python -m pytest -o filterwarnings= --confcutdir tests/vllm tests/vllm
 
-test-slurm: $(VENV)/dev.done .venv-vllm/done ## test on a real SLURM of one node (apt-get install slurm-wlm munge; as root, in a container)
+test-slurm: $(VENV)/dev.done .venv-vllm/done ## test on a real SLURM (apt-get install slurm-wlm munge slurmdbd mariadb-server-core; as root, in a container)
 	@$(BIN)/pytest -n 3 --dist loadfile tests/slurm
 
 test-browser: $(VENV)/dev.done $(VENV)/browser.done ## test the report in a real browser (Debian's packages chromium and chromium-driver)
