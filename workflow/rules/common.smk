@@ -8,6 +8,7 @@ from glob import glob
 
 from cinorms.core.digest import code_digest
 from cinorms.core.validation import load_yaml
+from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_modules
 from cinorms.gate.of_study import gates_of
@@ -307,7 +308,7 @@ def get_entry_inputs(wildcards):
 
 def get_entry_settings(wildcards):
     """Return everything of the study that an entry depends on."""
-    return get_entry(wildcards).plain()
+    return ENTRIES.dump_python(get_entry(wildcards), mode="json", exclude_defaults=True)
 
 
 @cache

@@ -2,12 +2,12 @@
 
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import write_tidy
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    entry = Entry.from_plain(snakemake.params.entry)
+    entry = ENTRIES.validate_python(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     write_tidy(table, snakemake.output.parquet, snakemake.output.csv)
     print(f"{len(table):,} rows, {int((table['status'] == 'kept').sum()):,} norms")

@@ -5,13 +5,13 @@ from pathlib import Path
 from cinorms.analyses.columns import ANY_PLANTED
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import write_tidy
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 from cinorms.printed.write import analysis_table, to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    entry = Entry.from_plain(snakemake.params.entry)
+    entry = ENTRIES.validate_python(snakemake.params.entry)
     table = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     latex = to_latex(analysis_table(table, entry.declared.shown, [entry.mark] if entry.mark else []))
     Path(snakemake.output.latex).write_text(latex, encoding="utf-8")

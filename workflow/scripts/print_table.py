@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from cinorms.core.logs import start_logging
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import make
 from cinorms.printed.write import to_csv, to_html, to_latex
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    entry = Entry.from_plain(snakemake.params.entry)
+    entry = ENTRIES.validate_python(snakemake.params.entry)
     table = make(entry, {"frames": list(snakemake.input.get("frames", []))})
     for path, write in (
         (snakemake.output.csv, to_csv),

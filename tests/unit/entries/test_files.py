@@ -10,7 +10,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.sealing import write_tidy
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES, Entry
 from cinorms.entries.files import inputs_of, read_further, read_selected
 from cinorms.vignettes.factors import DatasetFactors
 
@@ -92,6 +92,6 @@ def test_selected_tables_carry_their_arm_and_model(tmp_path):
 def test_an_entry_survives_the_way_through_a_rules_parameter(section, kind, options):
     pairs = PAIRS if section != "printed" else []
     entry = make_entry(section, kind, options, pairs, t_majs=("plurality", 0.5))
-    plain = entry.plain()
+    plain = ENTRIES.dump_python(entry, mode="json")
     assert json.loads(json.dumps(plain)) == plain
-    assert Entry.from_plain(plain) == entry
+    assert ENTRIES.validate_python(plain) == entry

@@ -11,7 +11,7 @@ from docutils.core import publish_parts
 from jinja2 import Environment
 
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES, Entry
 from cinorms.figures.theme import CAPTION_WIDTH, Drawn, save
 
 from ...entries import make_entry
@@ -27,7 +27,7 @@ SAID = (
 def caption(name: str, entry: Entry[Any], text_file: Path | None = None) -> str:
     """Return a caption as HTML, made as Snakemake makes it."""
     job = SimpleNamespace(
-        params=SimpleNamespace(entry=entry.plain()),
+        params=SimpleNamespace(entry=ENTRIES.dump_python(entry, mode="json")),
         wildcards=SimpleNamespace(study="s", figure="it", analysis="it", printed="it"),
         output=SimpleNamespace(caption=str(text_file)),
     )

@@ -2,7 +2,7 @@
 
 import json
 
-from cinorms.entries.entry import Entry
+from cinorms.entries.entry import ENTRIES
 from cinorms.norms.thresholds import Thresholds
 from cinorms.study.entries import make_entry
 from cinorms.vignettes.factors import default_factors
@@ -26,7 +26,12 @@ def test_an_entrys_own_thresholds_go_before_the_studys(build_study):
     assert usual.thresholds == {TULU[0]: Thresholds(4, 0.5, "strict"), TULU[1]: Thresholds(10, 0.5, "strict")}
     assert 0 not in {under.t_val for under in usual.grid}
     assert 0.9 not in {under.t_maj for under in usual.grid}
-    assert Entry.from_plain(json.loads(json.dumps(usual.plain()))) == usual
+    assert (
+        ENTRIES.validate_python(
+            json.loads(json.dumps(ENTRIES.dump_python(usual, mode="json", exclude_defaults=True)))
+        )
+        == usual
+    )
 
 
 def test_an_entry_carries_design_conditions_and_respondents(build_study):

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import PlainSerializer, PlainValidator
 
 import optionreader
 from cinorms.core.labels import listed
@@ -129,6 +130,14 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _frozen(part) for name, part in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+#: In files and parameters: as jobs know it (`Scale.known`).
+PlainScale = Annotated[
+    Scale,
+    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
+    PlainSerializer(lambda scale: scale.known),
+]
 
 
 @cache

@@ -1,12 +1,13 @@
 """An entry of a study: one analysis, figure or printed table, with everything of the study that it depends on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo
 
-from cinorms.core.scales import Scale
+from cinorms.core.scales import PlainScale
 from cinorms.entries.kind import Kind, kinds
 from cinorms.entries.options import Options
 from cinorms.norms.thresholds import Thresholds
@@ -30,6 +31,15 @@ class Selected(NamedTuple):
         return self.arm, self.model
 
 
+def _of_kind(options: Any, info: ValidationInfo) -> Any:
+    kind = kinds(info.data["section"])[info.data["kind"]]
+    return options if isinstance(options, kind.options) else kind.options(**options)
+
+
+def _stated(options: Options) -> dict[str, Any]:
+    return options.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 @dataclass(frozen=True)
 class Entry(Generic[O]):
     """An entry as its kind's function receives it.
@@ -45,12 +55,12 @@ class Entry(Generic[O]):
     section: str
     name: str
     kind: str
-    options: O
+    options: Annotated[O, PlainValidator(_of_kind), PlainSerializer(_stated)]
     seed: int = 0
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     people: tuple[Pair, ...] = ()
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, PlainScale] = field(default_factory=dict)
     factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -69,37 +79,6 @@ class Entry(Generic[O]):
         """The arms it is made of."""
         return tuple(getattr(self.options, "arms", ()))
 
-    def plain(self) -> dict[str, Any]:
-        """Return the entry as plain data, for a parameter of a rule: a change of it makes the entry again."""
-        options = self.options.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)} | {"options": options}
 
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> "Entry[Any]":
-        """Return the entry that ``plain`` was made from."""
-        options = kinds(plain["section"])[plain["kind"]].options(**plain["options"])
-        frozen = {name: _frozen(value) for name, value in plain.items() if name != "options"}
-        frozen["factors_of"] = {
-            arm: DatasetFactors(**{name: _frozen(value) for name, value in dataset.items()})
-            for arm, dataset in plain["factors_of"].items()
-        }
-        frozen["scales"] = {arm: Scale.of(known) for arm, known in plain["scales"].items()}
-        frozen["thresholds"] = {model: Thresholds(**stated) for model, stated in plain["thresholds"].items()}
-        frozen["grid"] = tuple(Thresholds(**stated) for stated in plain["grid"])
-        return Entry(**frozen, options=options)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, DatasetFactors):
-        return _plain({part.name: getattr(value, part.name) for part in fields(value)})
-    if isinstance(value, Thresholds):
-        return value._asdict()
-    if isinstance(value, Scale):
-        return _plain(value.known)
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
+#: Between an entry and plain data, as a parameter of a rule has it: a change of what it depends on makes it again.
+ENTRIES: TypeAdapter[Entry[Any]] = TypeAdapter(Entry[Any])

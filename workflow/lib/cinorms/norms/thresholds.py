@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-Majority = float | Literal["plurality"]
+#: A whole number remains one.
+Majority = int | float | Literal["plurality"]
 Consensus = Literal["strict", "papers"]
 
 

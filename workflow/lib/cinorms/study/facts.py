@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from pydantic import (
     BaseModel,
     ConfigDict,
-    PlainSerializer,
-    PlainValidator,
     ValidationError,
     model_serializer,
     model_validator,
@@ -17,20 +15,9 @@ from pydantic import (
 from cinorms.core.errors import DataError
 from cinorms.core.labels import origin_mark
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.scales import Scale
+from cinorms.core.scales import PlainScale
 from cinorms.core.schema import Number
-from cinorms.norms.thresholds import Consensus, Thresholds
-
-#: As in the file: a whole number stays one.
-Majority = Number | Literal["plurality"]
-
-
-#: In the file as jobs know it (`Scale.known`).
-PlainScale = Annotated[
-    Scale,
-    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
-    PlainSerializer(lambda scale: scale.known),
-]
+from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 
 
 class _Facts(BaseModel):
