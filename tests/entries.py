@@ -46,5 +46,5 @@ def make_entry(
         },
         "grid": tuple(grid(t_vals, t_majs, consensus)),
     }
-    made = kinds(section)[kind].options(**options)
-    return Entry(section, name, kind, made, selected=tuple(selected), **(usual | facts))
+    made = kinds(section)[kind].options(kind=kind, **options)
+    return Entry(section, name, made, selected=tuple(selected), **(usual | facts))

@@ -12,8 +12,8 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
-from cinorms.study.layers import Layer, merge
-from cinorms.study.load import load_study, make_settings
+from cinorms.study.layers import Layer
+from cinorms.study.load import load_study, read_settings
 from cinorms.study.settings import Arm, StudySettings
 from cinorms.study.study import Study
 
@@ -42,7 +42,7 @@ def default_layer() -> Layer:
 
 def make_study_settings(changes: dict[str, Any] | None = None) -> StudySettings:
     """Return the default settings with ``changes``, as a study.yaml states them; no name is looked up."""
-    return make_settings(merge([default_layer(), Layer("study.yaml", changes or {})]))
+    return read_settings([default_layer(), Layer("study.yaml", changes or {})])[0]
 
 
 def make_arm(**changes: Any) -> Arm:

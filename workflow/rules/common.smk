@@ -61,17 +61,17 @@ wildcard_constraints:
     arm="|".join(STUDY.arms),
     model=pattern(STUDY.all_models()),
     shard=SHARD,
-    analysis=pattern(STUDY.settings.analyses),
-    figure=pattern(STUDY.settings.figures),
-    printed=pattern(STUDY.settings.printed),
+    analysis=pattern(STUDY.entries["analyses"]),
+    figure=pattern(STUDY.entries["figures"]),
+    printed=pattern(STUDY.entries["printed"]),
 
 
 # --- Files
 
 
-TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.settings.entries("analyses")]
-PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.settings.entries("printed")]
-FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.settings.entries("figures")]
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in STUDY.entries["analyses"]]
+PRINTED = [f"{RESULTS}/printed/{name}.csv" for name in STUDY.entries["printed"]]
+FIGURES = [f"{RESULTS}/figures/{name}.png" for name in STUDY.entries["figures"]]
 
 
 def pairs_in(arms):
@@ -342,7 +342,7 @@ def get_people_inputs(wildcards):
     """Return what the page on people is made from, by name."""
     inputs = {
         part: [f"{RESULTS}/tables/{name}.parquet" for name in names]
-        for part, names in people_tables(STUDY.settings.analyses).items()
+        for part, names in people_tables(STUDY.entries["analyses"]).items()
     }
     datasets = get_people_facts()["datasets"]
     return inputs | {"vignettes": [f"{RESULTS}/vignettes/{name}.parquet" for name in datasets]}
@@ -399,8 +399,7 @@ def get_command(wildcards, output):
 
 def get_figure_titles(wildcards):
     """Return the title of each figure of the study, by its name."""
-    figures = {name: make_entry(STUDY, "figures", name) for name in STUDY.settings.figures}
-    return {name: entry.options.title or name for name, entry in figures.items()}
+    return {name: options.title or name for name, options in STUDY.entries["figures"].items()}
 
 
 def get_gate_inputs(wildcards):

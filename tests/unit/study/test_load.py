@@ -46,4 +46,6 @@ def test_a_default_that_is_missing_is_named(copied, key):
     change(copied.folder / "config/config.yaml", remove)
     with pytest.raises(ConfigError) as caught:
         load(copied)
-    assert str(caught.value) == (f"config/config.yaml: key '{key}' is missing; restore its default there")
+    section, _, last = key.rpartition(".")
+    where = f"config/config.yaml: {section or 'the whole file'}"
+    assert str(caught.value) == f"{where}: key '{last}' is missing; required: {last}"

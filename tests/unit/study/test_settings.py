@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 from cinorms.core.schema import schema_of
 from cinorms.entries.options import ARM_ATTRIBUTES
 from cinorms.study.layers import MIXED
-from cinorms.study.settings import Arm, ArmDefaults, OrderSettings, Settings, StudySettings
+from cinorms.study.settings import Arm, ArmDefaults, Settings, StudySettings
 
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 
@@ -50,15 +50,6 @@ def test_an_arm_has_every_condition_that_an_analysis_can_name():
     assert make_arm(system="Be brief.").conditions()["system"] == "Be brief."
     reasons = [{"effort": "none"}, {"effort": "low", "budget": 9}]
     assert [make_arm(reasoning=each).conditions()["reasoning"] for each in reasons] == ["none", "low 9"]
-
-
-def test_settings_are_equal_wherever_they_are_stated():
-    stated = make_arm(templates=4)
-    default = make_study_settings({"arm_defaults": {"templates": 4}, "arms": {"other": ARM}}).arms["other"]
-    assert stated == default
-    assert stated.stated_in("templates") != default.stated_in("templates")
-    assert stated != make_arm(templates=5)
-    assert str(OrderSettings(method="fixed", count=1).stated_in("count")) == "a study: count"
 
 
 # --- The schema

@@ -106,7 +106,7 @@ def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root)
 def test_every_study_file_loads_with_stand_ins(build_study, folder, name):
     study = build_study(load_yaml(folder / f"config/{name}.yaml"), {"engine": "planted"})
     for section in ("analyses", "figures"):
-        for entry in study.settings.entries(section):
+        for entry in study.entries[section]:
             assert make_entry(study, section, entry).selected
 
 

@@ -21,7 +21,7 @@ from cinorms.entries.place import EntryPlace
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.store import Store
-from cinorms.study.entries import check_entry, read_entry
+from cinorms.study.entries import entry_of, read_options
 from cinorms.study.facts import StudyFacts
 from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
@@ -236,8 +236,9 @@ class Results:
         study = load_study([*read_layers([], root), settings], root)
         only = {"arms": list(study.arms)} if len(study.arms) == 1 else {}
         stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
-        check_entry(EntryPlace(study, "figures", name, "plot"), stated)
-        entry = read_entry(study, "figures", name, stated)
+        entry = entry_of(
+            study, "figures", name, read_options(EntryPlace(study, "figures", name, "plot"), stated)
+        )
         drawn = make(entry, inputs_of(entry, str(self.folder)))
         return drawn.plot
 

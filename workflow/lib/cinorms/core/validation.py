@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from cinorms.core.errors import ConfigError, listing, nearest
 from cinorms.core.schema import schema_of
 
 M = TypeVar("M", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
 
 TYPES = {
     "string": "text",
@@ -106,7 +107,7 @@ class _PlainYaml(SafeConstructor):
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
             raise _refused(
-                node, f"{_shown(node.value)} is not what its tag '!!{tag}' says; leave the tag out"
+                node, f"{shown(node.value)} is not what its tag '!!{tag}' says; leave the tag out"
             ) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -116,7 +117,7 @@ class _PlainYaml(SafeConstructor):
                 continue  # `<<: *anchor`, whose keys may be given again
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable):
-                raise _refused(key_node, f"{_shown(key)} cannot be a key")
+                raise _refused(key_node, f"{shown(key)} cannot be a key")
             if key in seen:
                 raise _refused(key_node, f"key '{key}' appears twice")
             seen.add(key)
@@ -140,34 +141,35 @@ def load_as(cls: type[M], path: str | Path, shown: str = "") -> M:
 
     Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
-    document = load_yaml(path)
-    check(document, cls, shown or str(path))
-    return cls.model_validate(document)
+    return check(load_yaml(path), cls, shown or str(path))
 
 
-def check(document: Any, cls: type[BaseModel], file: str, prefix: str = "") -> None:
-    """Raise a ``ConfigError`` for the first thing in ``document`` that ``cls`` refuses.
+def check(document: Any, cls: type[M], file: str, prefix: str = "") -> M:
+    """Return ``document`` as a ``cls``; raise a ``ConfigError`` for the first thing that is wrong with it.
 
     For the message, ``file`` names the document's source and ``prefix`` the key that holds it.
     """
-    _check_text(document, file, prefix)
+    check_text(document, file, prefix)
+    return parse(document, cls, lambda path: (file, key_of(path, prefix)))
+
+
+def parse(document: Any, cls: type[M], stated_in: Callable[[KeyPath], tuple[str, str]]) -> M:
+    """Do the same where a document has several sources: ``stated_in`` gives the file and the key of a path."""
     schema = schema_of(cls)
     mistakes = list(_unseen(document, schema))
     try:
         # From JSON, pydantic is strict with types and takes a list for a tuple.
-        cls.model_validate_json(json.dumps(document), strict=True)
+        parsed = cls.model_validate_json(json.dumps(document), strict=True)
     except ValidationError as error:
-        found = (_mistake(each, document, schema) for each in error.errors(include_url=False))
-        mistakes += [mistake for mistake in found if mistake is not None]
-    if mistakes:
-        first = min(mistakes, key=_order)
-        # Of several alternatives, the one that fits the value has its mistakes further in.
-        first = min(
-            (m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path),
-            key=_order,
-            default=first,
-        )
-        raise ConfigError(f"{file}: {_key(first.path, prefix)}: {first.text}")
+        mistakes += [_mistake(each, document, schema) for each in error.errors(include_url=False)]
+    if not mistakes:
+        return parsed
+    first = min(mistakes, key=_order)
+    if first.path:  # of several alternatives, the one that fits the value has its mistakes further in
+        inside = [m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path]
+        first = min(inside, key=_order, default=first)
+    file, key = stated_in(first.path)
+    raise ConfigError(f"{file}: {key}: {first.text}")
 
 
 def check_file(given: str, file: str, key: str) -> None:
@@ -187,29 +189,30 @@ def unknown(
     return ConfigError(f"{file}: {key}: {given!r} is not {article} {what}; {listing(given, allowed)}{hint}")
 
 
-def _check_text(document: Any, file: str, key: str) -> None:
+def check_text(document: Any, file: str, key: str = "") -> None:
     """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``), and text that no file can hold."""
     if isinstance(document, str) and (found := _UNWRITABLE.search(document)):
         raise ConfigError(
-            f"{file}: {key or 'the whole file'}: {_shown(document)} has the character {found[0]!r}, which no path or "
+            f"{file}: {key or 'the whole file'}: {shown(document)} has the character {found[0]!r}, which no path or "
             "file of text can have; remove it"
         )
     if isinstance(document, dict):
         for name, value in document.items():
             where = _below(key, name)
             if not isinstance(name, str):
-                raise ConfigError(f"{file}: {where}: YAML reads this key as {_shown(name)}; put it in quotes")
-            _check_text(value, file, where)
+                raise ConfigError(f"{file}: {where}: YAML reads this key as {shown(name)}; put it in quotes")
+            check_text(value, file, where)
     elif isinstance(document, list):
         for number, value in enumerate(document):
-            _check_text(value, file, f"{key}[{number}]")
+            check_text(value, file, f"{key}[{number}]")
     elif isinstance(document, set | bytes):
         raise ConfigError(
-            f"{file}: {key or 'the whole file'}: {_shown(document)} is no text, number, list or mapping; write one"
+            f"{file}: {key or 'the whole file'}: {shown(document)} is no text, number, list or mapping; write one"
         )
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a value as messages show it, in one line."""
     text = "null" if value is None else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
@@ -217,7 +220,7 @@ def _shown(value: object) -> str:
 class _Mistake(NamedTuple):
     """What is wrong at a ``path`` of a document."""
 
-    path: tuple[str | int, ...]
+    path: KeyPath
     text: str
     rank: int = 1
 
@@ -236,15 +239,15 @@ def _unseen(value: Any, schema: Mapping[str, Any], *path: str | int) -> Iterator
         and isinstance(value, list)
         and any(v in value[:n] for n, v in enumerate(value))
     ):
-        yield _Mistake(path, f"an entry appears twice in {_shown(value)}; keep one")
+        yield _Mistake(path, f"an entry appears twice in {shown(value)}; keep one")
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in parts:
         yield from _unseen(inner, _inside(schema, part), *path, part)
 
 
-def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any]) -> _Mistake | None:
-    """Return an error of pydantic in this project's words; None for a key that a section may leave out."""
-    path: tuple[str | int, ...] = ()
+def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any]) -> _Mistake:
+    """Return an error of pydantic in this project's words."""
+    path: KeyPath = ()
     above, value, last = schema, document, error["loc"][-1] if error["loc"] else None
     for part in error["loc"]:
         # What is not in the document names an alternative, a missing key, or a key itself ("[key]").
@@ -259,9 +262,10 @@ def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any])
             known = {name for way in _ways(above) for name in way.get("properties", ())}
             return _Mistake(path, f"there is no such key here; {listing(last, known)}", 0)
         case "missing" if isinstance(last, str):
+            # A section of a study file may leave out every key, but one of its files has to state it.
             needed = [name for way in _ways(schema) for name in way.get("required", ())]
-            text = f"key '{last}' is missing; required: {', '.join(needed)}"
-            return _Mistake(path, text) if last in needed else None
+            listed = ", ".join(needed if last in needed else [last])
+            return _Mistake(path, f"key '{last}' is missing; required: {listed}")
         case "string_pattern_mismatch" if last == "[key]":
             return _Mistake(path[:-1], _wrong(error, path[-1], above["propertyNames"]))
         case "json_invalid":  # too deep for pydantic: nothing else is wrong with JSON that Python wrote
@@ -286,7 +290,7 @@ def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
 
 def _wrong(error: Mapping[str, Any], value: Any, schema: Mapping[str, Any]) -> str:
     """Say why ``value`` is not what ``schema`` allows."""
-    kind, given = error["type"], _shown(value)
+    kind, given = error["type"], shown(value)
     words = [word for way in _ways(schema) for word in way.get("enum", ())]
     if kind.endswith(("_short", "_long")) or kind == "missing":  # an entry of a list
         n, unit = len(value), ("character", "characters") if isinstance(value, str) else ("entry", "entries")
@@ -320,10 +324,10 @@ def _alternative(schema: Mapping[str, Any]) -> str:
 
 
 def _plain(value: object) -> str:
-    return value if isinstance(value, str) else _shown(value)
+    return value if isinstance(value, str) else shown(value)
 
 
-def _key(path: Iterable[str | int], prefix: str) -> str:
+def key_of(path: Iterable[str | int], prefix: str) -> str:
     """Return the key at ``path`` as a message names it: ``arms.main.models[0]``."""
     where = prefix
     for part in path:

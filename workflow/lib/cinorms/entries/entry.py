@@ -32,8 +32,10 @@ class Selected(NamedTuple):
 
 
 def _of_kind(options: Any, info: ValidationInfo) -> Any:
-    kind = kinds(info.data["section"])[info.data["kind"]]
-    return options if isinstance(options, kind.options) else kind.options(**options)
+    """Return the options of an entry: what its rule's parameter has is of the class of its kind."""
+    if isinstance(options, Options):
+        return options
+    return kinds(info.data["section"])[options["kind"]].options(**options)
 
 
 def _stated(options: Options) -> dict[str, Any]:
@@ -54,7 +56,6 @@ class Entry(Generic[O]):
 
     section: str
     name: str
-    kind: str
     options: Annotated[O, PlainValidator(_of_kind), PlainSerializer(_stated)]
     seed: int = 0
     selected: tuple[Pair, ...] = ()
@@ -72,7 +73,7 @@ class Entry(Generic[O]):
     @property
     def declared(self) -> Kind:
         """The declaration of its kind."""
-        return kinds(self.section)[self.kind]
+        return kinds(self.section)[self.options.kind]
 
     @property
     def arms(self) -> Sequence[str]:

@@ -88,10 +88,6 @@ class Kind:
         """Name of the module that makes it: what it imports is what can change the result."""
         return self.function.__module__
 
-    def read(self, stated: Mapping[str, Any]) -> Any:
-        """Return the options that an entry of a study states, defaults filled in."""
-        return self.options(**{key: value for key, value in stated.items() if key != "kind"})
-
     @property
     def schema(self) -> dict[str, Any]:
         """JSON schema of an entry of this kind."""

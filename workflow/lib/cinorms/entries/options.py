@@ -25,17 +25,14 @@ class Options(Value):
 
     model_config = ConfigDict(populate_by_name=True)
 
+    kind: str = Field(description="The kind of this entry.")
+
     @classmethod
     def schema_for(cls, kind: str, about: str) -> dict[str, Any]:
         """Return the JSON schema of an entry of ``kind``."""
         schema = schema_of(cls)
         named = {"kind": {"description": "The kind of this entry.", "const": kind}}
-        return {
-            **schema,
-            "description": about,
-            "required": ["kind", *schema.get("required", [])],
-            "properties": {**named, **schema.get("properties", {})},
-        }
+        return {**schema, "description": about, "properties": {**schema["properties"], **named}}
 
     def check(self, place: Any) -> None:
         """Raise ``ConfigError`` for names, levels and files that only the study knows; ``place`` is an `EntryPlace`.

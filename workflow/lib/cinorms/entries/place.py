@@ -8,7 +8,6 @@ from typing import Any
 from cinorms.core.errors import ConfigError
 from cinorms.core.validation import check_file, unknown
 from cinorms.entries.entry import Pair
-from cinorms.entries.kind import kinds
 from cinorms.vignettes.factors import other_flows
 
 
@@ -69,8 +68,7 @@ class EntryPlace:
 
     def models_of(self, analysis: str) -> list[str]:
         """Return the models that an analysis of the study is made from."""
-        stated = self.study.settings.analyses[analysis]
-        return self.models(kinds("analyses")[stated["kind"]].read(stated))
+        return self.models(self.study.entries["analyses"][analysis])
 
     def selected(self, options: Any) -> tuple[Pair, ...]:
         """Return the (arm, model) pairs that an entry of arms is made from."""

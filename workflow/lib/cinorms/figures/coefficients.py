@@ -52,16 +52,16 @@ class CoefficientsOptions(FigureOptions, OfArms):
         """Look up the analysis, and in it the arms, the models and the factors."""
         super().check(place)
         study = place.study
-        analyses = study.settings.analyses
-        fitting = [name for name, stated in analyses.items() if stated["kind"] in REGRESSIONS]
+        analyses = study.entries["analyses"]
+        fitting = [name for name, options in analyses.items() if options.kind in REGRESSIONS]
         if self.table not in fitting:
             raise place.unknown("table", self.table, fitting, "analysis with terms")
-        stated, analysis = analyses[self.table], f"of analysis {self.table!r}"
-        place.check_names("arms", self.arms, stated["arms"], f"arm {analysis}")
-        fitted = stated.get("models", study.all_models())
+        fit, analysis = analyses[self.table], f"of analysis {self.table!r}"
+        place.check_names("arms", self.arms, fit.arms, f"arm {analysis}")
+        fitted = fit.models or study.all_models()
         place.check_names("models", self.models or (), fitted, f"model {analysis}")
-        usual = [name for arm in stated["arms"] for name in nameable_factors(study.factors_of(arm))]
-        place.check_names("factors", self.factors or (), stated.get("factors", usual), f"factor {analysis}")
+        usual = [name for arm in fit.arms for name in nameable_factors(study.factors_of(arm))]
+        place.check_names("factors", self.factors or (), fit.factors or usual, f"factor {analysis}")
 
 
 def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> theme.Drawn:

@@ -27,10 +27,10 @@ class StatedGate:
 
 def gates_of(study: Study) -> dict[str, StatedGate]:
     """Return the gates of a study by name; raise ``ConfigError`` for a policy or a side that is not there."""
-    return {name: _gate(study, gate) for name, gate in study.settings.gates.items()}
+    return {name: _gate(study, name, gate) for name, gate in study.settings.gates.items()}
 
 
-def _gate(study: Study, stated: GateSettings) -> StatedGate:
+def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
     claims = load_policy(stated.policy).claims
     said = [claim.options.said for claim in claims if isinstance(claim.options, Leaks)]
     made: list[str] = []
@@ -38,7 +38,7 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
     sides = []
     asked: list[tuple[DatasetFactors, pd.DataFrame | None]] = []
     for key, given in (("base", stated.base), ("new", stated.new)):
-        place = str(stated.stated_in(key))
+        place = str(study.stated_in("gates", name, key))
         first, *rest = Path(given).parts
         own = first == study.name
         if own:
@@ -69,5 +69,5 @@ def _gate(study: Study, stated: GateSettings) -> StatedGate:
         (made if own else found).extend(str(folder / name) for name in names)
     base, new = sides
     if why := other_flows(asked[0][0], asked[1][0], asked[0][1], asked[1][1]):
-        raise ConfigError(f"{stated.stated_in('new')}: {why}")
+        raise ConfigError(f"{study.stated_in('gates', name, 'new')}: {why}")
     return StatedGate(base, new, stated.policy, tuple(dict.fromkeys(made)), tuple(dict.fromkeys(found)))

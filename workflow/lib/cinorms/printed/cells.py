@@ -73,8 +73,8 @@ class FromAnalyses(PrintedOptions):
 
     def check(self, place: EntryPlace) -> None:
         """Look up the analyses, then the models."""
-        analyses = place.study.settings.analyses
-        fitting = [name for name, stated in analyses.items() if stated["kind"] in self.made_from]
+        analyses = place.study.entries["analyses"]
+        fitting = [name for name, options in analyses.items() if options.kind in self.made_from]
         what = f"analysis of kind {' or '.join(self.made_from)}"
         for source in self.sources:
             if source not in fitting:

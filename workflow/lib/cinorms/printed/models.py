@@ -99,8 +99,8 @@ class PairsOptions(FromAnalyses):
     def check(self, place: EntryPlace) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
         super().check(place)
-        analyses = place.study.settings.analyses
-        if any("factor" in analyses[source] for source in self.sources):
+        analyses = place.study.entries["analyses"]
+        if any(analyses[source].factor for source in self.sources):
             raise place.error(
                 "from",
                 f"{', '.join(self.sources)}: has the key 'factor', so it lacks pairs that a square needs; name "

@@ -45,9 +45,9 @@ def facts_of(study: Study) -> StudyFacts:
         arms={arm: _arm(study, arm) for arm in study.arms},
         datasets={name: _dataset(study, name) for name in study.datasets()},
         models={model: _model(study, model) for model in models},
-        analyses={name: _entry(study, "analyses", name) for name in study.settings.analyses},
-        figures={name: _entry(study, "figures", name) for name in study.settings.figures},
-        printed=tuple(study.settings.printed),
+        analyses={name: _entry(study, "analyses", name) for name in study.entries["analyses"]},
+        figures={name: _entry(study, "figures", name) for name in study.entries["figures"]},
+        printed=tuple(study.entries["printed"]),
         settings=study.settings.plain(),
     )
 
@@ -131,14 +131,14 @@ def _entry(study: Study, section: str, name: str) -> EntryFacts:
 # --- The page on people and models
 
 
-def people_tables(analyses: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+def people_tables(analyses: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the names of the analyses that the page is made from, by what it makes of them.
 
     ``tables`` are the study's first of distances and its first of flows; fewer where it has none.
     """
     by_kind: dict[str, list[str]] = {}
-    for name, entry in analyses.items():
-        by_kind.setdefault(entry["kind"], []).append(name)
+    for name, options in analyses.items():
+        by_kind.setdefault(options.kind, []).append(name)
     first = [name for kind in ("people_distances", "people_flows") for name in by_kind.get(kind, [])[:1]]
     standing, groups = (by_kind.get(kind, []) for kind in ("model_among_people", "people_groups"))
     return {"tables": first, "standing": standing, "groups": groups}
@@ -146,9 +146,9 @@ def people_tables(analyses: Mapping[str, Mapping[str, Any]]) -> dict[str, list[s
 
 def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
-    stated = study.settings.analyses
+    stated = study.entries["analyses"]
     shown = people_tables(stated)
-    arms = [arm for name in shown["tables"][:1] for arm in stated[name]["arms"]]
+    arms = [arm for name in shown["tables"][:1] for arm in stated[name].arms]
     rated = [arm for arm in arms if study.arms[arm].rated]
     compared = [arm for arm in arms if arm not in rated]
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
@@ -163,12 +163,10 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         "study": study.name,
         "simulated": study.simulated(rated),
         "standing": [
-            {"factor": stated[name]["by"], "people": study.survey(stated[name]["people"]).people}
+            {"factor": stated[name].by, "people": study.survey(stated[name].people).people}
             for name in shown["standing"]
         ],
-        "groups": [
-            {arm: study.survey(arm).title for arm in stated[name]["people"]} for name in shown["groups"]
-        ],
+        "groups": [{arm: study.survey(arm).title for arm in stated[name].people} for name in shown["groups"]],
         "datasets": list(dict.fromkeys(study.arms[arm].dataset for arm in compared or rated))[:1],
         "people": {
             arm: {"title": survey.title, "people": survey.people, "question": study.question(arm).text}

@@ -33,7 +33,6 @@ from cinorms.run.inside_snakemake import Profile
 from cinorms.run.resources import resources_of
 from cinorms.run.slurm import advice, refusal
 from cinorms.stats.again import FEWEST_TEMPLATES
-from cinorms.study.entries import make_entry
 from cinorms.study.load import ROOT, parser, read_study
 from cinorms.study.norm_room import norm_room
 from cinorms.study.requests import job_of, shards_of
@@ -156,8 +155,7 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
     study, found = case.study, 0
     faults: dict[str, str] = {}
     for section in ("analyses", "figures"):
-        for name in study.settings.entries(section):
-            options = make_entry(study, section, name).options
+        for name, options in study.entries[section].items():
             file = getattr(options, "expected", None)
             if not file:
                 continue

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.scales import DISCLOSURE
@@ -45,24 +46,25 @@ def look_up(study: Study, place: tuple[str, str], names: Iterable[str], kind: st
 
 def check_arm(study: Study, name: str) -> None:
     """Look up every name in the arm ``name``, and check that its settings fit together."""
+    stated_in = partial(study.stated_in, "arms", name)
     arm = study.arms[name]
-    look_up(study, arm.stated_in("dataset").named, [arm.dataset], "vignettes", "dataset")
-    _check_sample(name, arm)
+    look_up(study, stated_in("dataset"), [arm.dataset], "vignettes", "dataset")
+    _check_sample(study, name, arm)
     _check_source(study, name, arm)
     if arm.rated:
         _check_people(study, name, arm)
     else:
         _check_prompts(study, name, arm)
         _check_models(study, name, arm)
-        _check_settings(arm)
+        _check_settings(study, name, arm)
         _check_reasoning(study, name, arm)
-    check_select(study, arm.dataset, arm.select, arm.stated_in("select"))
+    check_select(study, arm.dataset, arm.select, stated_in("select"))
 
 
 def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
     """Look up the factors and levels of ``select``, stated in ``place``, in a dataset."""
     factors, null = study.dataset(dataset).factors, study.dataset(dataset).null_level
-    file, key = place.named
+    file, key = place
     for factor, levels in select.items():
         if factor not in factors:
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
@@ -76,11 +78,12 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
 
 def _check_models(study: Study, name: str, arm: Arm) -> None:
     """Look up the models of an arm, and those that have their own number of templates."""
-    models, place = study.models(name), _place_of_models(study, arm)
-    look_up(study, place.named, models, "models", "model")
+    stated_in = partial(study.stated_in, "arms", name)
+    models, place = study.models(name), _place_of_models(study, name)
+    look_up(study, place, models, "models", "model")
     if not models:
         raise ConfigError(
-            f"{study.settings.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
+            f"{study.stated_in('models')}: arm '{name}' has no models; name some from config/models.yaml"
         )
     for model in models:
         if study.registry[model].kind.people:
@@ -88,7 +91,7 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
                 f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
                 "name a model, or set source: human"
             )
-    place = arm.stated_in("templates_for")
+    place = stated_in("templates_for")
     # A setting in arm_defaults is for several arms, which need not all ask the same models.
     named = (
         models
@@ -97,38 +100,40 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
     )
     for model in arm.templates_for:
         if model not in named:
-            raise unknown(*place.named, model, set(named), "model of this arm")
+            raise unknown(*place, model, set(named), "model of this arm")
 
 
-def _place_of_models(study: Study, arm: Arm) -> Place:
-    return arm.stated_in("models") if arm.models else study.settings.stated_in("models")
+def _place_of_models(study: Study, name: str) -> Place:
+    return study.stated_in("arms", name, "models") if study.arms[name].models else study.stated_in("models")
 
 
-def _check_settings(arm: Arm) -> None:
+def _check_settings(study: Study, name: str, arm: Arm) -> None:
     """Refuse settings that do not fit each other, and a system prompt that is too long for a command line."""
+    stated_in = partial(study.stated_in, "arms", name)
     if arm.readout == "options" and arm.temperature != 0:
         raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
+            f"{stated_in('readout')}: 'options' reads probabilities, not samples; temperature is "
             f"{arm.temperature}, set it to 0"
         )
     if arm.orders.method == "fixed" and arm.orders.count > 1 and arm.temperature == 0:
         raise ConfigError(
-            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            f"{stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
             "times (method: fixed, temperature: 0); set it to 1"
         )
     length = len(shlex.quote(json.dumps(arm.system)))
     if length > MOST_SYSTEM:
         raise ConfigError(
-            f"{arm.stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
+            f"{stated_in('system')}: the text has {len(arm.system or ''):,} characters, {length:,} bytes "
             f"as a job receives it; allowed: at most {MOST_SYSTEM:,}; shorten it"
         )
 
 
 def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
     """Check that the effort and the budget fit together, and that each model can be switched."""
+    stated_in = partial(study.stated_in, "arms", name)
     if arm.reasoning is None:
         return
-    level, place = arm.reasoning.level, arm.stated_in("reasoning")
+    level, place = arm.reasoning.level, stated_in("reasoning")
     if arm.source != "model":
         raise ConfigError(f"{place}: does not fit source '{arm.source}', which asks no model; remove it")
     if level.off and level.budget:
@@ -140,7 +145,7 @@ def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
         )
     if arm.readout == "options" and not level.off:
         raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
+            f"{stated_in('readout')}: 'options' reads probabilities right after the prompt, before any trace; set "
             "it to text, or the effort of reasoning to none"
         )
     for model in study.models(name):
@@ -153,17 +158,18 @@ def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
 
 def _check_task(study: Study, name: str, arm: Arm) -> None:
     """Check that an arm in which models act has trajectories and prompts for that, and no other arm has the prompts."""
+    stated_in = partial(study.stated_in, "arms", name)
     asked = study.prompt_set(arm.prompts).task
     if asked != arm.task:
         sets = study.root.names("prompts")
         fitting = [other for other in sets if study.prompt_set(other).task == arm.task]
         raise ConfigError(
-            f"{arm.stated_in('prompts')}: prompt set {arm.prompts!r} asks models to {asked}, but the task of arm "
+            f"{stated_in('prompts')}: prompt set {arm.prompts!r} asks models to {asked}, but the task of arm "
             f"'{name}' is {arm.task}; {listing(arm.prompts, fitting)} (or set task: {asked})"
         )
     if arm.task == "rate":
         return
-    place = arm.stated_in("task")
+    place = stated_in("task")
     if not study.dataset(arm.dataset).has_items:
         fitting = [other for other in study.root.names("vignettes") if study.dataset(other).has_items]
         raise ConfigError(
@@ -171,29 +177,29 @@ def _check_task(study: Study, name: str, arm: Arm) -> None:
             f"{listing(arm.dataset, fitting)}"
         )
     if study.scale_name(name) != DISCLOSURE:
-        raise ConfigError(f"{arm.stated_in('scale')}: 'act' has a scale of its own; remove {arm.scale!r}")
+        raise ConfigError(f"{stated_in('scale')}: 'act' has a scale of its own; remove {arm.scale!r}")
     if arm.readout != "text":
         raise ConfigError(
             f"{place}: 'act' does not fit readout '{arm.readout}' of arm '{name}'; set it to text"
         )
 
 
-def _check_sample(name: str, arm: Arm) -> None:
+def _check_sample(study: Study, name: str, arm: Arm) -> None:
     """Refuse another ``sample`` where nothing is asked."""
+    stated_in = partial(study.stated_in, "arms", name)
     if arm.sample > 1 and arm.source != "model":
         raise ConfigError(
-            f"{arm.stated_in('sample')}: {arm.sample} does not fit source '{arm.source}' of arm '{name}': nothing is "
+            f"{stated_in('sample')}: {arm.sample} does not fit source '{arm.source}' of arm '{name}': nothing is "
             "asked there; set it to 1"
         )
 
 
 def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     """Look up the prompt set of an arm, and check that it, the dataset and the templates fit together."""
+    stated_in = partial(study.stated_in, "arms", name)
     if not arm.prompts:
-        raise ConfigError(
-            f"{study.settings.stated_in('arms', name)}: key 'prompts' is missing; required: dataset, prompts"
-        )
-    look_up(study, arm.stated_in("prompts").named, [arm.prompts], "prompts", "prompt set")
+        raise ConfigError(f"{stated_in()}: key 'prompts' is missing; required: dataset, prompts")
+    look_up(study, stated_in("prompts"), [arm.prompts], "prompts", "prompt set")
     _check_task(study, name, arm)
     _check_scale(study, name, arm)
     available = study.prompt_set(arm.prompts).n_templates
@@ -202,13 +208,14 @@ def _check_prompts(study: Study, name: str, arm: Arm) -> None:
     for path, count in stated.items():
         if count > available:
             raise ConfigError(
-                f"{arm.stated_in(*path)}: {count} is more than prompt set {arm.prompts!r} has; "
+                f"{stated_in(*path)}: {count} is more than prompt set {arm.prompts!r} has; "
                 f"allowed: at most {available}"
             )
 
 
 def _check_scale(study: Study, name: str, arm: Arm) -> None:
     """Look up the scale of an arm, and check that it measures what the templates ask for."""
+    stated_in = partial(study.stated_in, "arms", name)
     words = study.prompt_set(arm.prompts)
     for kind, file, scale_name in (
         ("vignettes", arm.dataset, study.dataset(arm.dataset).scale),
@@ -217,10 +224,10 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
         place = study.root.shown(study.root.names(kind)[file]), "scale"
         look_up(study, place, [scale_name], "scales", "scale")
     if arm.scale is not None:
-        look_up(study, arm.stated_in("scale").named, [arm.scale], "scales", "scale")
+        look_up(study, stated_in("scale"), [arm.scale], "scales", "scale")
     scale, asked = study.scale(name), study.named_scale(words.scale).measure
     if scale.measure != asked:
-        where = arm.stated_in("scale") if arm.scale else study.settings.stated_in("arms", name)
+        where = stated_in("scale") if arm.scale else stated_in()
         fitting = [other for other in study.root.names("scales") if study.named_scale(other).measure == asked]
         raise ConfigError(
             f"{where}: scale {scale.name!r} measures {scale.measure}, but prompt set {arm.prompts!r} asks for {asked}; "
@@ -228,33 +235,34 @@ def _check_scale(study: Study, name: str, arm: Arm) -> None:
         )
     if scale.line and arm.orders.count > 1 and arm.temperature == 0:
         raise ConfigError(
-            f"{arm.stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
+            f"{stated_in('orders', 'count')}: {arm.orders.count} sends every prompt {arm.orders.count} identical "
             f"times, because the number line {scale.name!r} has one order only; set it to 1"
         )
     if scale.line and arm.readout == "options":
         raise ConfigError(
-            f"{arm.stated_in('readout')}: 'options' needs answer options, and {scale.name!r} is a number line; "
+            f"{stated_in('readout')}: 'options' needs answer options, and {scale.name!r} is a number line; "
             "set it to text"
         )
 
 
 def _check_source(study: Study, name: str, arm: Arm) -> None:
     """Check where the answers of an arm come from, and that its models are in there."""
+    stated_in = partial(study.stated_in, "arms", name)
     needed = _NEEDED.get(arm.source, ())
     for setting in _OF_SOURCES:
         given = getattr(arm, setting)
         if setting in needed and not given:
             raise ConfigError(
-                f"{arm.stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
+                f"{stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
             )
         if setting not in _ALLOWED.get(arm.source, needed) and given:
             raise ConfigError(
-                f"{arm.stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
+                f"{stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
                 "'source'"
             )
     if needed and not arm.rated and study.settings.engine == "planted":
         raise ConfigError(
-            f"{study.settings.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
+            f"{study.stated_in('engine')}: 'planted' cannot replace the existing answers of arm '{name}' "
             f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
@@ -264,34 +272,35 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
         }
         if arm.frame not in frames:
             searched = study.root.searched("published")
-            raise unknown(*arm.stated_in("frame").named, arm.frame, frames, "frame", searched)
+            raise unknown(*stated_in("frame"), arm.frame, frames, "frame", searched)
         release = study.release(arm.frame.split(SEPARATOR)[0])
         for model in study.published_models():
             if model not in release.models:
-                place = _place_of_models(study, arm)
-                raise unknown(*place.named, model, release.models, "model of this release")
+                place = _place_of_models(study, name)
+                raise unknown(*place, model, release.models, "model of this release")
     if arm.source == "responses":
-        place = arm.stated_in("response_format")
+        place = stated_in("response_format")
         if arm.response_format not in format_modules():
-            raise unknown(*place.named, arm.response_format, format_modules(), "format")
+            raise unknown(*place, arm.response_format, format_modules(), "format")
         files: dict[str, str] = {}
         for model in filter(study.registry.__contains__, study.models(name)):
             other = files.setdefault(study.collected_files(name, model), model)
             if other != model:
                 raise ConfigError(
-                    f"{arm.stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
+                    f"{stated_in('response_files')}: {arm.response_files!r} names the same files for {other!r} and "
                     f"{model!r}; put {{model}} into the path"
                 )
 
 
 def _check_people(study: Study, name: str, arm: Arm) -> None:
     """Look up the survey of an arm, and check that it fits the dataset, the scale and who rated."""
-    place = arm.stated_in("ratings")
+    stated_in = partial(study.stated_in, "arms", name)
+    place = stated_in("ratings")
     survey_name, question = split_name(str(arm.ratings))
-    look_up(study, place.named, [survey_name], "ratings", "survey")
+    look_up(study, place, [survey_name], "ratings", "survey")
     survey = study.survey(name)
     if question and question not in survey.questions:
-        raise unknown(*place.named, question, survey.questions, f"question of survey {survey_name!r}")
+        raise unknown(*place, question, survey.questions, f"question of survey {survey_name!r}")
     for what, given, fits in (
         ("dataset", survey.dataset, arm.dataset),
         ("scale", survey.scale, study.scale_name(name)),
@@ -307,8 +316,8 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
             f"{survey.path}: questions: {len(values)} values are stated, but scale {survey.scale!r} has {len(levels)} "
             "options; state one for each, lowest first"
         )
-    models, place = study.models(name), _place_of_models(study, arm)
-    look_up(study, place.named, models, "models", "model")
+    models, place = study.models(name), _place_of_models(study, name)
+    look_up(study, place, models, "models", "model")
     for model in models:
         if not study.registry[model].kind.people:
             raise ConfigError(
@@ -320,7 +329,7 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
             f"{place}: arm '{name}' has ratings of one survey, but {len(models)} entries for its people; name one"
         )
     for key in ArmDefaults.model_fields:
-        stated = arm.stated_in(key)
+        stated = stated_in(key)
         own = bool(arm.prompts) if key == "prompts" else stated.key.startswith(f"arms.{name}.")
         if key not in _OF_PEOPLE and own:
             raise ConfigError(f"{stated}: has no effect on people (source: human); remove it")
@@ -329,24 +338,22 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
 def check_names(study: Study) -> None:
     """Look up every name that the schemas cannot know."""
     settings = study.settings
-    look_up(study, settings.stated_in("models").named, settings.models, "models", "model")
+    look_up(study, study.stated_in("models"), settings.models, "models", "model")
     for name, options in settings.datasets.items():
-        file = settings.stated_in("datasets", name).file
+        file = study.stated_in("datasets", name).file
         look_up(study, (file, "datasets"), [name], "vignettes", "dataset")
         if options.null_principle and not study.dataset(name).null_level:
-            raise ConfigError(
-                f"{options.stated_in('null_principle')}: true needs a 'null_level', which the dataset lacks; "
-                "set it to false"
-            )
+            place = study.stated_in("datasets", name, "null_principle")
+            raise ConfigError(f"{place}: true needs a 'null_level', which the dataset lacks; set it to false")
     for name in study.arms:
         check_arm(study, name)
     for name in study.datasets():
         _check_flows_of(study, study.dataset(name))
     _check_compared(study)
     if settings.overrides:
-        check_file(settings.overrides, *settings.stated_in("overrides").named)
-    for gate in settings.gates.values():
-        check_file(gate.policy, *gate.stated_in("policy").named)
+        check_file(settings.overrides, *study.stated_in("overrides"))
+    for name, gate in settings.gates.items():
+        check_file(gate.policy, *study.stated_in("gates", name, "policy"))
     _check_coder(study)
     _check_pilot(study)
     # An unknown paraphraser is refused here, and so are paraphrases that nobody finds again.
@@ -367,8 +374,8 @@ def check_names(study: Study) -> None:
             )
     for model in settings.norms.t_val_for:
         if model not in study.all_models():
-            place = settings.norms.stated_in("t_val_for")
-            raise unknown(*place.named, model, study.all_models(), "model of this study")
+            place = study.stated_in("norms", "t_val_for")
+            raise unknown(*place, model, study.all_models(), "model of this study")
 
 
 def _check_flows_of(study: Study, dataset: Dataset) -> None:
@@ -396,8 +403,8 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
 
 def _check_compared(study: Study) -> None:
     """Look up the release whose numbers are compared, and the analyses that its numbers come from."""
-    name, place = study.settings.compare, study.settings.stated_in("compare")
-    look_up(study, place.named, [name] if name is not None else [], "published", "release")
+    name, place = study.settings.compare, study.stated_in("compare")
+    look_up(study, place, [name] if name is not None else [], "published", "release")
     for analysis in analyses_of(study.compared()):
         if analysis not in study.settings.analyses:
             raise ConfigError(
@@ -410,12 +417,12 @@ def _check_coder(study: Study) -> None:
     """Look up the model that codes replies, and the sheet that a person filled in."""
     answers = study.settings.answers
     if answers.coded:
-        check_file(answers.coded, *answers.stated_in("coded").named)
+        check_file(answers.coded, *study.stated_in("answers", "coded"))
     if answers.coder is None:
         return
-    place = answers.stated_in("coder")
+    place = study.stated_in("answers", "coder")
     if answers.coder not in study.registry:
-        raise unknown(*place.named, answers.coder, study.registry, "model")
+        raise unknown(*place, answers.coder, study.registry, "model")
     entry = study.registry[answers.coder]
     if entry.kind.planted and entry.request["planted"].get("judge") is None:
         raise ConfigError(
@@ -426,7 +433,7 @@ def _check_coder(study: Study) -> None:
 
 def _check_pilot(study: Study) -> None:
     """Refuse a pilot without answers."""
-    pilot, place = study.settings.plan.pilot, study.settings.plan.stated_in("pilot")
+    pilot, place = study.settings.plan.pilot, study.stated_in("plan", "pilot")
     answers = study.root.results / pilot / "answers" if pilot else None
     if answers and not os.path.isdir(answers):
         raise ConfigError(

@@ -17,19 +17,19 @@ from cinorms.study.study import Study
 
 def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
     """Return an analysis, a figure or a printed table of a study."""
-    return read_entry(study, section, name, study.settings.entries(section)[name])
+    return entry_of(study, section, name, study.entries[section][name])
 
 
 def norms_entry(study: Study) -> Entry[Any]:
     """Return the entry of the table that every study has: each flow of every arm with the norm of every model."""
-    return read_entry(study, "analyses", "norms", {"kind": "flow_norms", "arms": list(study.arms)})
+    options = kinds("analyses")["flow_norms"].options
+    return entry_of(study, "analyses", "norms", options(kind="flow_norms", arms=list(study.arms)))
 
 
-def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any]) -> Entry[Any]:
-    """Return the entry for options as a study file states them."""
-    kind = kinds(section)[stated["kind"]]
-    options = kind.read(stated)
-    base = {"section": section, "name": name, "kind": kind.name, "options": options}
+def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
+    """Return the entry with ``options``, and everything of the study that it depends on."""
+    kind = kinds(section)[options.kind]
+    base = {"section": section, "name": name, "options": options}
     if kind.reads == "registry":
         described = study.described(options.models)
         return Entry(**base, registry=described, mark=study.mark(described))
@@ -63,48 +63,52 @@ def read_entry(study: Study, section: str, name: str, stated: Mapping[str, Any])
     )
 
 
-def checked_entries(study: Study) -> Study:
-    """Check every analysis, figure and printed table of a study.
+def with_entries(study: Study, defaults: str | None) -> Study:
+    """Return the study with the options of every analysis, figure and printed table, all checked.
 
-    Those that the study's files leave to the defaults are the demo's. In a study with other arms they are made for the
-    first one; where one does not fit, it is left out, and the study says why. Nothing that a user did not write is a
-    user's mistake.
+    Those that the study's files leave to ``defaults``, the file of these, are the demo's. In a study with other arms
+    they are made for the first one; where one does not fit, it is left out, and the study says why. Nothing that a user
+    did not write is a user's mistake.
     """
     first = next(iter(study.arms))
     for section in SECTIONS:
-        is_default = study.settings.stated_in(section).layer == 0 < study.settings.top_layer
-        fitting, left_out = {}, []
-        for name, stated in study.settings.entries(section).items():
+        is_default = study.stated_in(section).file == defaults
+        fitting, options, left_out = {}, {}, []
+        for name, stated in getattr(study.settings, section).items():
             if is_default and "main" not in study.arms and "arms" in stated:
                 stated = {**stated, "arms": [first]}
-            place = EntryPlace(study, section, name, study.settings.stated_in(section, name).file)
+            place = EntryPlace(study, section, name, study.stated_in(section, name).file)
             try:
-                check_entry(place, stated)
+                options[name] = read_options(place, stated)
                 fitting[name] = stated
             except ConfigError as error:
                 if not is_default:
                     raise
                 left_out.append(str(error))
-        settings = study.settings.model_copy(update={section: fitting})
-        study = replace(study, settings=settings, left_out=(*study.left_out, *left_out))
+        study = replace(
+            study,
+            settings=study.settings.model_copy(update={section: fitting}),
+            entries={**study.entries, section: options},
+            left_out=(*study.left_out, *left_out),
+        )
     return study
 
 
-def check_entry(place: EntryPlace, stated: Mapping[str, Any]) -> None:
-    """Check the keys of an entry as stated, and look up every name in them."""
+def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
+    """Return the options that an entry states; look up every name in them."""
     known, name = kinds(place.section), stated.get("kind")
     if name is None:
         raise place.error("", "key 'kind' is missing; required: kind")
     if not isinstance(name, str) or name not in known:
         raise place.unknown("kind", name, known, "kind")
-    check({k: v for k, v in stated.items() if k != "kind"}, known[name].options, place.file, place.key())
-    options: Any = known[name].read(stated)
+    options: Any = check(dict(stated), known[name].options, place.file, place.key())
     if hasattr(options, "arms"):
         study = place.study
         place.check_names("arms", options.arms, study.arms, "arm")
         asked = {model for arm in options.arms for model in study.models(arm)}
         place.check_names("models", options.models or (), asked, "model of these arms")
-        select = study.settings.stated_in(place.section, place.name, "select")
+        select = study.stated_in(place.section, place.name, "select")
         for arm in options.arms:
             check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
     options.check(place)
+    return options

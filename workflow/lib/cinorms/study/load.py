@@ -5,23 +5,22 @@ reads the file of ``--configfile`` before the workflow does, and may answer with
 """
 
 import argparse
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import check, load_yaml, read_yaml
+from cinorms.core.validation import KeyPath, check_text, key_of, load_yaml, parse, read_yaml, shown
 from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
-from cinorms.study.entries import checked_entries
-from cinorms.study.layers import Layer, Merged, merge
+from cinorms.study.entries import with_entries
+from cinorms.study.layers import Layer, Places, merge, place_in
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
@@ -68,14 +67,30 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed; for the
     first one of each file with models, flows or prompts.
     """
-    for layer in layers:
-        check(layer.document, StudySettings, layer.file)
-    settings = make_settings(merge(layers))
-    found = root.with_own(settings.resources, settings.stated_in("resources"))
+    settings, places = read_settings(layers)
+    found = root.with_own(settings.resources, place_in(places, ["resources"]))
     use_own(found.own)
-    study = Study(settings, _read_files(settings, found), found)
+    study = Study(settings, _read_files(settings, found), found, places)
     check_names(study)
-    return checked_entries(study)
+    defaults, *others = layers
+    return with_entries(study, defaults.file if any(layer.document for layer in others) else None)
+
+
+def read_settings(layers: Sequence[Layer]) -> tuple[StudySettings, Places]:
+    """Return the settings that layers state together, and where each is stated."""
+    for layer in layers:
+        check_text(layer.document, layer.file)
+        if not isinstance(layer.document, dict):
+            given = shown(layer.document)
+            raise ConfigError(f"{layer.file}: the whole file: {given} is not a mapping of keys to values")
+    document, places = merge(layers)
+
+    def stated_in(path: KeyPath) -> tuple[str, str]:
+        keys = list(itertools.takewhile(lambda part: isinstance(part, str), path))
+        file, key = place_in(places, keys) if keys else (layers[0].file, "")
+        return file, key_of(path[len(keys) :], key)
+
+    return parse(document, StudySettings, stated_in), places
 
 
 def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:
@@ -102,28 +117,11 @@ def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:
     return registry
 
 
-def make_settings(merged: Merged) -> StudySettings:
-    """Return merged layers, each checked before, as typed values that know where they are stated.
-
-    Raises ``ConfigError`` for a setting that no layer states: config/config.yaml is the only place for defaults.
-    """
-    try:
-        settings = StudySettings.model_validate(merged.document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] != "missing":
-            raise  # the schema, which follows from the same classes, would have refused it
-        key = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"config/config.yaml: key '{key}' is missing; restore its default there") from None
-    settings.locate(merged.origins)
-    return settings
-
-
 @command("The study cannot run.")
 def main(arguments: Sequence[str]) -> int:
     """Read each file and check its keys."""
     for name in arguments:
-        check(load_yaml(name), StudySettings, name)
+        read_settings(read_layers([Path(name)], ROOT))
     return 0
 
 

@@ -64,7 +64,7 @@ def norm_room(study: Study) -> Room:
 def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:
     """Yield what each analysis and figure needs of each model that it reads norms of."""
     for section in SECTIONS:
-        for name in study.settings.entries(section):
+        for name in study.entries[section]:
             entry = make_entry(study, section, name)
             for arm, model in entry.selected if entry.thresholds else ():
                 if (arm, model) in variants:

@@ -1,7 +1,7 @@
 """The settings of a study: every key with its type, bounds and purpose, and no default.
 
 Defaults are in config/config.yaml. The schema for study files follows from these classes
-(``schema_of(StudySettings)``). A setting knows the file and the key that it comes from (``stated_in``).
+(``schema_of(StudySettings)``).
 """
 
 from collections.abc import Mapping
@@ -9,16 +9,23 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number
+from cinorms.core.schema import NAME, Distinct, LeftOut, Name, Number, PartialValue
 from cinorms.entries.options import ARM_ATTRIBUTES, Select, TMaj, TVal
 from cinorms.inference.request import Effort, ReasoningLevel
-from cinorms.study.layers import Settings
 
 ArmName = Annotated[
     Name, Field(description="an arm's name has lower-case letters, digits, '-' and '_' (at most 100)")
 ]
 #: An entry as it is stated. The class of options of its kind checks the other keys (cinorms.entries).
 Entry = Annotated[Mapping[str, Any], Field(description="One entry; its other keys depend on its kind.")]
+
+
+class Settings(PartialValue):
+    """A section of a study file."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain data, without those that are left out."""
+        return self.model_dump(mode="json", exclude_unset=True)
 
 
 class PlanSettings(Settings):
@@ -268,8 +275,3 @@ class StudySettings(Settings):
     gates: Mapping[Name, GateSettings]
     """Comparisons with a policy's claims, by name; `make gate` makes results/{study}/gate/{name}/ and fails if one does
     not pass (docs/gate.md)."""
-
-    def entries(self, section: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the entries of ``section``: analyses, figures or printed."""
-        found: Mapping[str, Mapping[str, Any]] = getattr(self, section)
-        return found

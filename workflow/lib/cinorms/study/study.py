@@ -1,7 +1,7 @@
 """A study whose every name has been looked up."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
+from cinorms.study.layers import Place, Places, place_in
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -40,18 +41,25 @@ _survey, _release = cache(load_survey), cache(load_release)
 class Study:
     """A study whose every name has been looked up. ``settings`` are the merged ones, defaults included.
 
-    ``left_out`` says which tables and figures of the defaults do not fit the study, and why.
+    ``entries`` has the options of its analyses, figures and printed tables, by section and name. ``left_out`` says
+    which of the defaults do not fit the study, and why.
     """
 
     settings: StudySettings
     registry: dict[str, ModelEntry]
     root: Root
+    places: Places = field(default_factory=dict)
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the study: its folder under results/."""
         return self.settings.study
+
+    def stated_in(self, *keys: str) -> Place:
+        """Return the file and the whole key in which the setting at ``keys`` is stated."""
+        return place_in(self.places, keys)
 
     @property
     def seed(self) -> int:
