@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import PlainSerializer, PlainValidator
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 import optionreader
 from cinorms.core.labels import listed
-from optionreader import MOST_OPTIONS, Line
+from optionreader import MOST_OPTIONS
 
 if TYPE_CHECKING:
     import pandas as pd  # the environment of paraphrases has none
@@ -119,19 +119,10 @@ class Scale(optionreader.Scale):
     @classmethod
     def of(cls, known: Known) -> "Scale":
         """Return the scale that a job knows (see `known`)."""
-        if isinstance(known, str):
-            return papers_scale(known)
-        line, says = _frozen(known.get("line")), known.get("says")
-        parts = {"line": Line(**line) if line else None, "says": Says(**says) if says else None}
-        return cls(**_frozen(known) | parts)
+        return papers_scale(known) if isinstance(known, str) else _PLAIN.validate_python(known)
 
 
-def _frozen(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _frozen(part) for name, part in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
-
-
+_PLAIN = TypeAdapter(Scale)
 #: In files and parameters: as jobs know it (`Scale.known`).
 PlainScale = Annotated[
     Scale,
