@@ -35,9 +35,9 @@ def side(write_study: Write, name: str, levels: Floats) -> Side:
 
 
 def finding(base: Side, new: Side, may_rise: float = 0.2) -> ClaimFinding:
-    options = Leaks(said="say", may_rise=may_rise)
+    options = Leaks(kind="leaks", said="say", may_rise=may_rise)
     matched = match(base, new)
-    claim = Claim("no more leaks", "leaks", options)
+    claim = Claim("no more leaks", options)
     group = FlowGroup(claim, "", matched, np.ones(N, dtype=bool), 1, 0.05, False, 1)
     return KINDS["leaks"].find(group, options)
 

@@ -25,7 +25,7 @@ def test_what_a_policy_leaves_out_has_its_default(tmp_path):
     assert (policy.name, policy.settings.flows, policy.settings.undecided) == ("policy", "fixed", "report")
     assert policy.alpha == pytest.approx(0.05)
     (claim,) = policy.claims
-    assert (claim.name, claim.kind, claim.options) == ("overall", "shift", Shift(margin=0.25))
+    assert (claim.name, claim.options) == ("overall", Shift(kind="shift", margin=0.25))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

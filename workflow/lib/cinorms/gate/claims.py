@@ -117,8 +117,12 @@ class Claim(NamedTuple):
     """A claim with its name in the policy."""
 
     name: str
-    kind: str
     options: ClaimOptions
+
+    @property
+    def kind(self) -> str:
+        """Name of its kind."""
+        return self.options.kind
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,9 @@ def _claim(file: str, name: str, stated: Any) -> Claim:
         raise ConfigError(f"{file}: {key}: key 'kind' is missing; allowed: {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise unknown(file, f"{key}.kind", kind, KINDS, "kind of claim")
-    others = {name: value for name, value in stated.items() if name != "kind"}
-    check(others, KINDS[kind].options, file, key)
-    options = KINDS[kind].options.model_validate(others)
+    options = check(dict(stated), KINDS[kind].options, file, key)
     if isinstance(options, Shift) and options.margin_for and not options.by:
         raise ConfigError(
             f"{file}: {key}.margin_for: it needs the key 'by', the factor whose levels it names"
         )
-    return Claim(name, kind, options)
+    return Claim(name, options)
