@@ -58,10 +58,12 @@ def merge(layers: Iterable[Layer]) -> Merged:
         merged = _overlay(merged, layer.document)
         places |= {path: Place(layer.file, ".".join(path)) for path in _paths(layer.document)}
     defaults, arms = merged.get("arm_defaults"), merged.get("arms")
+    if not isinstance(defaults, dict) or not isinstance(arms, dict):
+        return Merged(merged, places)
     usual = {path[1:]: place for path, place in places.items() if path[0] == "arm_defaults" and path[1:]}
-    for name, arm in arms.items() if isinstance(arms, dict) and isinstance(defaults, dict) else ():
+    file = places["arms",].file
+    for name, arm in arms.items():
         if isinstance(arm, dict):
-            file = places["arms",].file
             places |= {("arms", name, *path): place for path, place in usual.items()}
             own = (("arms", name, *path) for path in _paths(arm))
             places |= {path: Place(file, ".".join(path)) for path in own}
