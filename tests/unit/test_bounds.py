@@ -7,10 +7,11 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import schema_of
-from cinorms.core.validation import check
 from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.study.settings import StudySettings
+
+from ..studies import make_study_settings
 
 SCHEMAS = {
     "study": schema_of(StudySettings),
@@ -55,4 +56,4 @@ def test_every_number_has_both_bounds(name):
 )
 def test_what_is_out_of_bounds_is_one_message(document, message):
     with pytest.raises(ConfigError, match=message):
-        check(document, StudySettings, "my.yaml")
+        make_study_settings(document)

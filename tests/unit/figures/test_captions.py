@@ -27,7 +27,7 @@ SAID = (
 def caption(name: str, entry: Entry[Any], text_file: Path | None = None) -> str:
     """Return a caption as HTML, made as Snakemake makes it."""
     job = SimpleNamespace(
-        params=SimpleNamespace(entry=ENTRIES.dump_python(entry, mode="json")),
+        params=SimpleNamespace(entry=ENTRIES.dump_python(entry, mode="json", exclude_defaults=True)),
         wildcards=SimpleNamespace(study="s", figure="it", analysis="it", printed="it"),
         output=SimpleNamespace(caption=str(text_file)),
     )

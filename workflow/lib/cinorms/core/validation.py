@@ -327,7 +327,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def key_of(path: Iterable[str | int], prefix: str) -> str:
+def key_of(path: Iterable[str | int], prefix: str = "") -> str:
     """Return the key at ``path`` as a message names it: ``arms.main.models[0]``."""
     where = prefix
     for part in path:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cinorms.core.validation import KeyPath, key_of
+
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
 MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "datasets", "report"})
@@ -29,7 +31,7 @@ class Place(NamedTuple):
 
 
 #: The place of every setting that a layer states alone, by its path of keys.
-Places = Mapping[tuple[str, ...], Place]
+Places = Mapping[KeyPath, Place]
 
 
 class Merged(NamedTuple):
@@ -39,12 +41,12 @@ class Merged(NamedTuple):
     places: Places
 
 
-def place_in(places: Places, path: Sequence[str]) -> Place:
+def place_in(places: Places, path: Sequence[str | int]) -> Place:
     """Return where the setting at ``path`` is stated: what is not stated alone is where its section is."""
     for n in range(len(path), 0, -1):
         if found := places.get(tuple(path[:n])):
-            return found._replace(key=".".join([found.key, *path[n:]]))
-    return Place("a study", ".".join(path))
+            return found._replace(key=key_of(path[n:], found.key))
+    return Place("a study", key_of(path))
 
 
 def merge(layers: Iterable[Layer]) -> Merged:
@@ -53,10 +55,10 @@ def merge(layers: Iterable[Layer]) -> Merged:
     What no section can have is kept for the check of the whole.
     """
     merged: dict[str, Any] = {}
-    places: dict[tuple[str, ...], Place] = {}
+    places: dict[KeyPath, Place] = {}
     for layer in layers:
         merged = _overlay(merged, layer.document)
-        places |= {path: Place(layer.file, ".".join(path)) for path in _paths(layer.document)}
+        places |= {path: Place(layer.file, key_of(path)) for path in _paths(layer.document)}
     defaults, arms = merged.get("arm_defaults"), merged.get("arms")
     if not isinstance(defaults, dict) or not isinstance(arms, dict):
         return Merged(merged, places)
@@ -66,7 +68,7 @@ def merge(layers: Iterable[Layer]) -> Merged:
         if isinstance(arm, dict):
             places |= {("arms", name, *path): place for path, place in usual.items()}
             own = (("arms", name, *path) for path in _paths(arm))
-            places |= {path: Place(file, ".".join(path)) for path in own}
+            places |= {path: Place(file, key_of(path)) for path in own}
             arms[name] = _overlay(defaults, arm)
     return Merged(merged, places)
 

@@ -5,7 +5,6 @@ reads the file of ``--configfile`` before the workflow does, and may answer with
 """
 
 import argparse
-import itertools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -15,12 +14,12 @@ from typing import Any
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import KeyPath, check_text, key_of, load_yaml, parse, read_yaml, shown
+from cinorms.core.validation import check_text, key_of, load_yaml, parse, read_yaml, shown
 from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entries import with_entries
-from cinorms.study.layers import Layer, Places, merge, place_in
+from cinorms.study.layers import Layer, Place, Places, merge, place_in
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
@@ -62,7 +61,7 @@ def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
 
 
 def load_study(layers: Sequence[Layer], root: Root) -> Study:
-    """Check each layer, merge them (the last wins) and look up every name.
+    """Merge layers (the last wins), check the whole and look up every name.
 
     Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed; for the
     first one of each file with models, flows or prompts.
@@ -84,13 +83,9 @@ def read_settings(layers: Sequence[Layer]) -> tuple[StudySettings, Places]:
             given = shown(layer.document)
             raise ConfigError(f"{layer.file}: the whole file: {given} is not a mapping of keys to values")
     document, places = merge(layers)
-
-    def stated_in(path: KeyPath) -> tuple[str, str]:
-        keys = list(itertools.takewhile(lambda part: isinstance(part, str), path))
-        file, key = place_in(places, keys) if keys else (layers[0].file, "")
-        return file, key_of(path[len(keys) :], key)
-
-    return parse(document, StudySettings, stated_in), places
+    whole = Place(layers[0].file, key_of(()))  # what no layer states
+    settings = parse(document, StudySettings, lambda path: place_in(places, path) if path else whole)
+    return settings, places
 
 
 def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:
