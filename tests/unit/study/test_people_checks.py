@@ -92,7 +92,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entr
     [
         (
             {"ratings": "confaide_2c"},
-            "arms.main.ratings: 'confaide_2c' is not a survey; allowed: confaide_2a, ",
+            "arms.main.ratings: 'confaide_2c' is not a survey; did you mean 'confaide_2b'? allowed: confaide_2a, ",
         ),
         ({"ratings": "confaide_2a/persnal"}, "did you mean 'personal'?"),
         ({"ratings": None}, "source: 'human' also needs the key 'ratings'; add it to arms.main"),
