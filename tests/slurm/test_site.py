@@ -15,7 +15,7 @@ from cinorms.study.load import load_study, read_layers
 from ..faults.server import Endpoint
 from ..snakemake_runs import write_yaml
 from .cluster import Site
-from .project import Project
+from .project import ARM, Project
 
 VLLM = {"engine": "vllm", "source": "org/model", "family": "f", "capacity": 8, "gpus": 1, "wrap": "none"}
 
@@ -35,7 +35,8 @@ def endpoint() -> Iterator[Endpoint]:
 def project_of(site: Site, name: str, endpoint: Endpoint, *models: str, **entries: Any) -> Project:
     """Return a project with models behind an endpoint, in a folder that the user of the site can enter."""
     entry = {"engine": "openai", "source": "gpt-planted", "family": "api", "base_url": endpoint.url}
-    return Project(site.folder / name, site, {**dict.fromkeys(models, entry), **entries})
+    arms = {"main": {**ARM, "templates": 3}}
+    return Project(site.folder / name, site, {**dict.fromkeys(models, entry), **entries}, arms=arms)
 
 
 def add_profile(folder: Path, **rules: Any) -> str:
@@ -96,7 +97,7 @@ def test_a_study_runs_to_its_report_with_what_the_site_requires(site, endpoint):
     (job,) = (job for job in site.jobs() if "remote" in job["Comment"])
     assert job["JobState"] == "COMPLETED"
     assert job["UserId"].startswith(site.user)
-    assert (job["Account"], job["Partition"], job["TimeLimit"]) == ("lab", "short", "00:33:00")
+    assert (job["Account"], job["Partition"], job["TimeLimit"]) == ("lab", "short", "00:31:00")
     assert job["JobName"].startswith("cinorms_")
     assert job["Comment"] == "rule_ask_openai_wildcards_trial_remote_1-of-1"
 
