@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 import optionreader
 from cinorms.core.labels import listed
-from optionreader import MOST_OPTIONS
+from optionreader import MOST_OPTIONS, Line
 
 if TYPE_CHECKING:
     import pandas as pd  # the environment of paraphrases has none
@@ -119,16 +118,17 @@ class Scale(optionreader.Scale):
     @classmethod
     def of(cls, known: Known) -> "Scale":
         """Return the scale that a job knows (see `known`)."""
-        return papers_scale(known) if isinstance(known, str) else _PLAIN.validate_python(known)
+        if isinstance(known, str):
+            return papers_scale(known)
+        line, says = _frozen(known.get("line")), known.get("says")
+        parts = {"line": Line(**line) if line else None, "says": Says(**says) if says else None}
+        return cls(**_frozen(known) | parts)
 
 
-_PLAIN = TypeAdapter(Scale)
-#: In files and parameters: as jobs know it (`Scale.known`).
-PlainScale = Annotated[
-    Scale,
-    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
-    PlainSerializer(lambda scale: scale.known),
-]
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _frozen(part) for name, part in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import pandas as pd
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo
 
-from cinorms.core.scales import PlainScale
+from cinorms.core.scales import Scale
 from cinorms.entries.kind import Kind, kinds
 from cinorms.entries.options import Options
 from cinorms.norms.thresholds import Thresholds
@@ -16,6 +16,12 @@ from cinorms.vignettes.factors import DatasetFactors
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
 Pair = tuple[str, str]
+#: In files and parameters: as jobs know it (`Scale.known`).
+PlainScale = Annotated[
+    Scale,
+    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
+    PlainSerializer(lambda scale: scale.known),
+]
 
 
 class Selected(NamedTuple):

@@ -15,8 +15,8 @@ from pydantic import (
 from cinorms.core.errors import DataError
 from cinorms.core.labels import origin_mark
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.scales import PlainScale
 from cinorms.core.schema import Number
+from cinorms.entries.entry import PlainScale
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 
 
