@@ -22,7 +22,7 @@ def make_entry(study: Study, section: str, name: str) -> Entry[Any]:
 
 def norms_entry(study: Study) -> Entry[Any]:
     """Return the entry of the table that every study has: each flow of every arm with the norm of every model."""
-    options = kinds("analyses")["flow_norms"].options
+    options: Any = kinds("analyses")["flow_norms"].options
     return entry_of(study, "analyses", "norms", options(kind="flow_norms", arms=list(study.arms)))
 
 

@@ -17,7 +17,7 @@ class Layer:
     """One source of settings, with the name that messages give it."""
 
     file: str
-    document: dict[str, Any]
+    document: Any
 
 
 class Place(NamedTuple):

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.core.schema import Number
-
 #: Joins the names and the levels of linked factors.
 JOINT = " + "
 
@@ -24,7 +22,7 @@ class DatasetFactors:
     dataset: str
     factors: tuple[str, ...]
     linked: tuple[tuple[str, ...], ...] = ()
-    expected_range: tuple[Number, Number] | None = None
+    expected_range: tuple[int | float, int | float] | None = None
     flows_of: str | None = None
 
 
