@@ -258,7 +258,7 @@ def _cells(
     part = frame["part"].to_numpy(dtype=np.intp)
     shapes = corners(x, y, part, n, layout.cell)
     shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
-    plot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
+    plot: p9.ggplot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
     middle, inks = centres(part, n), {option: ink_on(colour) for option, colour in colours.items()}
     ties = pd.DataFrame(
         {
