@@ -56,7 +56,9 @@ LANGUAGES = {
 
 # Code first: what looks like a link in code is none.
 _LINK = re.compile(
-    r"(?P<code>```.*?```|`[^`\n]*`)|(?P<open>\]\()(?P<link>[^)\s]+)(?P<close>[^)]*\))", re.DOTALL
+    r"(?P<code>```.*?```|`[^`\n]*`)"
+    r'|(?P<open>\]\(|srcset=")(?P<link>[^)\s"]+)(?P<close>"|[^)]*\))',
+    re.DOTALL,
 )
 
 

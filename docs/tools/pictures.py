@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -83,34 +84,35 @@ def people(study: Path) -> Taken:
 # --- The report's first screen
 
 #: The window that shows the first screen of the report and nothing below it.
-WINDOW = (1400, 775)
+WINDOW = (1400, 690)
 #: That which shows how far each model is from people.
 PEOPLE_WINDOW = (1400, 900)
 
 
-def first_screen(study: Path) -> Taken:
+def first_screen(study: Path, dark: bool = False) -> Taken:
     """Return the first screen of a report, and what it says."""
     files = sorted((study / "cards").glob("*.json"))
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
-    first, last = rows[0], rows[-1]
+    first, *_, last = [row for row in rows if row.told]
     says = [
         headline(rows),
         f"`{first.model}` is expected to hold the same norm again on {first.number} of {first.flows:,} flows",
         f"`{last.model}` on {last.number}",
     ]
-    small = _screen((study / "report/index.html").resolve().as_uri(), WINDOW)
+    small = _screen((study / "report/index.html").resolve().as_uri(), WINDOW, dark)
     return Taken(small, [row.model for row in rows], {"README.md": says})
 
 
-def _screen(page: str, window: tuple[int, int]) -> bytes:
+def _screen(page: str, window: tuple[int, int], dark: bool = False) -> bytes:
     """Return what a window shows of a page; Chromium draws it (Debian's package ``chromium``)."""
     with TemporaryDirectory() as folder:
         picture = Path(folder) / "screen.png"
         subprocess.run(
             [
                 *("chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars"),
-                *("--blink-settings=preferredColorScheme=1", f"--window-size={window[0]},{window[1]}"),
+                f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+                f"--window-size={window[0]},{window[1]}",
                 *(f"--screenshot={picture}", page),
             ],
             check=True,
@@ -132,11 +134,14 @@ def _small(path: Path) -> bytes:
     return out.getvalue()
 
 
+#: The study whose respondents are real models.
+REAL = "replication"
 #: Each picture: the command that makes its results, its study, and what takes the picture from them.
 PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "real.png": ("make real CONFIG=config/real-pair.yaml", "real-pair", real),
     "people.png": ("make people", "people-confaide", people),
-    "first-screen.png": ("make demo", "demo", first_screen),
+    "first-screen.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, first_screen),
+    "first-screen-dark.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, partial(first_screen, dark=True)),
 }
 
 
@@ -154,7 +159,7 @@ def main() -> None:
         digest = hashlib.sha256(taken.picture).hexdigest()
         facts[name] = {"command": command, "study": study, **taken._asdict(), "sha256": digest}
         del facts[name]["picture"]
-    facts = {name: facts[name] for name in PICTURES if name in facts}
+    facts = {name: facts[name] for name in facts if (IMAGES / name).exists()}
     file.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
