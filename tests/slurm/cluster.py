@@ -311,6 +311,16 @@ class Site(Cluster):
         ):
             self.ask(*manage, *words.split(), check="modify" not in words)
 
+    def _is_idle(self) -> bool:
+        # On a busy machine the controller starts before it has the accounts.
+        return super()._is_idle() and self._accepts("--account=lab") and not self._accepts()
+
+    def _accepts(self, *words: str) -> bool:
+        command = ("sbatch", "--test-only", *words, "--wrap=true")
+        return not subprocess.run(
+            command, env=self.environment, user=self.user, capture_output=True
+        ).returncode
+
 
 def _which(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")

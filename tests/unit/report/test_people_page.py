@@ -1,5 +1,6 @@
 """The page on people and models: what it says, and that text from data cannot become HTML."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,9 @@ def test_an_axis_has_round_numbers_within_the_drawing():
 
 def test_a_study_without_the_tables_has_none_to_name():
     analyses = {
-        "a": {"kind": "people_flows"},
-        "b": {"kind": "people_distances"},
-        "c": {"kind": "people_flows"},
+        "a": SimpleNamespace(kind="people_flows"),
+        "b": SimpleNamespace(kind="people_distances"),
+        "c": SimpleNamespace(kind="people_flows"),
     }
     assert people_tables(analyses) == {"tables": ["b", "a"], "standing": [], "groups": []}
     assert people_tables({})["tables"] == []
