@@ -24,7 +24,7 @@ from cinorms.report.cards import card_markdown, make_card
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults, encode
-from cinorms.report.words import closing_words
+from cinorms.report.words import closing_words, thresholds
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
@@ -210,3 +210,9 @@ PLACES = {
 def test_only_what_this_run_made_is_named(made, lines):
     words = closing_words(PLACES, made, "Planted.")
     assert [line.strip() for line in words.splitlines() if line] == [*lines, *["Planted."][: len(lines)]]
+
+
+def test_what_a_norm_needs_names_the_models_that_need_another_number():
+    said = thresholds({"a": 30, "b": 9, "c": 30}, 0.5)
+    assert said == "at least 30 valid answers (9 for b); at least 50% of them must agree"
+    assert thresholds({"a": 30}, "plurality") == "at least 30 valid answers; the most frequent level counts"

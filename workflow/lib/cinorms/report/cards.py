@@ -198,7 +198,7 @@ def card_markdown(card: dict[str, Any]) -> str:
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
     made.globals.update(vars(words))
-    needs = words.thresholds(card["norm_needs"]["t_val"], card["norm_needs"]["t_maj"])
+    needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
     return made.get_template("card.md").render(card=card, needs=needs, **marks)

@@ -41,10 +41,7 @@ def summary(results: StudyResults) -> list[tuple[str, str]]:
     answers = (
         f"{count(asked)}; {count(valid)} of them ({share(valid, asked)}) are valid, that is, have a level"
     )
-    t_vals = list(study.t_val.values())
-    usual = max(t_vals, key=t_vals.count)
-    others = [f"{t} for {model}" for model, t in study.t_val.items() if t != usual]
-    needed = thresholds(usual, study.t_maj) + (f" (valid answers: {', '.join(others)})" if others else "")
+    needed = thresholds(study.t_val, study.t_maj)
     received = [("From another tool", _received(record)) for record in results.provenance.get("received", [])]
     when = ("When", _when(results))
     return [*rows, ("Answers", answers), ("A norm needs", needed), *received, when]

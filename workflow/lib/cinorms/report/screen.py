@@ -300,5 +300,5 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
             f"{counted(len(prompts), 'variant')}: {wordings}, each with {orders} of the options."
         )
     text += f" {differ}" if differ else ""
-    needed = Counter(study.t_val[row.model] for row in rows).most_common(1)[0][0]
+    needed = {row.model: study.t_val[row.model] for row in rows}
     return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."

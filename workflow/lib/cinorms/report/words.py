@@ -148,10 +148,14 @@ def number(value: Any) -> str:
     return short if len(short) < len(text) else text
 
 
-def thresholds(t_val: int, t_maj: float | str) -> str:
-    """Return in words what a norm needs."""
+def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
+    """Return in words what a norm needs; ``t_val`` has the valid answers that it needs, by model."""
+    numbers = list(t_val.values())
+    usual = max(numbers, key=numbers.count)
+    others = ", ".join(f"{n} for {model}" for model, n in t_val.items() if n != usual)
     agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
-    return f"at least {t_val} valid answers; {agree or 'the most frequent level counts'}"
+    number = f"at least {usual} valid answers" + (f" ({others})" if others else "")
+    return f"{number}; {agree or 'the most frequent level counts'}"
 
 
 def link(arm: str, models: Sequence[str], **state: str) -> str:
