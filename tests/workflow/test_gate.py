@@ -90,7 +90,10 @@ def test_a_gate_on_actions_reads_what_the_model_says_too(project):
     project.write("leaks.yaml", {"claims": {"l": {**leaks, "said": "sya"}}})
     project.write("acting.yaml", study)
     printed = project.run("--configfile", "acting.yaml", "-n", "--", "gate", ok=False)
-    assert "leaks.yaml: said: 'sya' is no arm with 'planted-agent-sharing'; allowed: act, say" in printed
+    assert (
+        "leaks.yaml: said: 'sya' is no arm with 'planted-agent-sharing'; did you mean 'say'? allowed: act, say"
+        in printed
+    )
     project.write("leaks.yaml", {"claims": {"l": leaks}})
     printed = project.run("--configfile", "acting.yaml", "--keep-going", "--", "gate", ok=False)
     assert "Gate leaks: fail" in printed
