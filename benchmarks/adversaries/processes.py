@@ -66,10 +66,7 @@ FLOWS: dict[str, Callable[[np.random.Generator], Floats]] = {
 
 
 def crossed(rng: np.random.Generator, factors: tuple[int, ...]) -> Floats:
-    """Return the flows of a full factorial design: the sum of what the level of each factor adds.
-
-    They are the same in every study. Where the levels, too, are drawn anew, G holds in 57 to 76% of the studies.
-    """
+    """Return the flows of a full factorial design: the sum of what the level of each factor adds."""
     effects = [normal(rng, levels) for levels in factors]
     return sum(np.meshgrid(*effects), start=np.zeros(())).ravel() / math.sqrt(len(factors))
 

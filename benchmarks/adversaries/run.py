@@ -145,14 +145,17 @@ def by_process(cells: list[Cell]) -> str:
 
 
 def summary(found: list[Cell]) -> str:
-    """Return the table of all promises, with the processes in which they are not kept."""
-    rows = ["| promise | of | cells that keep it | excluded (%) | studies |", "|---" * 5 + "|"]
+    """Return the table of all promises, with the processes in which they are not kept, or are wider than promised."""
+    rows = ["| promise | of | cells that keep it | excluded (%) | wider (%) | studies |", "|---" * 6 + "|"]
     for cell in worst(found):
         group = [other for other in found if other.promise == cell.promise]
-        broken = [other for other in group if not promises.kept(other.promise, other.rate)]
+        low, high = promises.limits(cell.promise)
+        wide = [other for other in group if other.rate > high and low > 0]
+        broken = [other for other in group if not low <= other.rate <= high and other not in wide]
+        keep = len(group) - len(wide) - len(broken)
         rows.append(
-            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {len(group) - len(broken)} of {len(group)} | "
-            f"{by_process(broken) or 'none'} | {cell.runs:,} |"
+            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {keep} of {len(group)} | "
+            f"{by_process(broken) or 'none'} | {by_process(wide) or 'none'} | {cell.runs:,} |"
         )
     return "\n".join(rows) + "\n"
 
