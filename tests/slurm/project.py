@@ -66,6 +66,20 @@ class Project:
         """Run Snakemake to its end and return what it printed."""
         return self.start(*arguments, local=local, study=study).end()
 
+    def check(self, *arguments: str) -> list[str]:
+        """Check the study as ``make check`` does and return the lines that it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "cinorms.run.check", "--configfile", "trial.yaml", *arguments],
+            cwd=self.folder,
+            env={**self.environment, "PYTHONPATH": str(self.folder / "workflow/lib")},
+            user=self.user,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        return done.stdout.splitlines()
+
     def content(self, *folders: str) -> dict[str, bytes]:
         """Return the files below ``folders`` of the results, without hidden ones and records of when each job ran."""
         results = self.folder / "results" / "trial"

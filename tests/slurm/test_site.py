@@ -1,16 +1,11 @@
 """A cluster as universities have it: what it refuses, before a job and after, and a run as its users do it."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cinorms.core.root import Root
-from cinorms.run.check import look_at_slurm, make_case
-from cinorms.study.load import load_study, read_layers
 
 from ..faults.server import Endpoint
 from ..snakemake_runs import write_yaml
@@ -32,6 +27,12 @@ def endpoint() -> Iterator[Endpoint]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def refused(site: Site, endpoint: Endpoint) -> Project:
+    """Return a project whose jobs SLURM may refuse: one model behind an endpoint, and one on a GPU."""
+    return project_of(site, "refused", endpoint, "remote", big=VLLM)
+
+
 def project_of(site: Site, name: str, endpoint: Endpoint, *models: str, **entries: Any) -> Project:
     """Return a project with models behind an endpoint, in a folder that the user of the site can enter."""
     entry = {"engine": "openai", "source": "gpt-planted", "family": "api", "base_url": endpoint.url}
@@ -41,7 +42,6 @@ def project_of(site: Site, name: str, endpoint: Endpoint, *models: str, **entrie
 
 def add_profile(folder: Path, **rules: Any) -> str:
     """Write the part of a profile that a site has of its own, and return its name."""
-    (folder / "site").mkdir(exist_ok=True)
     usual = rules.pop("usual", {"slurm_account": "lab"})
     stated = {"default-resources": {**usual, "runtime": "60 * attempt"}}
     write_yaml(folder / "site/config.yaml", stated | ({"set-resources": rules} if rules else {}))
@@ -68,23 +68,15 @@ def add_profile(folder: Path, **rules: Any) -> str:
         ({"ask_vllm": {"slurm_partition": "gpus"}}, "ask_vllm", "Invalid partition name", "slurm_partition"),
     ],
 )
-def test_each_refusal_is_told_before_the_first_job(
-    site, endpoint, tmp_path, monkeypatch, site_says, rule, reason, key
-):
-    project = project_of(site, f"refused{os.urandom(4).hex()}", endpoint, "remote", big=VLLM)
-    monkeypatch.chdir(project.folder)
-    for name, value in site.environment.items():
-        monkeypatch.setenv(name, value)
+def test_each_refusal_is_told_before_the_first_job(site, refused, site_says, rule, reason, key):
     before = len(site.jobs())
-    root = Root(project.folder)
-    study = load_study(read_layers([Path("trial.yaml")], root), root)
     given = {"ask_vllm": {"slurm_partition": "gpu"}} | site_says
-    case = make_case(study, ["profiles/slurm", add_profile(tmp_path, **given)], False)
-    found = [each.text for each in look_at_slurm(case) or () if each.text.startswith(rule)]
-    assert len(found) == 1
-    first, second = found[0].splitlines()
-    assert f"SLURM would refuse it: {reason}" in first
-    assert key in second
+    profile = add_profile(refused.folder, **given)
+    lines = refused.check("--profile", "profiles/slurm", "--profile", profile)
+    found = [at for at, line in enumerate(lines) if re.match(rf"error +slurm +{rule} ", line)]
+    assert len(found) == 1, lines
+    assert f"SLURM would refuse it: {reason}" in lines[found[0]]
+    assert key in lines[found[0] + 1]
     assert len(site.jobs()) == before, "nothing is queued"
 
 
