@@ -30,7 +30,6 @@ rule compare_numbers:
 
 rule check_numbers:
     input:
-        TABLES,
         PRINTED,
         comparison=f"{RESULTS}/comparison.csv",
         sentences=f"{RESULTS}/sentences.csv",
