@@ -35,7 +35,7 @@ def equivalence(runs: int, templates: int, wording: str, reacts: str) -> Rate:
         if reacts == "one":
             b = flow[:, None, None] + rng.normal(0, processes.ANSWER, b.shape)
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
-    return Rate(f"{templates} templates, {wording} wordings", called(found))
+    return Rate(f"{templates} wordings, {wording} wordings", called(found))
 
 
 def moved(runs: int, templates: int, share: float) -> Rate:
@@ -46,7 +46,7 @@ def moved(runs: int, templates: int, share: float) -> Rate:
         a, b = flow[:, None, None] + rng.normal(0, processes.ANSWER, (2, FLOWS, templates, ORDERS))
         a += (0.3 / share * (rng.random(templates) < share))[:, None]
         found.append(paired((processes.rounded(a) - processes.rounded(b)).mean(axis=2), True))
-    return Rate(f"{templates} templates, {share:.0%} of the wordings move one model", called(found))
+    return Rate(f"{templates} wordings, {share:.0%} of the wordings move one model", called(found))
 
 
 def called(found: list[Estimate]) -> float:

@@ -97,7 +97,7 @@ def claim(passes: Callable[[np.random.Generator, Floats], bool], wordings_of=rea
         for templates, (name, draw) in itertools.product(TEMPLATES, wordings_of().items()):
             rng = np.random.default_rng([templates, len(name)])
             rate = np.mean([passes(rng, draw(rng, templates)) for _ in range(runs)])
-            yield Tried(f"{templates} templates, reaction of wordings: {name}", float(rate))
+            yield Tried(f"{templates} wordings, reaction of wordings: {name}", float(rate))
 
     return cells
 
@@ -113,7 +113,7 @@ def dependence(runs: int) -> Iterator[Tried]:
         ),
     }
     for (name, draw), templates in itertools.product(kinds.items(), (5, 11)):
-        yield Tried(f"{templates} templates, {name}", _rejected(draw, templates, runs))
+        yield Tried(f"{templates} wordings, {name}", _rejected(draw, templates, runs))
 
 
 def missing_dependence(runs: int) -> Iterator[Tried]:
@@ -126,7 +126,7 @@ def missing_dependence(runs: int) -> Iterator[Tried]:
             odd = (np.arange(flows) % 2 == 0)[:, None, None]
             return np.where(odd & (x < 0) & (rng.random(x.shape) < 0.5), np.nan, x)
 
-        where = f"{templates} templates, {flows} flows, half of them refuse half of what they reject"
+        where = f"{templates} wordings, {flows} flows, half of them refuse half of what they reject"
         yield Tried(where, _rejected(draw, templates, runs))
 
 
@@ -139,7 +139,7 @@ def named_alike(runs: int) -> Iterator[Tried]:
         counts = (wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY) for x in studies)
         named = np.array([wordings.worth_of(x).too_alike for x in counts])
         rate = float((named != (wording == "alike")).mean())
-        yield Tried(f"{templates} templates, {wording} wordings", rate)
+        yield Tried(f"{templates} wordings, {wording} wordings", rate)
 
 
 def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float:
@@ -190,7 +190,7 @@ def told_apart(which: int, wordings_of: tuple[str, ...]):
         for templates, wording, flows, missing in grid + [MANY] * (MANY[1] in wordings_of):
             low, high, truth = _told(runs, templates, wording, flows, missing)
             rate = ((low <= truth) & (truth <= high))[:, which].mean()
-            yield Tried(f"{templates} templates, {wording} wordings, {flows}, {missing}", float(rate))
+            yield Tried(f"{templates} wordings, {wording} wordings, {flows}, {missing}", float(rate))
 
     return cells
 

@@ -85,7 +85,7 @@ def coverage(
     function, place = INTERVALS[name]
     rate = promises.held(_found(function, runs, templates, wording, missing, flows)[:, place])
     other = f", {flows}" if flows in OTHER_FLOWS else ""
-    return Cell(name, f"{templates} templates, {wording} wordings, {missing}{other}", rate, runs)
+    return Cell(name, f"{templates} wordings, {wording} wordings, {missing}{other}", rate, runs)
 
 
 def cells(runs: int, names: set[str]) -> Iterator[Cell]:
@@ -134,7 +134,7 @@ def by_process(cells: list[Cell]) -> str:
     rates: dict[str, list[float]] = {}
     for cell in cells:
         first, _, rest = cell.where.partition(", ")
-        process = rest.partition(", ")[0] if first.endswith(" templates") else first
+        process = rest.partition(", ")[0] if first.endswith(" wordings") else first
         rates.setdefault(process.removeprefix("reaction of wordings: ").removesuffix(" wordings"), []).append(
             100 * cell.rate
         )

@@ -13,6 +13,7 @@ import io
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -104,6 +105,27 @@ def first_screen(study: Path, dark: bool = False) -> Taken:
     return Taken(small, [row.model for row in rows], {"README.md": says})
 
 
+# --- A gate
+
+#: The window that shows a gate's verdict and its first claims.
+GATE_WINDOW = (1400, 720)
+
+
+def gate(study: Path) -> Taken:
+    """Return what the page of a gate says first, and how many of its claims pass."""
+    folder = study / "gate/quantisation"
+    found = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
+    verdicts = Counter(claim["verdict"] for claim in found["claims"])
+    assert verdicts.keys() == {"pass", "undecided"}, "README says nothing of claims that fail"
+    says = [
+        f"{in_words(verdicts['pass']).capitalize()} of {in_words(verdicts.total())} claims pass",
+        f"for {in_words(verdicts['undecided'])} there are not enough wordings to tell",
+    ]
+    page = (folder / "index.html").resolve().as_uri()
+    models = [found[side]["model"] for side in ("base", "new")]
+    return Taken(_screen(page, GATE_WINDOW), models, {"README.md": says})
+
+
 def _screen(page: str, window: tuple[int, int], dark: bool = False) -> bytes:
     """Return what a window shows of a page; Chromium draws it (Debian's package ``chromium``)."""
     with TemporaryDirectory() as folder:
@@ -134,6 +156,11 @@ def _small(path: Path) -> bytes:
     return out.getvalue()
 
 
+#: The command of the gate that README shows.
+GATED = (
+    "make gate BASE=replication/main/tulu-2-13b NEW=replication/main/tulu-2-13b-awq "
+    "POLICY=examples/gate/quantisation.yaml"
+)
 #: The study whose respondents are real models.
 REAL = "replication"
 #: Each picture: the command that makes its results, its study, and what takes the picture from them.
@@ -142,6 +169,7 @@ PICTURES: dict[str, tuple[str, str, Callable[[Path], Taken]]] = {
     "people.png": ("make people", "people-confaide", people),
     "first-screen.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, first_screen),
     "first-screen-dark.png": (f"make run CONFIG=config/{REAL}.yaml", REAL, partial(first_screen, dark=True)),
+    "gate.png": (GATED, REAL, gate),
 }
 
 

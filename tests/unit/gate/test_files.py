@@ -151,7 +151,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate):
         assert claim.why in text
     assert "a lock tells the police thing" in text
     assert "none [" not in text
-    assert text.count("A template is one wording of the question.") == 1
+    assert text.count("the wordings of the question are treated as a sample") == 1
 
 
 def test_the_command_writes_the_files_and_ends_with_the_exit_code(places, capsys):

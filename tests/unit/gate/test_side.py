@@ -72,7 +72,7 @@ def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_stu
     found = sides(write_study, {"levels": x}, {"levels": x[:, [3, 2, 0, 1]], "templates": mixed})
     assert found.same_units
     assert found.same_orders
-    assert found.left_out == {"templates only in base": 1, "templates only in new": 1}
+    assert found.left_out == {"wordings only in base": 1, "wordings only in new": 1}
     assert set(found.of_new.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
     assert found.shift(found.select(None), True).value == 0
     assert found.shift(found.select(None), True).n_templates == 3
@@ -112,7 +112,7 @@ def test_people_are_never_paired_with_templates(write_study):
     people = write_study("p", {"main": {"survey": planted(n_templates=20, n_orders=1)}}, people=("main",))
     model = write_study("n", {"main": {"m": planted(2)}})
     found = match(read_side(Address(people, "main", "survey")), read_side(Address(model, "main", "m")))
-    assert (found.base.unit, found.new.unit, found.same_units) == ("raters", "templates", False)
+    assert (found.base.unit, found.new.unit, found.same_units) == ("raters", "wordings", False)
     estimate = found.shift(found.select(None), True)
     assert abs(estimate.value) < 0.1
     assert estimate.n_templates == 11

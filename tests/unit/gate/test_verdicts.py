@@ -90,11 +90,11 @@ def test_few_templates_are_undecided_and_say_how_many_more(run):
     assert gate.verdict == "undecided"
     need = gate.claims[0].finding.need
     assert need is not None
-    assert need.unit == "templates"
+    assert need.unit == "wordings"
     assert gate.claims[0].why == (
         f"not enough wordings to tell; about {need.more:,} more might decide it (a guide)"
     )
-    assert as_document(gate)["claims"][0]["needs"] == {"templates": need.more}
+    assert as_document(gate)["claims"][0]["needs"] == {"wordings": need.more}
 
 
 @pytest.mark.parametrize(

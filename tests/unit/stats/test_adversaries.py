@@ -58,15 +58,15 @@ def test_every_promise_is_measured_and_is_a_row_of_the_page(bench):
 
 def test_the_page_names_the_processes_in_which_a_promise_is_not_kept(bench):
     where = (
-        "5 templates, rare wordings, complete",
-        "11 templates, rare wordings, complete",
+        "5 wordings, rare wordings, complete",
+        "11 wordings, rare wordings, complete",
         "8 skewed raters",
     )
     cells = [
         bench.Cell("mean", place, rate, 400) for place, rate in zip(where, (0.9, 0.844, 0.91), strict=True)
     ]
     assert bench.by_process(cells) == "rare (84 to 90), 8 skewed raters (91)"
-    row = bench.summary([*cells, bench.Cell("mean", "30 templates, rare wordings", 0.99, 400)]).splitlines()[
+    row = bench.summary([*cells, bench.Cell("mean", "30 wordings, rare wordings", 0.99, 400)]).splitlines()[
         -1
     ]
     assert "| 0 of 4 | rare (84 to 90), 8 skewed raters (91) | rare (99) | 400 |" in row

@@ -212,9 +212,9 @@ def render(gate: Gate) -> str:
 def _paired(gate: Gate) -> str:
     matched = gate.matched
     if matched.same_orders:
-        return "flow, template and answer order"
+        return "flow, wording and answer order"
     if matched.same_units:
-        return "flow and template; the answer orders differ"
+        return "flow and wording; the answer orders differ"
     return "flow only; the two sides share no wordings, so each counts as a sample of its own"
 
 

@@ -86,7 +86,7 @@ class Side:
     @property
     def unit(self) -> str:
         """What the units are called."""
-        return "raters" if self.are_people else "templates"
+        return "raters" if self.are_people else "wordings"
 
 
 def find(given: str, key: str, results: Path = RESULTS) -> Address:
@@ -293,7 +293,7 @@ def match(base: Side, new: Side) -> Matched:
     same = len(shared) >= FEWEST_SHARED and distinct and base.are_people == new.are_people
     if same:
         for name, each in (("base", of_base), ("new", of_new)):
-            left_out[f"templates only in {name}"] = len(each.units) - len(shared)
+            left_out[f"wordings only in {name}"] = len(each.units) - len(shared)
         of_base, of_new = (a.part(units=list(map(a.units.index, shared))) for a in (of_base, of_new))
     return Matched(
         base,

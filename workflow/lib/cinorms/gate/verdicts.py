@@ -165,7 +165,7 @@ def _why_undecided(finding: ClaimFinding) -> str:
     elif finding.need is None:
         return "too near the limit for any number of wordings to decide"
     else:
-        reason = f"not enough {finding.need.unit.replace('templates', 'wordings')} to tell"
+        reason = f"not enough {finding.need.unit} to tell"
     return f"{reason}; about {finding.need.more:,} more might decide it (a guide)" if finding.need else reason
 
 
