@@ -85,7 +85,10 @@ def test_a_kind_is_a_file(project):
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"], "rows": 12}
     project.write("tiny.yaml", study)
     printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
-    assert "tiny.yaml: analyses.agreed.rows: 12 is out of range; allowed: at least 1, at most 9" in printed
+    assert (
+        "tiny.yaml: analyses.agreed.rows: 12 is not allowed; allowed: a whole number (at least 1, at most 9)"
+        in printed
+    )
 
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"]}
     project.write("tiny.yaml", study)

@@ -139,25 +139,37 @@ class Label(Value):
     ("kind", "value", "message"),
     [
         (Literal["a"], "b", "key: 'b' is not allowed; allowed: a"),
-        (Literal["yes", None], 3, "key: 3 is not allowed; allowed: null, yes"),
-        (Annotated[tuple[int, ...], Field(min_length=2)], [1], "key: it has 1 entry; allowed: at least 2"),
-        (tuple[int, int], [1, 2, 3], "key: it has 3 entries; allowed: at most 2"),
-        (Annotated[str, Field(min_length=2)], "a", "key: it has 1 character; allowed: at least 2"),
+        (Literal["yes", None], 3, "key: 3 is not allowed; allowed: yes, null"),
+        (
+            Annotated[tuple[int, ...], Field(min_length=2)],
+            [1],
+            "key: [1] is not allowed; allowed: a list of whole numbers (length at least 2)",
+        ),
+        (
+            tuple[int, int],
+            [1, 2, 3],
+            "key: [1, 2, 3] is not allowed; allowed: a list of whole numbers (length at least 2, length at most 2)",
+        ),
+        (
+            Annotated[str, Field(min_length=2)],
+            "a",
+            "key: 'a' is not allowed; allowed: text (length at least 2)",
+        ),
         (
             Annotated[Mapping[str, int], Field(max_length=1)],
             {"a": 1, "b": 2},
-            "key: it has 2 entries; allowed: at most 1",
+            "key: {'a': 1, 'b': 2} is not allowed; allowed: a mapping of names to whole numbers (length at most 1)",
         ),
         (Distinct[int], [1, 1], "key: an entry appears twice in [1, 1]; keep one"),
         (
             Annotated[Number, Field(gt=0, lt=1)],
             0,
-            "key: 0 is out of range; allowed: more than 0, less than 1",
+            "key: 0 is not allowed; allowed: a number (more than 0, less than 1)",
         ),
-        (Number, float("inf"), "key: inf is not a number"),
-        (Number, True, "key: True is not a number"),
-        (str | None, {"a": 1}, "key: {'a': 1} is neither text nor empty"),
-        (LeftOut[str], None, "key: null is not text"),
+        (Number, float("inf"), "key: inf is not allowed; allowed: a number"),
+        (Number, True, "key: True is not allowed; allowed: a number"),
+        (str | None, {"a": 1}, "key: {'a': 1} is not allowed; allowed: text or null"),
+        (LeftOut[str], None, "key: null is not allowed; allowed: text"),
         (Annotated[str, Field(pattern="^x$", description="an x")], "y", "key: 'y' is not allowed; an x"),
         (Text, "y\n", "key: 'y\\n' is not allowed; one line of text without spaces around it"),
         (
@@ -165,8 +177,8 @@ class Label(Value):
             {"y": 1},
             "key: 'y' is not allowed; an x",
         ),
-        (str | tuple[str, ...], ["a", 3], "key[1]: 3 is not text"),
-        (str | tuple[str, ...], 3, "key: 3 is not allowed; allowed: text or a list"),
+        (str | tuple[str, ...], ["a", 3], "key[1]: 3 is not allowed; allowed: text"),
+        (str | tuple[str, ...], 3, "key: 3 is not allowed; allowed: text or a list of text"),
         (
             tuple[Text | Label, ...],
             [" x"],
@@ -177,16 +189,24 @@ class Label(Value):
             ["x", {"lable": "x"}],
             "key[1].lable: there is no such key here; did you mean 'label'? allowed: label, text",
         ),
-        (Annotated[int, Field(ge=100)], 2.5, "key: 2.5 is not a whole number"),
-        (int, 3.0, "key: 3.0 is not a whole number"),
-        (int, "x" * 500, "key: '" + "x" * 96 + "... is not a whole number"),
+        (
+            Annotated[int, Field(ge=100)],
+            2.5,
+            "key: 2.5 is not allowed; allowed: a whole number (at least 100)",
+        ),
+        (int, 3.0, "key: 3.0 is not allowed; allowed: a whole number"),
+        (int, "x" * 500, "key: '" + "x" * 96 + "... is not allowed; allowed: a whole number"),
         (int, {1, 2}, "key: {1, 2} is no text, number, list or mapping; write one"),
         (
             Label,
             {"labl": "x"},
             "key.labl: there is no such key here; did you mean 'label'? allowed: label, text",
         ),
-        (Label, {"text": 3}, "key: key 'label' is missing; required: label|key.text: 3 is not text"),
+        (
+            Label,
+            {"text": 3},
+            "key: key 'label' is missing; required: label|key.text: 3 is not allowed; allowed: text",
+        ),
         (
             Any,
             json.loads("[" * 300 + "]" * 300),
@@ -202,13 +222,15 @@ def test_messages(kind, value, message):
 
 
 def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path):
-    with pytest.raises(ConfigError, match=r"^study\.yaml: figures\.fig\.label: 3 is not text"):
+    with pytest.raises(
+        ConfigError, match=r"^study\.yaml: figures\.fig\.label: 3 is not allowed; allowed: text"
+    ):
         check({"label": 3}, Label, "study.yaml", prefix="figures.fig")
     path = tmp_path / "label.yaml"
     path.write_text("label: x", encoding="utf-8")
     assert load_as(Label, path) == Label(label="x")
     path.write_text("label: 3", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"^it\.yaml: label: 3 is not text"):
+    with pytest.raises(ConfigError, match=r"^it\.yaml: label: 3 is not allowed; allowed: text"):
         load_as(Label, path, "it.yaml")
 
 

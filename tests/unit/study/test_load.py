@@ -12,7 +12,10 @@ from ...studies import change, load
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seed": "abc"}, "--config: seed: 'abc' is not a whole number"),
+        (
+            {"seed": "abc"},
+            "--config: seed: 'abc' is not allowed; allowed: a whole number (at least 0, at most 9223372036854775807)",
+        ),
         (
             {"norms": {"t_val_for": {"x": 3}}},
             "--config: norms.t_val_for: 'x' is not a model of this study; allowed: {asked}",

@@ -114,10 +114,10 @@ def test_a_registry_without_the_default_respondent_needs_stand_ins(copied):
     ("edit", "message"),
     [
         ({"thresholds": [0, 1, 1, 2]}, "thresholds: [0, 1, 1, 2] do not rise; put each above the last"),
-        ({"other_levels_sd": -1}, "other_levels_sd: -1 is out of range; allowed: at least 0"),
+        ({"other_levels_sd": -1}, "other_levels_sd: -1 is not allowed; allowed: a number (at least 0)"),
         (
             {"coefficients": {"sender": {"a door lock": "low"}}},
-            "coefficients.sender.a door lock: 'low' is not a number",
+            "coefficients.sender.a door lock: 'low' is not allowed; allowed: a number",
         ),
     ],
 )

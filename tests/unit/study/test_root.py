@@ -116,7 +116,7 @@ def test_a_message_lists_the_names_and_the_places_of_both(copied, own, changes, 
             "study.yaml: resources: the folder 'mine/prompts' has none of checkpoints/, ",
         ),
         (["mine", "mine"], "study.yaml: resources: an entry appears twice"),
-        ("mine", "study.yaml: resources: 'mine' is not a list"),
+        ("mine", "study.yaml: resources: 'mine' is not allowed; allowed: a list of text"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(copied, own, folders, message):

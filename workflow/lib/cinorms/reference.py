@@ -18,9 +18,9 @@ from cinorms.core.csv_tables import CSV_TABLES
 from cinorms.core.labels import listed
 from cinorms.core.logs import command
 from cinorms.core.scale_files import ScaleFile
-from cinorms.core.schema import schema_of
+from cinorms.core.schema import in_words, schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
-from cinorms.core.validation import TYPES, bounds, load_yaml
+from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS
@@ -36,10 +36,6 @@ from cinorms.study.settings import StudySettings
 from cinorms.vignettes.designs import DatasetFile
 
 Row = tuple[str, str, str, str]
-
-_WORDS = {**TYPES, "null": "`null`"}
-#: Several values of a type.
-_SEVERAL = {"string": "text", "integer": "whole numbers", "number": "numbers", "boolean": "true or false"}
 
 
 def _lower(sentence: str) -> str:
@@ -199,7 +195,7 @@ def key_rows(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Itera
         else:
             needed = name in schema.get("required", [])
             known = "required" if needed else default_words(default, name in stated)
-            yield f"`{key}`", type_words(field), known, field.get("description", "")
+            yield f"`{key}`", in_words(field, "`"), known, field.get("description", "")
             yield from _named_rows(schema, field, key)
 
 
@@ -215,43 +211,6 @@ def _named_rows(schema: Mapping[str, Any], field: Mapping[str, Any], key: str) -
             about = f"{each['description']} Required: {needed}; a key that is left out is that of `{same}`."
             return [(f"`{key}.<name>`", f"a mapping with the keys of `{same}`", "", about)]
     return key_rows(each, None, f"{key}.<name>.")
-
-
-def type_words(field: Mapping[str, Any]) -> str:
-    """Return in words what a key can be."""
-    if "anyOf" in field:
-        return " or ".join(type_words(way) for way in field["anyOf"])
-    if "enum" in field:
-        return ", ".join("`null`" if value is None else f"`{value}`" for value in field["enum"])
-    types = [field["type"]] if isinstance(field["type"], str) else field["type"]
-    return _bounded(field, " or ".join(_type_words(name, field) for name in types))
-
-
-def _type_words(name: str, field: Mapping[str, Any]) -> str:
-    if name == "array" and "items" in field:
-        return f"a list of {_several_words(field['items'])}"
-    if name == "object" and isinstance(field.get("additionalProperties"), Mapping):
-        return f"a mapping of names to {_several_words(field['additionalProperties'])}"
-    return _WORDS[name]
-
-
-def _several_words(field: Mapping[str, Any]) -> str:
-    """Return in words what each of several values can be."""
-    if "anyOf" in field:
-        return " or ".join(_several_words(way) for way in field["anyOf"])
-    if "enum" in field:
-        return type_words(field)
-    if field["type"] == "array":
-        return f"lists of {_several_words(field['items'])}"
-    if field["type"] == "object":
-        return "mappings of keys to values"
-    types = [field["type"]] if isinstance(field["type"], str) else field["type"]
-    return _bounded(field, " or ".join(_SEVERAL[name] for name in types))
-
-
-def _bounded(field: Mapping[str, Any], words: str) -> str:
-    limits = bounds(field)
-    return f"{words} ({limits})" if limits else words
 
 
 def default_words(value: Any, stated: bool = False) -> str:

@@ -22,10 +22,11 @@ How to use it::
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -38,17 +39,23 @@ T = TypeVar("T")
 
 
 class _NotNull:
-    """Takes ``null`` out of the schema of a type that has None for "left out"."""
+    """Refuses ``null`` for a type that has None for "left out"."""
 
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        schema = handler(core)
-        options = [option for option in schema.pop("anyOf") if option != {"type": "null"}]
-        return {**schema, **(options[0] if len(options) == 1 else {"anyOf": options})}
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        nullable: Any = handler(source)
+        inner: CoreSchema = nullable["schema"]
+        return inner
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if any(value in values[:n] for n, value in enumerate(values)):
+        raise ValueError(f"an entry appears twice in {list(values)}; keep one")
+    return values
 
 
 Number = int | float
 LeftOut = Annotated[T | None, _NotNull()]
-Distinct = Annotated[tuple[T, ...], Field(json_schema_extra={"uniqueItems": True})]
+Distinct = Annotated[tuple[T, ...], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})]
 #: A name as studies give them; files are called after it, and file systems take 255 bytes.
 NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"
 Name = Annotated[
@@ -107,6 +114,8 @@ def _clean(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
             value = _clean(value, defs)
         elif key == "description":  # in a class it may have several lines
             value = "\n\n".join(" ".join(part.split()) for part in value.split("\n\n"))
+        if schema.get("type") == "array":  # of one that is looked through for repeated entries
+            key = key.replace("Length", "Items")
         if key != "title" and not (key == "default" and value is None):
             kept[_BOUNDS.get(key, key)] = value
     if "patternProperties" in kept:  # a mapping whose names have a pattern
@@ -140,3 +149,68 @@ def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     elif nullable:
         one["type"] = [one["type"], "null"]
     return {**one, **rest}
+
+
+# --- What a schema allows, in words, for messages and for pages
+
+_TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping of keys to values",
+}
+#: Several values of a type.
+_SEVERAL = {
+    "string": "text",
+    "integer": "whole numbers",
+    "number": "numbers",
+    "boolean": "true or false",
+    "object": "mappings of keys to values",
+}
+_LIMITS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "less than {}",
+    "minLength": "length at least {}",
+    "maxLength": "length at most {}",
+    "minItems": "length at least {}",
+    "maxItems": "length at most {}",
+    "minProperties": "length at least {}",
+    "maxProperties": "length at most {}",
+}
+
+
+def ways_of(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the alternatives of a schema: itself where it has one."""
+    return schema.get("anyOf") or [schema]
+
+
+def values_of(schema: Mapping[str, Any]) -> list[Any]:
+    """Return the values that a schema lists."""
+    return [value for way in ways_of(schema) for value in way.get("enum", ())]
+
+
+def in_words(schema: Mapping[str, Any], mark: str = "", several: bool = False) -> str:
+    """Return what a value, or each of ``several``, can be; ``mark`` stands around values that are listed."""
+    if "anyOf" in schema:
+        return " or ".join(in_words(way, mark, several) for way in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"{mark}{'null' if value is None else value}{mark}" for value in schema["enum"])
+    types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    words = " or ".join(_type_in_words(name, schema, mark, several) for name in types)
+    limits = ", ".join(text.format(schema[name]) for name, text in _LIMITS.items() if name in schema)
+    return f"{words} ({limits})" if limits else words
+
+
+def _type_in_words(name: str, schema: Mapping[str, Any], mark: str, several: bool) -> str:
+    if name == "null":
+        return f"{mark}null{mark}"
+    if name == "array" and "items" in schema:
+        return f"{'lists' if several else 'a list'} of {in_words(schema['items'], mark, True)}"
+    values = schema.get("additionalProperties")
+    if name == "object" and isinstance(values, Mapping) and not several:
+        return f"a mapping of names to {in_words(values, mark, True)}"
+    return (_SEVERAL if several else _TYPES)[name]

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,20 +12,10 @@ from pydantic import BaseModel, ValidationError
 from yaml.constructor import SafeConstructor
 
 from cinorms.core.errors import ConfigError, listing, nearest
-from cinorms.core.schema import schema_of
+from cinorms.core.schema import in_words, schema_of, values_of, ways_of
 
 M = TypeVar("M", bound=BaseModel)
 KeyPath = tuple[str | int, ...]
-
-TYPES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping of keys to values",
-    "null": "empty",
-}
 
 #: Most values of a file, aliases written out: the largest here has some thousands.
 MOST_VALUES = 1_000_000
@@ -156,14 +146,11 @@ def check(document: Any, cls: type[M], file: str, prefix: str = "") -> M:
 def parse(document: Any, cls: type[M], stated_in: Callable[[KeyPath], tuple[str, str]]) -> M:
     """Do the same where a document has several sources: ``stated_in`` gives the file and the key of a path."""
     schema = schema_of(cls)
-    mistakes = list(_unseen(document, schema))
     try:
         # From JSON, pydantic is strict with types and takes a list for a tuple.
-        parsed = cls.model_validate_json(json.dumps(document), strict=True)
+        return cls.model_validate_json(json.dumps(document), strict=True)
     except ValidationError as error:
-        mistakes += [_mistake(each, document, schema) for each in error.errors(include_url=False)]
-    if not mistakes:
-        return parsed
+        mistakes = [_mistake(each, document, schema) for each in error.errors(include_url=False)]
     first = min(mistakes, key=_order)
     if first.path:  # of several alternatives, the one that fits the value has its mistakes further in
         inside = [m for m in mistakes if m.path[: len(first.path)] == first.path and m.path != first.path]
@@ -230,21 +217,6 @@ def _order(mistake: _Mistake) -> tuple[bool, list[str], int]:
     return mistake.rank > 0, [str(part) for part in mistake.path], mistake.rank
 
 
-def _unseen(value: Any, schema: Mapping[str, Any], *path: str | int) -> Iterator[_Mistake]:
-    """Yield what the classes take and no file may have: null for a key that is left out, repeated entries."""
-    if value is None and not any("null" in way.get("type", "null") for way in _ways(schema)):
-        yield _Mistake(path, _wrong({"type": "none"}, value, schema))
-    if (
-        schema.get("uniqueItems")
-        and isinstance(value, list)
-        and any(v in value[:n] for n, v in enumerate(value))
-    ):
-        yield _Mistake(path, f"an entry appears twice in {shown(value)}; keep one")
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for part, inner in parts:
-        yield from _unseen(inner, _inside(schema, part), *path, part)
-
-
 def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any]) -> _Mistake:
     """Return an error of pydantic in this project's words."""
     path: KeyPath = ()
@@ -259,72 +231,38 @@ def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any])
             path, above, schema, value = (*path, part), schema, _inside(schema, part), value[part]
     match error["type"]:
         case "extra_forbidden":
-            known = {name for way in _ways(above) for name in way.get("properties", ())}
+            known = {name for way in ways_of(above) for name in way.get("properties", ())}
             return _Mistake(path, f"there is no such key here; {listing(last, known)}", 0)
         case "missing" if isinstance(last, str):
             # A section of a study file may leave out every key, but one of its files has to state it.
-            needed = [name for way in _ways(schema) for name in way.get("required", ())]
+            needed = [name for way in ways_of(schema) for name in way.get("required", ())]
             listed = ", ".join(needed if last in needed else [last])
             return _Mistake(path, f"key '{last}' is missing; required: {listed}")
         case "string_pattern_mismatch" if last == "[key]":
-            return _Mistake(path[:-1], _wrong(error, path[-1], above["propertyNames"]))
+            return _Mistake(path[:-1], _wrong(path[-1], above["propertyNames"]))
         case "json_invalid":  # too deep for pydantic: nothing else is wrong with JSON that Python wrote
             return _Mistake((), "its lists and mappings are nested too deeply")
         case "value_error":
             return _Mistake(path, str(error["ctx"]["error"]))
-    return _Mistake(path, _wrong(error, value, schema), 2 if error["type"].endswith("_type") else 1)
-
-
-def _ways(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return schema.get("anyOf") or [schema]
+    return _Mistake(path, _wrong(value, schema), 2 if error["type"].endswith("_type") else 1)
 
 
 def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
     """Return the schema of what is at ``part`` of a mapping or a list; empty where there is none."""
-    for way in _ways(schema):
+    for way in ways_of(schema):
         others = way.get("items" if isinstance(part, int) else "additionalProperties")
         if found := way.get("properties", {}).get(part, others):
             return found if isinstance(found, dict) else {}
     return {}
 
 
-def _wrong(error: Mapping[str, Any], value: Any, schema: Mapping[str, Any]) -> str:
+def _wrong(value: Any, schema: Mapping[str, Any]) -> str:
     """Say why ``value`` is not what ``schema`` allows."""
-    kind, given = error["type"], shown(value)
-    words = [word for way in _ways(schema) for word in way.get("enum", ())]
-    if kind.endswith(("_short", "_long")) or kind == "missing":  # an entry of a list
-        n, unit = len(value), ("character", "characters") if isinstance(value, str) else ("entry", "entries")
-        end, limit = ("most", "max") if kind.endswith("_long") else ("least", "min")
-        allowed = error.get("ctx", {}).get(f"{limit}_length", schema.get(f"{limit}Items"))
-        return f"it has {n} {unit[n != 1]}; allowed: at {end} {allowed}"
-    if "pattern" in kind:
-        way = next(way for way in _ways(schema) if "pattern" in way)
-        return f"{given} is not allowed; {way.get('description', way['pattern'])}"
-    if "anyOf" in schema:
-        allowed = " or ".join(dict.fromkeys(map(_alternative, _ways(schema))))
-        return f"{given} is not allowed{nearest(value, words) or ';'} allowed: {allowed}"
-    if words:
-        return f"{given} is not allowed; {listing(value, map(_plain, words))}"
-    if "than" in kind:
-        return f"{given} is out of range; allowed: {bounds(schema)}"
-    types = _types(schema)
-    return f"{given} is {'not' if len(types) == 1 else 'neither'} {' nor '.join(types)}"
-
-
-def _types(schema: Mapping[str, Any]) -> list[str]:
-    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    return [TYPES[name] for name in names]
-
-
-def _alternative(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return " or ".join(map(_plain, schema["enum"]))
-    limits = bounds(schema)
-    return " or ".join(_types(schema)) + (f" ({limits})" if limits else "")
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else shown(value)
+    for way in ways_of(schema):
+        if "pattern" in way and isinstance(value, str):
+            return f"{shown(value)} is not allowed; {way.get('description', way['pattern'])}"
+    near = nearest(value, [known for known in values_of(schema) if isinstance(known, str)])
+    return f"{shown(value)} is not allowed{near or ';'} allowed: {in_words(schema)}"
 
 
 def key_of(path: Iterable[str | int], prefix: str = "") -> str:
@@ -339,14 +277,3 @@ def _below(where: str, name: object) -> str:
     """Return the place of the key ``name`` in what is at ``where``, in one line."""
     shown = str(name) if str(name).isprintable() else repr(name)
     return f"{where}.{shown}" if where else shown
-
-
-def bounds(schema: Mapping[str, Any]) -> str:
-    """Return the bounds of a number in words; nothing where it has none."""
-    words = {
-        "minimum": "at least",
-        "exclusiveMinimum": "more than",
-        "maximum": "at most",
-        "exclusiveMaximum": "less than",
-    }
-    return ", ".join(f"{word} {schema[name]}" for name, word in words.items() if name in schema)
