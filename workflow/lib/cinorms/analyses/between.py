@@ -149,6 +149,8 @@ def model_contrasts(
     table = corrected(or_one_model(stack(parts), entry))
     if entry.options.margin is None:
         return table.drop(columns=[*_EQUIVALENCE, "log10_p_equivalent"], errors="ignore")
+    if not compared:
+        return table
     equivalent = pvalues.adjust(table.pop("log10_p_equivalent").astype("float64"), "holm")
     alike, differ = equivalent < np.log10(ALPHA), table["log10_p_holm"] < np.log10(ALPHA)
     kinds = ["small_difference", "equivalent", "different"]
