@@ -203,14 +203,3 @@ def test_no_connection_is_shown_until_it_is_over(study, endpoint):
     endpoint.fault = lambda number, body: None
     assert run.wait() == 0, printed_by(study)
     assert json.loads(path.read_text())["trouble"] == ""
-
-
-def test_why_a_job_failed_is_in_the_status_without_the_key(study, endpoint):
-    endpoint.fault = lambda number, body: Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}")
-    printed = study.run_as_it_is(targets=["results/api/provenance.json"], code=1)
-    assert "Incorrect API key" in printed
-    assert "Traceback" not in printed
-    shown = call(study, "status")
-    assert "failed" in shown
-    assert "Incorrect API key" in shown
-    assert KEY not in printed + shown + (study.folder / STATE).read_text()

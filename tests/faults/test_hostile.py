@@ -2,18 +2,14 @@
 
 import gzip
 import json
-import math
-import time
 from collections.abc import Callable
-from itertools import cycle
 from typing import Any
 
 import pytest
 
 from cinorms.core.errors import EngineError
-from cinorms.inference.engines.openai import live
 
-from .conftest import KEY, RATES, Asked, every_file, variants, vignettes
+from .conftest import KEY, RATES, every_file, variants, vignettes
 from .server import Endpoint, Fault, about, completion
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -39,26 +35,6 @@ def packed(size: int, status: int = 200) -> Fault:
 
 
 # --- A strange reply
-
-#: What no field beside the answer should be; of the answer itself, `tests/unit/inference/engines/openai` has more.
-ODD = [12345, 1.5, -1, True, [1], {"a": {}}, "fp_\ud800", "\x00", "", "x" * 10**6, 10**400, math.nan]
-FIELDS = ("id", "model", "system_fingerprint", "created", "usage", "object")
-
-
-def test_odd_fields_cost_no_answer(asked):
-    clean = Asked(asked.folder / "clean", asked.endpoint)
-    expected = clean.ask()["text"].tolist()
-    values = cycle(ODD)
-
-    def spoil(reply: dict[str, Any]) -> dict[str, Any]:
-        next(values)  # seven steps of twelve a reply: every field has every value
-        reply.update({field: next(values) for field in FIELDS})
-        return reply
-
-    asked.endpoint.reply = lambda sent, reply: spoil(reply)
-    assert asked.ask()["text"].tolist() == expected
-    assert set(asked.endpoint.asked.values()) == {2}  # once by each asked
-
 
 HOSTILE: dict[str, Fault] = {
     "a page": Fault(200, content=b"<html>"),
@@ -90,30 +66,6 @@ def test_a_reply_that_cannot_be_read_is_asked_for_twice_and_costs_no_other(asked
     assert asked.endpoint.number == 126
 
 
-#: What is no error that the API has: contents, and headers where they matter.
-ERRORS: list[tuple[bytes, dict[str, str]]] = [
-    (json.dumps({"error": {"message": "no \ud800", "code": "content_policy_violation"}}).encode(), {}),
-    (json.dumps({"error": {"message": ["\ud800"], "code": {"a": 1}, "param": [2], "type": 3}}).encode(), {}),
-    (json.dumps({"error": "\ud800"}).encode(), {}),
-    (json.dumps({"detail": [{"msg": "\ud800"}]}).encode(), {}),
-    (b"[" * 100_000, {}),
-    (b"\xff", {}),
-    (b"{}", {"Content-Type": "application/json; charset=zlib"}),
-]
-
-
-@pytest.mark.parametrize("status", [400, 500])
-def test_errors_of_any_shape_cost_no_answer(asked, status):
-    # The last flows: some refusals before any answer end a job.
-    wrong = dict(enumerate(ERRORS, start=20 - len(ERRORS)))
-    faults = [about(flow, Fault(status, content=c, headers=h)) for flow, (c, h) in wrong.items()]
-    asked.endpoint.fault = lambda *asked: next(filter(None, (fault(*asked) for fault in faults)), None)
-    responses = asked.ask()
-    refused = responses["finish_reason"] == "error"
-    assert set(responses.loc[refused, "flow"]) == set(wrong)
-    assert responses["text"].notna().sum() == 120 - 6 * len(ERRORS)
-
-
 @pytest.mark.parametrize(
     ("fault", "message"),
     [(HOSTILE["a page"], "no JSON"), (HOSTILE["a bomb of headers"], "headers are too long")],
@@ -127,15 +79,6 @@ def test_an_endpoint_that_only_answers_nonsense_stops_the_job(asked, fault, mess
         asked.ask()
     assert len(asked.raw()) == 0
     assert max(asked.endpoint.asked.values()) == 2
-
-
-def test_equal_ids_are_no_equal_replies(asked):
-    asked.endpoint.fault = altered(lambda reply: reply.update(id="the same"))
-    assert len(asked.ask()) == 120
-    raw = asked.raw()
-    assert len(raw) == 120
-    assert set(raw["reply_id"]) == {"the same"}
-    assert set(asked.endpoint.asked.values()) == {1}
 
 
 # --- Money
@@ -220,24 +163,6 @@ def test_a_redirect_to_nowhere_is_one_message(asked, location):
 
 
 # --- Time
-
-
-def test_useless_advice_to_wait_ends_with_the_longest_wait(asked, monkeypatch):
-    monkeypatch.setattr(live, "LONGEST_WAIT", 0.5)
-    fault = Fault(429, "rate_limit_exceeded", headers={"Retry-After": "-5"})
-    asked.endpoint.fault = lambda number, body: fault
-    with pytest.raises(EngineError, match="rate_limit_exceeded"):
-        asked.ask()
-
-
-@pytest.mark.parametrize(("status", "after"), [(429, "3600"), (503, "Wed, 21 Oct 2815 07:28:30 GMT")])
-def test_advice_to_wait_for_ever_ends_the_job(asked, monkeypatch, status, after):
-    monkeypatch.setattr(live, "LONGEST_WAIT", 5.0)
-    asked.endpoint.fault = lambda number, body: Fault(status, "busy", headers={"Retry-After": after})
-    started = time.monotonic()
-    with pytest.raises(EngineError, match="busy"):
-        asked.ask()
-    assert time.monotonic() - started < 600  # the shorter of them would be an hour
 
 
 def test_a_reply_that_drips_is_given_up_and_asked_for_again(asked):

@@ -129,10 +129,7 @@ def test_a_prompt_that_always_fails_ends_as_an_error_when_others_are_answered(as
     ("fault", "message"),
     [
         (Fault(401, "invalid_api_key", f"Incorrect API key: {KEY}"), "check the key in CINORMS_TEST_KEY"),
-        (Fault(403, "forbidden"), "check the key"),
         (Fault(429, "insufficient_quota", "You exceeded your current quota"), "exceeded your current quota"),
-        (Fault(404, "model_not_found", "The model does not exist"), "may have been retired"),
-        (Fault(400, "unsupported_value", "bad", param="temperature"), "reasoning"),
     ],
 )
 def test_what_concerns_every_prompt_stops_at_once_and_keeps_what_was_answered(asked, fault, message):

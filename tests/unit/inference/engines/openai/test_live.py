@@ -18,7 +18,7 @@ from cinorms.inference.engines.openai import client, live
 
 from .....asking import make_questions, make_runtime
 
-AT_ONCE, DELAY = 64, 0.2
+AT_ONCE, DELAY = 16, 0.2
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -121,10 +121,10 @@ def at_random(share: float) -> Refuse:
 
 
 def test_as_many_as_allowed_are_under_way_and_single_refusals_cost_little(ask):
-    clean, server = ask(2000)
-    assert clean < 1.1 * 2000 * DELAY / AT_ONCE
+    clean, server = ask(400)
+    assert clean < 1.1 * 400 * DELAY / AT_ONCE
     assert server.most_under_way == AT_ONCE
-    seconds, _ = ask(2000, at_random(0.01))
+    seconds, _ = ask(400, at_random(0.01))
     assert clean / seconds > 0.85
 
 
@@ -136,7 +136,7 @@ def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
         left = 10 - now % 10
         return (429, {"retry-after": retry_after(left)} if retry_after else {}) if left <= 2 else None
 
-    n = 3000
+    n = 800
     seconds, server = ask(n, refuse)
     left = seconds - 2 * (seconds // 10)
     assert n * DELAY / AT_ONCE / left > 0.6
@@ -144,23 +144,18 @@ def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
 
 
 def test_an_endpoint_that_is_down_for_minutes_is_left_alone_and_asked_again(ask):
-    _, server = ask(400, lambda now, body: (429, {}) if now < 240 else None)
+    _, server = ask(100, lambda now, body: (429, {}) if now < 240 else None)
     assert sum(at < 240 for at in server.times) < AT_ONCE * 60
 
 
 def test_an_endpoint_that_gives_no_reply_for_a_quarter_of_an_hour_ends_the_job(ask, loop):
     with pytest.raises(EngineError, match=r"429 : busy; pay, or wait"):
-        ask(64, lambda now, body: (429, {}))
+        ask(4, lambda now, body: (429, {}))
     assert 900 < loop.now < 1100
     began = loop.now
     with pytest.raises(EngineError, match="busy"):
-        ask(400, lambda now, body: (503, {"retry-after": "3600"}))
+        ask(20, lambda now, body: (503, {"retry-after": "3600"}))
     assert loop.now - began < 100, "it is not waited for an hour"
-
-
-def test_a_prompt_that_always_fails_is_given_up_where_others_are_answered(ask):
-    with pytest.raises(AssertionError, match="40"):  # its prompt has no answer
-        ask(40, lambda now, body: (500, {}) if b"0 flow 7 [" in body else None)
 
 
 def test_stated_limits_hold(ask):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinorms.inference.engines.openai.replies import (
@@ -153,24 +153,14 @@ def test_unusual_replies(message, finish, text, read):
 NO_ANSWER = [
     b"",
     b"{",
-    b"[]",
-    b"null",
-    b"{}",
-    b"7",
     b"[" * 100_000,
-    b'{"choices":' * 100_000,
     b"\xff\xfe",
     b'{"choices": []}',
-    b'{"choices": {}}',
-    b'{"choices": [{}]}',
-    b'{"choices": [null]}',
     b'{"choices": [{"message": "x"}]}',
     b'{"choices": [{"message": {"content": true}}]}',
-    b'{"choices": [{"message": {"content": 4}}]}',
     b'{"choices": [{"message": {"content": [1]}}]}',
     b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
     b'{"choices": [{"message": {"content": {"type": "text", "text": {}}}}]}',
-    b"<html>",
 ]
 
 
@@ -181,14 +171,6 @@ def test_what_is_no_answer_is_unreadable(content):
     assert found.kind == "unreadable"
 
 
-@pytest.mark.parametrize(
-    "usage", [None, [], [80, 2], 82, "82", True, {}, {"prompt_tokens": "80"}, {"prompt_tokens": -1}]
-)
-def test_an_odd_usage_costs_no_answer(usage):
-    found = answer(reply(usage=usage, created=None))
-    assert (found["text"], found["n_prompt_tokens"], found["created"]) == ("neutral", None, None)
-
-
 #: Any JSON that is not too deep, lone surrogates included.
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=5),
@@ -197,6 +179,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(field=st.sampled_from(["id", "model", "system_fingerprint", "created", "usage"]), value=JSON)
 def test_no_field_beside_the_answer_costs_it(field, value):
     found = answer(reply(**{field: value}))
@@ -204,6 +187,7 @@ def test_no_field_beside_the_answer_costs_it(field, value):
     storable(found)
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(["message", "finish_reason"]), JSON)
     | st.builds(lambda value: {"message": {"content": value, "refusal": value}}, JSON)
@@ -213,6 +197,7 @@ def test_whatever_an_answer_holds_can_be_stored(choice):
     storable(found if isinstance(found, dict) else {"error": clean(found.reason, [])})
 
 
+@settings(max_examples=40)
 @given(
     status=st.integers(300, 599), error=st.dictionaries(st.sampled_from(["code", "message", "param"]), JSON)
 )
@@ -249,11 +234,6 @@ def test_an_error_inside_a_200_is_judged_like_its_status_or_is_the_endpoints(cod
     answer(reply(error={}))  # an empty error is none
 
 
-@given(st.binary(max_size=60))
-def test_whatever_comes_back_is_a_reply_or_a_failure(content):
-    assert isinstance(read_reply(content), dict | Failure)
-
-
 # --- Counts and traces
 
 
@@ -262,6 +242,9 @@ def test_whatever_comes_back_is_a_reply_or_a_failure(content):
     [
         ({"prompt_tokens": 80, "completion_tokens": 4}, (80, 4)),
         ({"prompt_tokens": 2**31, "completion_tokens": 10**400}, (None, None)),
+        ({"prompt_tokens": "80", "completion_tokens": -1}, (None, None)),
+        ({"prompt_tokens": True}, (None, None)),
+        ([80, 2], (None, None)),
         ({"input_tokens": 80, "output_tokens": 4}, (80, 4)),
     ],
 )
@@ -287,6 +270,7 @@ def test_a_trace_is_told_from_the_answer():
     assert traced({"content": "neutral"}) == ("neutral", None, None, None)
     assert traced({"content": "neutral"}, effort="none") == ("neutral", None, 0, "none")
     assert traced({"content": ""}, "length", 20) == ("", None, 20, "cut")
+    assert traced({"content": "Based on"}, "length", 12) == ("Based on", None, 12, "whole")
     shown = {"content": "neutral", "reasoning_content": "why not"}
     assert traced(shown) == ("neutral", "why not", 10, "whole")
     parts = [
@@ -298,6 +282,12 @@ def test_a_trace_is_told_from_the_answer():
     assert traced(inline, switch="s") == ("neutral", "why", 6, "whole")
     assert traced(inline)[0] == inline["content"], "without a switch the text is the answer"
     assert traced({"content": "<think>why"}, "length", switch="s") == ("", "why", 20, "cut")
+
+
+@pytest.mark.parametrize("odd", [7, {"a": [1]}, [], "\ud800 half a letter"])
+def test_an_odd_trace_costs_no_answer(odd):
+    for name in ("reasoning", "reasoning_content"):
+        assert traced({"content": "neutral", name: odd})[0] == "neutral"
 
 
 def response(**changes: Any) -> bytes:
