@@ -136,6 +136,7 @@ def both_readers(folder: Path, tmp_path: Path, model: str) -> tuple[pd.Series, p
     return pd.Series(words), pd.Series(judged, list(words))
 
 
+@pytest.mark.slow
 @needs_agents
 @pytest.mark.parametrize(("model", "kappa", "shared"), [("gpt4o_mini", 0.78, 529), ("gpt4o", 0.74, 528)])
 def test_words_agree_with_the_published_judge(folder, tmp_path, model, kappa, shared):
@@ -178,14 +179,3 @@ def test_the_page_has_what_the_codes_of_the_disagreements_say(folder):
     assert f"and in {share((BY_HAND['code'] != 'withheld') == judge)} if a vaguer form" in page
     assert f"only the judge calls leaked {share(told, 'judge')} are told" in page
     assert f"only the words find {share(told, 'words')} are told" in page
-
-
-@needs_agents
-def test_the_items_read_again_are_those_on_which_words_and_judge_disagree(folder, tmp_path):
-    for model, file in (("gpt-4o-mini", "gpt4o_mini"), ("gpt-4o", "gpt4o")):
-        words, judged = both_readers(folder, tmp_path, file)
-        found = pd.Series(np.where(words, "words", "judge"), words.index)[words != judged]
-        assert found.value_counts().to_dict() == {by: n for (who, by), n in DISAGREE.items() if who == model}
-        coded = BY_HAND[BY_HAND["model"] == model].set_index(["flow", "item"])["found_by"]
-        assert coded.groupby(coded).size().to_dict() == {"judge": 30, "words": 30}
-        assert (found[coded.index] == coded).all()

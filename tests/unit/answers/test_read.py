@@ -43,7 +43,7 @@ def test_the_finish_reason_counts():
     assert answers["status"].tolist() == ["ambiguous", "truncated", "error", "error"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=10)
 @given(order=st.permutations(range(len(TEXTS))), plain=st.booleans())
 def test_the_order_of_the_dictionary_does_not_matter(order, plain):
     reference = read_responses(responses(TEXTS), ACCEPT)

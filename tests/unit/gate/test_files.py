@@ -104,27 +104,23 @@ def test_a_gate_on_simulated_answers_says_so_first(gate, base, new, mark):
     assert mark in page.text
 
 
-def test_the_junit_file_has_the_elements_and_attributes_that_pytest_writes(gate, tmp_path):
-    """Every CI reads what pytest writes; it is the independent measure of the format."""
-    (tmp_path / "test_three.py").write_text(
-        "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('no')\n"
-        "def test_d(record_testsuite_property): record_testsuite_property('a', 'b')\n"
-    )
-    options = ["-p", "no:cacheprovider", "-c", "/dev/null", "--junitxml", "pytest.xml", "test_three.py"]
-    subprocess.run([sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True)
-    theirs: dict[str, set[str]] = {}
-    for element in ElementTree.parse(tmp_path / "pytest.xml").iter():
-        theirs.setdefault(element.tag, set()).update(element.attrib)
-    ours = ElementTree.fromstring(as_junit(gate).encode())
-    assert {"testsuites", "testsuite", "testcase", "failure", "properties"} <= {e.tag for e in ours.iter()}
-    theirs["failure"].add("type")  # which verdict it is
-    theirs["testsuites"] |= {"name", "tests", "failures", "errors", "skipped", "time"}
-    for element in ours.iter():
-        assert set(element.attrib) <= theirs[element.tag], element.tag
+#: The elements and attributes that pytest 9 writes, which every CI reads, and the type that XML of JUnit may have.
+JUNIT = {
+    "testsuites": {"name", "tests", "failures", "errors", "skipped", "time"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname"},
+    "testcase": {"name", "classname", "time"},
+    "failure": {"message", "type"},
+    "skipped": {"message", "type"},
+    "properties": set(),
+    "property": {"name", "value"},
+}
 
 
-def test_the_junit_file_counts_what_it_holds(gate):
+def test_the_junit_file_is_laid_out_as_pytests_and_counts_what_it_holds(gate):
     root = ElementTree.fromstring(as_junit(gate).encode())
+    assert {"failure", "properties"} <= {element.tag for element in root.iter()}
+    for element in root.iter():
+        assert set(element.attrib) <= JUNIT[element.tag], element.tag
     (suite,) = root
     failed = sum(claim.verdict == "fail" for claim in gate.claims)
     held = [len(suite.findall(f"testcase{tag}")) for tag in ("", "/failure", "/skipped")]

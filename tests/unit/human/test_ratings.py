@@ -192,6 +192,7 @@ def test_people_of_another_file_have_its_numbers_or_are_left_out(folder_of_surve
     assert set(list_raters(others, "s", "q")["template_no"]) == set(range(4, 9))
 
 
+@pytest.mark.slow
 @needs_ratings
 @pytest.mark.parametrize(
     ("tier", "raters", "ratings", "reliability"), [("2a", 26, 490, 0.583), ("2b", 46, 1960, 0.927)]

@@ -94,6 +94,7 @@ def test_keys_that_do_not_fit_the_layout(folder_of_survey):
         read(folder_of_survey, questions=asked)
 
 
+@pytest.mark.slow
 @needs_ratings
 def test_the_survey_on_students_data(folder, tmp_path):
     """The numbers of ../shared/human/README.md, from the original archive."""

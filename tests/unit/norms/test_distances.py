@@ -252,42 +252,17 @@ def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
 # --- ConfAIde (PETS section 5.3)
 
 
-def signed_mean_delta(answers, vignettes, expected_range):
-    means = mean_values(assess(answers, "strict", ACCEPTABILITY))
-    flows = vignettes[vignettes["flow"].isin(means["flow"])]
-    expected = from_vignettes(vignettes, (-2, 2), expected_range)
-    table = bias_table(means, flows[["flow"]], LEVELS, CONFAIDE_POINTS, expected)
-    return delta_table(table, LEVELS, CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
-
-
-@pytest.fixture(scope="module")
-def confaide(tmp_path_factory, folder, mirror):
-    """Return the published frame and our signed mean delta of each of its models."""
+@pytest.mark.slow
+def test_signed_mean_deltas_of_confaide_are_those_published(folder, tmp_path, mirror):
     frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
     dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
-    ours = {
-        model: signed_mean_delta(
-            frames.to_answers(frame, model, vignettes), vignettes, dataset.expected_range
-        )
-        for model in frames.models(frame)
-    }
-    return frame, pd.DataFrame(ours).T
-
-
-def test_signed_mean_deltas_are_those_published(confaide):
-    frame, ours = confaide
-    assert (ours["n"] == 20).all()
+    vignettes = read_vignettes(dataset, tmp_path, mirror)
+    expected = from_vignettes(vignettes, (-2, 2), dataset.expected_range)
     theirs = frame.groupby("model")["bias"].mean()
     assert len(theirs) == 8
     for model, mean in theirs.items():
-        assert ours.loc[model, "value"] == pytest.approx(mean, abs=1e-9)
-
-
-def test_signs_and_order_are_those_of_section_5_3(confaide):
-    _, ours = confaide
-    mean = ours["value"].astype(float)
-    near = {"tulu-2-7B-AWQ", "tulu-2-dpo-13b", "Meta-Llama-3.1-8B-Instruct"}
-    assert set(mean.abs().nsmallest(3).index) == near
-    assert set(mean[mean < 0].index) - near == {"gpt-4o-mini-8B", "tulu-2-7b", "tulu-2-dpo-7b"}
-    assert set(mean[mean > 0].index) - near == {"tulu-2-13b", "tulu-2-13B-AWQ"}
+        answers = frames.to_answers(frame, model, vignettes)
+        means = mean_values(assess(answers, "strict", ACCEPTABILITY))
+        table = bias_table(means, means[["flow"]], LEVELS, CONFAIDE_POINTS, expected)
+        found = delta_table(table, LEVELS, CONFAIDE_POINTS).set_index("metric").loc["mean_signed"]
+        assert (found["n"], found["value"]) == (20, pytest.approx(mean, abs=1e-9))

@@ -103,6 +103,7 @@ def test_what_is_wrong_with_a_release(folder, tmp_path, frame, message):
     assert message in str(raised.value)
 
 
+@pytest.mark.slow
 @needs_agents
 @pytest.mark.parametrize(
     ("frame", "model", "high"),

@@ -86,6 +86,7 @@ def test_an_unknown_form(tmp_path):
         flows(tmp_path, form="novel")
 
 
+@pytest.mark.slow
 @needs_agents
 @pytest.mark.parametrize(
     ("name", "n", "sensitive", "needed"),

@@ -172,6 +172,7 @@ def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templa
         assert word in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in DATASETS if name not in DESIGNS])
 def test_declared_files_are_in_the_mirror(name, tmp_path, mirror):
     frame = read_vignettes(load_dataset(DATASETS[name]), tmp_path / "cache", mirror)
@@ -179,6 +180,7 @@ def test_declared_files_are_in_the_mirror(name, tmp_path, mirror):
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tmp_path, mirror):
     ours = expand(load_dataset(DATASETS[name]).design)
@@ -191,6 +193,7 @@ def test_flows_have_the_levels_of_the_published_flow_of_the_same_number(name, tm
         assert ours[factor].cat.codes.tolist() == theirs[factor].cat.codes.tolist(), factor
 
 
+@pytest.mark.slow
 def test_confaide_factors_are_those_of_its_sentences(tmp_path, mirror):
     frame = read_vignettes(load_dataset(DATASETS["confaide_2a"]), tmp_path, mirror)
     pattern = r"Information about (.+) is collected by (.+) in order to (.+?)\.+$"

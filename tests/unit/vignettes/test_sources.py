@@ -54,7 +54,7 @@ def asked():
 @pytest.fixture
 def server(asked):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, asked)) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 

@@ -1,6 +1,5 @@
 """Paraphrases: what is checked, what is asked again, what is kept, and what each paraphraser is sent."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -48,10 +47,6 @@ GOOD = [
 OPTIONS = ACCEPTABILITY.options
 COMMAND = (sys.executable, "-m", "cinorms.prompts.paraphrase.generate")
 LIBRARY = Path(__file__).parents[4] / "workflow/lib"
-
-needs_openai = pytest.mark.skipif(
-    importlib.util.find_spec("openai") is None, reason="the package openai is not installed here"
-)
 
 
 def write_declared(folder: Path, **changes: Any) -> Path:
@@ -474,7 +469,6 @@ def openai_entry(server: Endpoint, **more: Any) -> dict[str, Any]:
 ASK = Ask((ORIGINAL,), 3, "acceptability", 0.9, 11)
 
 
-@needs_openai
 def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declared, out):
     says(server, f"1. {GOOD[0]}\n2. nothing\n3. {GOOD[1]}", GOOD[2])
     request = request_for(declared)
@@ -498,7 +492,6 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declar
     assert set(stored(out)["provenance"]["software"]) == {"cinorms", "python", "openai"}
 
 
-@needs_openai
 def test_a_server_that_knows_no_seed_is_asked_without_one(server):
     refusal = Fault(400, message='Unknown name "seed": Cannot find field.')
     server.fault = lambda number, body: refusal if "seed" in body else None
@@ -511,7 +504,6 @@ def test_a_server_that_knows_no_seed_is_asked_without_one(server):
     assert ["seed" in body for body in server.bodies] == [True, False, False]
 
 
-@needs_openai
 def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(server):
     server.fault = lambda *_: Fault(401, message="Incorrect API key provided: sk-secret")
     paraphraser = open_paraphraser(openai_entry(server), "SOME_KEY", "sk-secret")
@@ -526,7 +518,6 @@ def test_a_refused_key_appears_nowhere_and_a_missing_one_names_its_variable(serv
         open_paraphraser(openai_entry(server), "SOME_KEY", None)
 
 
-@needs_openai
 def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server):
     says(server, GOOD[0])
     open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
@@ -534,7 +525,6 @@ def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server):
     assert not {"temperature", "seed"} & set(server.bodies[0])
 
 
-@needs_openai
 @pytest.mark.parametrize("way", ["nothing", "filtered"])
 def test_a_reply_without_text_is_an_empty_candidate(server, way):
     server.fault = lambda *_: Fault(way=way)
@@ -543,42 +533,20 @@ def test_a_reply_without_text_is_an_empty_candidate(server, way):
     assert "None" not in reply.reported.values()
 
 
-def test_a_server_of_ones_own_is_not_given_openais_key(tmp_path):
-    asked = load_prompt_set(write_declared(tmp_path))
-
-    def variable(**entry: Any) -> str | None:
-        registry = {"a-model": make_model("a-model", engine="openai", source="s", **entry)}
-        return make_request(asked, OPTIONS, registry)["key_variable"]
-
-    assert variable() == "OPENAI_API_KEY"
-    assert variable(base_url="http://localhost:8000/v1") is None
-    assert variable(base_url="https://example.org/v1", key_variable="OTHER_KEY") == "OTHER_KEY"
-
-
-@needs_openai
 def test_the_command_takes_the_key_from_the_environment_and_a_failure_has_no_traceback(server, declared, out):
     request = request_for(declared)
     request |= {"paraphraser": openai_entry(server), "key_variable": "SOME_KEY"}
     log = out.parents[1] / "log.txt"
-
-    def run() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
-            env={"PYTHONPATH": str(LIBRARY), "SOME_KEY": "sk-secret"},
-            capture_output=True,
-            text=True,
-        )
-
-    says(server, "\n".join(GOOD))
-    done = run()
-    assert done.returncode == 0, done.stderr
-    assert server.keys == {"Bearer sk-secret"}
-    assert load_prompt_set(declared).templates == (ORIGINAL, *GOOD)
-    assert "round 1: 3 of 3" in log.read_text(encoding="utf-8")
-    out.unlink()
     says(server, "sk-secret", "sk-secret")  # as a paraphrase that is rejected, and shown
-    done = run()
+    done = subprocess.run(
+        [*COMMAND, "--request", json.dumps(request), "--out", str(out), "--log", str(log)],
+        env={"PYTHONPATH": str(LIBRARY), "SOME_KEY": "sk-secret"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1
+    assert server.keys == {"Bearer sk-secret"}
     assert "[key]" in done.stderr
+    assert "round 1: 0 of 3" in log.read_text(encoding="utf-8")
     assert "sk-secret" not in done.stderr + log.read_text(encoding="utf-8")
     assert "Traceback" not in done.stderr
