@@ -234,3 +234,17 @@ def test_a_dataset_that_is_a_file_tells_its_flows_after_it_was_read(tmp_path, mo
     flows = make_flows(["a", "b"])
     tables.write(flows, tmp_path / "results/s/vignettes/published_iot.parquet", tables.VIGNETTES)
     assert row(study).questions == 2 * 33
+
+
+def test_watch_shows_it_again_until_ctrl_c(study, monkeypatch, capsys):
+    looks = iter([None, KeyboardInterrupt()])
+
+    def sleep(seconds: float) -> None:
+        if (stop := next(looks)) is not None:
+            raise stop
+
+    monkeypatch.setattr(status, "read_study", lambda given: study)
+    monkeypatch.setattr(status.time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        status.main(["--watch"])
+    assert capsys.readouterr().out.count("Study s: ") == 2

@@ -26,7 +26,10 @@ READING = {
 AROUND = {
     "new": ("cinorms.run.new", "write a new study to edit: cinorms new NAME"),
     "check": ("cinorms.run.check", "check whether a study can run here: seconds, costs nothing"),
-    "status": ("cinorms.run.status", "show what of a study is done, running and missing, and what it cost"),
+    "status": (
+        "cinorms.run.status",
+        "show what of a study is done, running and missing, and its cost; --watch again and again",
+    ),
     "confirm": ("cinorms.run.confirm", "show the unconfirmed paraphrases of a study, and confirm them"),
 }
 #: Parts of the workflow: Snakemake's options, and its target.

@@ -31,8 +31,8 @@ HEARTBEAT = 20.0
 SILENCE = 90.0
 #: Seconds over which the rate is taken: replies come in bursts of a whole batch.
 WINDOW = 300.0
-#: The rate is known once this share of what a job asks has come after its first replies, or so many seconds later.
-RATE_SHARE, RATE_SECONDS = 0.1, 300.0
+#: Seconds after the first replies before which the rate means nothing: vLLM on a CPU answers a batch in ten.
+YOUNG = 30.0
 #: Characters of a reason that are kept.
 LONGEST = 160
 
@@ -88,15 +88,15 @@ class JobState:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._written: AskingState | None = None
+        #: When so many were answered, since the first replies: the time before says nothing about the others.
         self._history: deque[tuple[float, int]] = deque()
         self._answered_before = 0
-        self._first: tuple[float, int] | None = None  # when the first replies were seen, and how many
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
         self.note(phase="asking", total=total, answered=answered)
         self._history.clear()
-        self._answered_before, self._first = answered, None
+        self._answered_before = answered
 
     def count(self, answers: int = 1) -> None:
         """Note new answers; earlier trouble is over."""
@@ -143,20 +143,14 @@ class JobState:
                 write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
 
     def _with_rate(self) -> AskingState:
-        """Return the state with the rate, once it means something."""
-        now, answered = time.monotonic(), self.state.answered
-        while len(self._history) > 1 and now - self._history[0][0] > WINDOW:
-            self._history.popleft()
-        if answered == self._answered_before:
-            return replace(self.state, rate=None)
-        self._history.append((now, answered))
-        # The time before the first replies says nothing about the others.
-        self._first = self._first or (now, answered)
-        seconds, new = now - self._first[0], answered - self._first[1]
-        if seconds < RATE_SECONDS and new < RATE_SHARE * ((self.state.total or 0) - self._answered_before):
-            return replace(self.state, rate=None)
-        before, then = self._history[0]
-        rate = (answered - then) / (now - before) if now > before else None
+        """Return the state with the rate of the last minutes, once it means something."""
+        now, answered, history = time.monotonic(), self.state.answered, self._history
+        if answered > self._answered_before:
+            history.append((now, answered))
+        while history and now - history[0][0] > WINDOW:
+            history.popleft()
+        before, then = history[0] if history else (now, answered)
+        rate = (answered - then) / (now - before) if now - before >= YOUNG else None
         return replace(self.state, rate=rate and round(rate, 2))
 
 

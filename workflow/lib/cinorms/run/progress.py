@@ -121,19 +121,14 @@ def name_of(model: str, shard: str) -> str:
 
 #: Seconds between two reads of the jobs' files.
 PERIOD = 2.0
-#: Seconds that a job must have run before it gets a line.
-PATIENCE = 8.0
-#: Seconds between two lines about a model, on a terminal and in a file.
-PAUSES = (15.0, 60.0)
-
-#: Seconds between two lines about a problem or its end.
-GAP = 4.0
+#: Seconds between two lines about a model, on a terminal and in a file; and between two about a problem or its end.
+PAUSES, GAP = (15.0, 60.0), 4.0
 #: Seconds between two looks at the queue.
 QUEUE_PERIOD = 60.0
 #: What the state of a run itself is called.
 RUN = "run"
-#: Failing attempts get a line once no reply has come for so many seconds.
-WORTH = 1.0
+#: Characters of the bar on a terminal.
+BAR = 20
 
 #: The shards of each model that is asked.
 Shards = Mapping[str, Sequence[str]]
@@ -142,8 +137,8 @@ Shards = Mapping[str, Sequence[str]]
 class Follower:
     """Reports progress from its own thread: now and then a line for each model.
 
-    A line comes at once where something goes wrong or is well again, and where a job waits in the ``queue`` for
-    somebody to help it. While it follows, ``is_under_way`` holds.
+    A line comes soon where something goes wrong or is well again, and where a job waits in the ``queue`` for somebody
+    to help it. While it follows, ``is_under_way`` holds.
     """
 
     def __init__(
@@ -151,12 +146,12 @@ class Follower:
         results: Path,
         shards: Shards,
         say: Callable[[str], None] | None = None,
-        pause: float | None = None,
         queue: Callable[[], Mapping[str, Queued]] | None = None,
     ) -> None:
         self._progress, self._shards = results / FOLDER, shards
         self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
-        self._pause = pause if pause is not None else PAUSES[not sys.stderr.isatty()]
+        self._on_terminal = sys.stderr.isatty()
+        #: When the last line about a model came, and what was wrong then.
         self._last: dict[str, tuple[float, str]] = {}
         self._queue, self._looked, self._helped = queue, 0.0, set[str]()
         path = state_file(self._progress, RUN, RUN)
@@ -211,22 +206,26 @@ class Follower:
                     self._say(f"{time.strftime('%H:%M:%S')}  {model}: {job.state}: {job.note}")
 
     def _say_of(self, model: str, alive: Sequence[AskingState], n_shards: int, now: float) -> None:
-        before, wrong_before = self._last.get(model, (0.0, ""))
+        before, wrong_before = self._last.get(model, (min(state.started for state in alive), ""))
         wrong = next((state.trouble for state in alive if state.trouble), "")
-        if wrong and not any(now - (state.since or now) >= WORTH for state in alive):
-            wrong = wrong_before  # it may be over before anybody has read it
-        young = now - min(state.started for state in alive) < PATIENCE
-        changed = wrong != wrong_before
-        if now - before < (GAP if changed else self._pause) or (young and not changed):
+        if now - before < (GAP if wrong != wrong_before else PAUSES[not self._on_terminal]):
             return
         self._last[model] = now, wrong
         jobs = f" ({len(alive)} jobs)" if n_shards > 1 else ""
-        self._say(f"{time.strftime('%H:%M:%S')}  {model}{jobs}: {progress(alive, now)}")
+        bar = f"{_bar(alive)} " if self._on_terminal else ""
+        self._say(f"{time.strftime('%H:%M:%S')}  {bar}{model}{jobs}: {progress(alive, now)}")
 
     def _follow(self) -> None:
         while not self._ended.wait(PERIOD):
             self._run.write()
             self.look(time.time())
+
+
+def _bar(states: Sequence[AskingState]) -> str:
+    """Return how much is answered as a bar of `BAR` characters."""
+    total, answered = sum(state.total or 0 for state in states), sum(state.answered for state in states)
+    filled = BAR * answered // total if total else 0
+    return "█" * filled + "░" * (BAR - filled)
 
 
 def is_under_way(progress: Path, now: float) -> bool:

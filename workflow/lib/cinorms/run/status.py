@@ -1,6 +1,7 @@
 """``python -m cinorms.run.status --configfile FILE``: what is done, running and missing in a study, and its cost.
 
 Everything is read from files next to the responses: it works in any shell that sees them, during a run and after it.
+``--watch`` shows it again every few seconds.
 """
 
 import os
@@ -39,6 +40,8 @@ from cinorms.study.load import parser, read_study
 from cinorms.study.requests import arms_of, job_of, shards_of
 from cinorms.study.study import Study
 
+#: Seconds between two looks with `--watch`.
+WATCH = 5.0
 #: Columns of the table, as they are shown.
 COLUMNS = ("arm", "model", "state", "answered", "questions", "left", "time", "cost")
 
@@ -65,15 +68,21 @@ class Row:
 @command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the state of the study that the arguments name."""
-    given, _ = parser("status", "Show which parts of a study are done.").parse_known_args(arguments)
+    known = parser("status", "Show which parts of a study are done.")
+    known.add_argument("--watch", action="store_true", help="show it again every few seconds, until Ctrl+C")
+    given, _ = known.parse_known_args(arguments)
     study = read_study(given)
-    queue, silent = {}, ""
-    try:
-        queue = waiting_jobs(study.name, os.environ, Path.cwd())
-    except EngineError as failure:
-        silent = str(failure)
-    print(as_text(study, rows_of(study, time.time(), queue), silent))
-    return 0
+    while True:
+        queue, silent = {}, ""
+        try:
+            queue = waiting_jobs(study.name, os.environ, Path.cwd())
+        except EngineError as failure:
+            silent = str(failure)
+        text = as_text(study, rows_of(study, time.time(), queue), silent)
+        print("\033[2J\033[H" * given.watch + text, flush=True)  # clear the terminal, and begin at its top
+        if not given.watch:
+            return 0
+        time.sleep(WATCH)
 
 
 def rows_of(study: Study, now: float, queue: Mapping[str, Queued] | None = None) -> list[Row]:
