@@ -24,7 +24,7 @@ def planned_rules(printed: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("study", ["config", "pets2026", "llm-ci2024"])
 def test_the_page_on_size_states_the_jobs_of_a_dry_run(project, study):
-    page = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| `{study}\.yaml`.*\|$", page, flags=re.MULTILINE)
     assert row is not None
     stated = [[int(number) for number in re.findall(r"\d+", cell)] for cell in row[0].split("|")[3:-1]]

@@ -100,7 +100,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "reasoning of a model that nobody knows how to tell": (
         arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
         "arms.main.reasoning: nobody knows how 'tulu-2-7b' is made to reason; state `reasoning` in its entry in "
-        "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm",
+        "config/models.yaml (docs/method/inference/asking.md), or name other models in the arm",
     ),
     "probabilities of options after a trace": (
         arm(reasoning={"effort": "low", "budget": 9}, readout="options"),

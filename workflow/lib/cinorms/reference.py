@@ -70,11 +70,15 @@ RESOURCES = {
 def pages(defaults: Path) -> dict[str, str]:
     """Return the text of each page by its name; ``defaults`` is config/config.yaml."""
     study, common = schema_of(StudySettings), schema_of(EntrySettings)
-    models = ["Every key of an entry of config/models.yaml.", "## Every engine", _keys(common)]
+    models = [
+        "## The model registry",
+        "Every key of an entry of config/models.yaml, whatever its engine:",
+        _keys(common),
+    ]
     for engine in engine_kinds():
         schema = schema_of(engine.settings())
         own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
-        models += [f"## {engine.name}", _keys({**schema, "properties": own})]
+        models += [f"### Engine {engine.name}", _keys({**schema, "properties": own})]
     policies = [
         "Every key of a policy, the file with the claims of a [gate](../gate.md).",
         _keys(schema_of(PolicyFile)),
@@ -83,11 +87,11 @@ def pages(defaults: Path) -> dict[str, str]:
         policies += [f"## {claim.name}", f"A claim of this kind: {_lower(claim.about)}", _keys(claim.schema)]
     return {
         "study.md": _page(
-            "Studies",
+            "Studies and models",
             "Every key of a study file. A study file may leave out any of them: config/config.yaml has the defaults.",
             _keys(study, load_yaml(defaults)),
+            *models,
         ),
-        "models.md": _page("The model registry", *models),
         "tables.md": tables_page(),
         "policies.md": _page("Policies", *policies),
         **{f"{section}.md": section_page(section) for section in SECTIONS},

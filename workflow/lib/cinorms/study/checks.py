@@ -152,7 +152,7 @@ def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
         if reasoning_of(study.registry_entry(model), level) is None:
             raise ConfigError(
                 f"{place}: nobody knows how {model!r} is made to reason; state `reasoning` in its entry in "
-                "config/models.yaml (docs/method/inference/reasoning.md), or name other models in the arm"
+                "config/models.yaml (docs/method/inference/asking.md), or name other models in the arm"
             )
 
 

@@ -106,11 +106,11 @@ class ArmDefaults(Settings):
     """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""
     sample: int = Field(ge=1, le=1000)
     """Which sample of each prompt the arm has. An arm that differs from another in this alone asks the same prompts
-    again, in another order, to show what the engine alone changes (docs/method/inference/reasoning.md)."""
+    again, in another order, to show what the engine alone changes (docs/method/inference/asking.md)."""
     temperature: Number = Field(ge=0, le=2, description="Sampling temperature; 0 takes the likeliest token.")
     max_tokens: int = Field(ge=1, le=1_000_000, description="Longest answer, in tokens.")
     reasoning: Reasoning | None
-    """How long models reason before they answer (docs/method/inference/reasoning.md); null: as the model's entry in
+    """How long models reason before they answer (docs/method/inference/asking.md); null: as the model's entry in
     config/models.yaml states."""
     readout: Literal["text", "options"]
     """text: the model writes an answer; options: the probability of each option is read."""

@@ -36,7 +36,7 @@ class VllmSettings(ServedSettings):
     entries state the same; the replies of a model loaded with it are kept by themselves."""
     batch_invariant: bool = False
     """Whether vLLM computes each answer the same whatever else is in its batch: slower, on GPUs only
-    (docs/method/inference/reasoning.md)."""
+    (docs/method/inference/asking.md)."""
     trust_remote_code: bool = False
     """Whether code from the model's repository may run. Leave it false unless you have read that code."""
     reasoning: LeftOut[VllmReasoning] = Field(default=None, description=str(VllmReasoning.__doc__))
