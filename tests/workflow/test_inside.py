@@ -6,6 +6,7 @@ only on a cluster is in `tests/slurm`.
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,34 @@ def test_a_script_runs_as_a_fork(tmp_path):
     run(tmp_path, FORKS)
     assert "forkserver" in (tmp_path / "parent.txt").read_text(encoding="utf-8")
     assert "forkserver" not in (tmp_path / "threads.txt").read_text(encoding="utf-8")
+
+
+DIGESTS = """
+from cinorms.run.inside_snakemake import as_digest
+
+rule all:
+    output: "seen.json"
+    params:
+        about=lambda wildcards: as_digest("about", {"text": config["size"] * "long "}),
+        text=lambda wildcards: as_digest("text", config["size"] * "long "),
+    script: "seen.py"
+"""
+PLAIN = """
+import json
+from pathlib import Path
+
+about, text = snakemake.params
+seen = {"about": about, "text": text, "plain": [type(about) is dict, type(text) is str]}
+Path(snakemake.output[0]).write_text(json.dumps(seen))
+"""
+
+
+def test_of_a_long_parameter_a_name_and_a_digest_are_recorded(tmp_path):
+    (tmp_path / "seen.py").write_text(PLAIN, encoding="utf-8")
+    run(tmp_path, DIGESTS, "--config", "size=100")
+    assert seen(tmp_path) == {"about": {"text": 100 * "long "}, "text": 100 * "long ", "plain": [True, True]}
+    assert "Nothing to be done" in run(tmp_path, DIGESTS, "--config", "size=100")
+    printed = run(tmp_path, DIGESTS, "--dry-run", "--config", "size=99")
+    assert re.search(
+        r"Params have changed .*before: about \w{12},text \w{12} now: about \w{12},text \w{12}", printed
+    )

@@ -23,7 +23,7 @@ rule list_unread:
         "../../envs/core.yaml"
     params:
         models=lambda wildcards: [model for _, model in CODED_SCALES[wildcards.scale]],
-        scale=lambda wildcards: STUDY.named_scale(wildcards.scale).known,
+        scale=lambda wildcards: as_digest("scale", STUDY.named_scale(wildcards.scale).known),
         levels=STUDY.levels(),
         code=code_of("list_unread"),
     script:
@@ -65,7 +65,9 @@ elif CODER_KIND:
         params:
             runtime=get_coder_runtime,
             python=get_python_in(CODER_KIND.virtual_environment),
-            requests=json.dumps(list(get_coder_requests(None).items()), sort_keys=True),
+            requests=lambda wildcards: as_digest(
+                "requests", json.dumps(list(get_coder_requests(None).items()), sort_keys=True)
+            ),
         shell:
             get_ask_command(CODER_KIND)
 
@@ -105,7 +107,7 @@ rule judge_coder:
     params:
         requests=get_coder_requests,
         coder=STUDY.coder,
-        scales={scale: STUDY.named_scale(scale).known for scale in CODED_SCALES},
+        scales=lambda wildcards: as_digest("scales", {scale: STUDY.named_scale(scale).known for scale in CODED_SCALES}),
         sample=STUDY.hand_sample,
         tried=STUDY.settings.answers.tried,
         needed=STUDY.settings.answers.agreement,
@@ -153,7 +155,7 @@ rule check_overrides:
     conda:
         "../../envs/core.yaml"
     params:
-        pairs=pairs_in(READ),
+        pairs=lambda wildcards: as_digest("pairs", pairs_in(READ)),
         levels=STUDY.levels(),
         code=code_of("check_overrides"),
     script:
@@ -177,11 +179,11 @@ rule gather_provenance:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=pairs_in(ASKED),
+        asked=lambda wildcards: as_digest("asked", pairs_in(ASKED)),
         planted=STUDY.planted(),
         coder=STUDY.coder,
         scales=list(CODED_SCALES),
-        received=pairs_in(STUDY.arms_from("responses")),
+        received=lambda wildcards: as_digest("received", pairs_in(STUDY.arms_from("responses"))),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

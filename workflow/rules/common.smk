@@ -22,6 +22,7 @@ from cinorms.report.description import facts_for_cards, facts_of, people_page_fa
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.run.case import left_to_ask, summary
+from cinorms.run.inside_snakemake import as_digest
 from cinorms.run.resources import resources_of
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.norm_room import norm_room
@@ -154,7 +155,7 @@ def get_ask_inputs(wildcards):
 def get_requests(wildcards):
     """Return everything that can change a reply to what the jobs of a model ask, as one value."""
     requests = [[arm, request_of(STUDY, arm, model).plain()] for arm, model in arms_of(STUDY, wildcards.model)]
-    return json.dumps(requests, sort_keys=True)
+    return as_digest("requests", json.dumps(requests, sort_keys=True))
 
 
 def get_runtime(wildcards, output):
@@ -224,13 +225,14 @@ def get_rated(wildcards):
     """Return what decides which ratings an arm of people takes."""
     arm = STUDY.arms[wildcards.arm]
     survey, question = split_name(arm.ratings)
-    return {
+    rated = {
         "survey": survey,
         "question": question,
         "text": STUDY.question(wildcards.arm).text,
         "levels": list(STUDY.scale(wildcards.arm).levels),
         "select": arm.plain()["select"],
     }
+    return as_digest("ratings", rated)
 
 
 def get_key_variables(wildcards, output):
@@ -264,13 +266,13 @@ def get_coded_files(wildcards):
 
 def get_coder_request(wildcards):
     """Return everything that can change a reply of the coder about a scale."""
-    return coder_request(STUDY, wildcards.scale).plain()
+    return as_digest("request", coder_request(STUDY, wildcards.scale).plain())
 
 
 def get_coder_requests(wildcards):
     """Return the coder's request for each scale."""
     scales = CODED_SCALES if STUDY.coder else ()
-    return {scale: coder_request(STUDY, scale).plain() for scale in scales}
+    return as_digest("requests", {scale: coder_request(STUDY, scale).plain() for scale in scales})
 
 
 def get_coder_runtime(wildcards, output):
@@ -308,13 +310,19 @@ def get_entry_inputs(wildcards):
 
 def get_entry_settings(wildcards):
     """Return everything of the study that an entry depends on."""
-    return ENTRIES.dump_python(get_entry(wildcards), mode="json", exclude_defaults=True)
+    entry = get_entry(wildcards)
+    return as_digest(entry.name, ENTRIES.dump_python(entry, mode="json", exclude_defaults=True))
 
 
 @cache
 def get_facts():
     """Return everything of the study that its pages show."""
     return facts_of(STUDY)
+
+
+def get_study_facts(wildcards):
+    """Return the same, as the parameter of a rule."""
+    return as_digest("study", get_facts().plain())
 
 
 @cache
@@ -353,6 +361,12 @@ def get_planned_variants(arm):
     prompt_set = STUDY.prompt_set(STUDY.arms[arm].prompts)
     planned = ".planned" if prompt_set.generate or prompt_set.waits else ""
     return f"{RESULTS}/prompts/{arm}{planned}.parquet"
+
+
+def get_exported_requests(wildcards):
+    """Return the requests to the models of an arm."""
+    models = STUDY.models(wildcards.arm)
+    return as_digest("requests", [request_of(STUDY, wildcards.arm, model).plain() for model in models])
 
 
 def get_left(wildcards, output):
@@ -421,14 +435,19 @@ def get_gate_sides(wildcards):
 # --- Parameters of many rules
 
 
+def get_arm(wildcards):
+    """Return what the study states of an arm."""
+    return as_digest("arm", STUDY.arms[wildcards.arm].plain())
+
+
 def get_scale(wildcards):
     """Return the answer scale of an arm."""
-    return STUDY.scale(wildcards.arm).known
+    return as_digest("scale", STUDY.scale(wildcards.arm).known)
 
 
 def get_request(wildcards):
     """Return everything that can change a reply of a model in an arm."""
-    return request_of(STUDY, wildcards.arm, wildcards.model).plain()
+    return as_digest("request", request_of(STUDY, wildcards.arm, wildcards.model).plain())
 
 
 def code_of(rule, *modules):

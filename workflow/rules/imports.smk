@@ -20,7 +20,7 @@ rule import_published:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
+        arm=get_arm,
         models=STUDY.published_models(),
         scale=get_scale,
         code=code_of("import_published"),
@@ -103,7 +103,7 @@ rule import_responses:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
+        arm=get_arm,
         request=get_request,
         key_variables=get_key_variables,
         code=code_of("import_responses", "cinorms.exchange.formats"),

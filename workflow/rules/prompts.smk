@@ -54,7 +54,7 @@ rule preview_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
+        arm=get_arm,
         scale=get_scale,
         seed=STUDY.seed,
         code=code_of("preview_prompts"),
@@ -77,9 +77,7 @@ rule export_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        requests=lambda wildcards: [
-            request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
-        ],
+        requests=get_exported_requests,
         code=code_of("export_prompts", "cinorms.exchange.formats"),
     script:
         "../scripts/export_prompts.py"

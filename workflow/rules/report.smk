@@ -18,7 +18,7 @@ rule write_cards:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_card_facts().plain(),
+        study=lambda wildcards: as_digest("study", get_card_facts().plain()),
         code=code_of("write_cards"),
     script:
         "../scripts/write_cards.py"
@@ -49,7 +49,7 @@ rule write_report:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=get_study_facts,
         command=get_command,
         code=code_of("write_report"),
     script:
@@ -86,7 +86,7 @@ rule describe_study:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=get_study_facts,
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -103,7 +103,7 @@ rule describe_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_facts().plain(),
+        study=get_study_facts,
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -121,10 +121,10 @@ rule plan:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=STUDY.asked(),
-        judge=STUDY.judge(),
-        datasets=STUDY.datasets(),
-        arms=STUDY.worded_arms(),
+        asked=lambda wildcards: as_digest("asked", STUDY.asked()),
+        judge=lambda wildcards: as_digest("judge", STUDY.judge()),
+        datasets=lambda wildcards: as_digest("datasets", STUDY.datasets()),
+        arms=lambda wildcards: as_digest("arms", STUDY.worded_arms()),
         # Answers that exist, and no input: the plan of a study never makes its answers.
         pilot=STUDY.settings.plan.pilot or STUDY.name,
         target_phi=STUDY.settings.plan.target_phi,
@@ -152,7 +152,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: get_people_facts(),
+        asked=lambda wildcards: as_digest("people", get_people_facts()),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

@@ -4,6 +4,7 @@ Another version may rename any of it: `tests/workflow/test_inside.py` has a test
 """
 
 import gc
+import hashlib
 import os
 import runpy
 import shlex
@@ -21,7 +22,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from snakemake.script import PythonScript
 
@@ -78,6 +79,22 @@ class Run:
     def files(self) -> set[str]:
         """Return what this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}
+
+
+_Value = TypeVar("_Value", dict[str, Any], list[Any], str, None)
+
+
+def as_digest(name: str, value: _Value) -> _Value:
+    """Return ``value`` for `params`, where Snakemake records and prints only ``name`` and a digest.
+
+    It prints the whole parameter, before and after, with each job that runs because one has changed.
+    """
+    if value is None:
+        return value
+    plain, text = type(value), f"{name} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
+    # It records the `repr`. Scripts get the value by pickle.
+    methods = {"__repr__": lambda _: text, "__reduce__": lambda _: (plain, (value,))}
+    return cast(_Value, type(plain.__name__, (plain,), methods)(value))
 
 
 # --- Jobs on SLURM
