@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -110,12 +111,19 @@ def test_with_a_prefix_everything_is_below_it(caller):
 
 
 def test_in_another_directory_a_single_target_is_made_there(caller, tmp_path):
-    caller.write(SMALL)
+    """The target is of a kind of the user's own, which the page on own folders shows."""
     elsewhere = tmp_path / "elsewhere"
+    page = (ROOT / "config/README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(# mine/analyses/ends.py: .*?)```", page, re.DOTALL)
+    (elsewhere / "mine/analyses").mkdir(parents=True)
+    (elsewhere / "mine/analyses/ends.py").write_text(code, encoding="utf-8")
+    caller.write({**SMALL, "resources": ["mine"], "analyses": {"ends": {"kind": "ends", "arms": ["main"]}}})
     shutil.copytree(caller.folder / "config", elsewhere / "config")
-    target = "results/tiny/tables/answers.csv"
+    target = "results/tiny/tables/ends.csv"
     caller.run("--snakefile", "caller/Snakefile", "--directory", "elsewhere", "--", target, cwd=tmp_path)
-    assert pd.read_csv(elsewhere / target)["count"].sum() == 2 * 216 * 5
+    made = pd.read_csv(elsewhere / target).set_index("model")["share"]
+    assert set(made.index) == set(SMALL["models"])
+    assert 0 < made["planted-gpt-4o-mini"] < 1
     assert not (elsewhere / "results/tiny/report").exists()
     assert not (caller.folder / "results").exists()
 

@@ -14,8 +14,9 @@ from jsonschema import Draft202012Validator
 from cinorms import reference
 from cinorms.core.declared import declared
 from cinorms.core.digest import package_of, used_by
+from cinorms.core.errors import ConfigError
 from cinorms.core.version import LIBRARY
-from cinorms.entries.kind import SECTIONS, Also, kinds
+from cinorms.entries.kind import OWN, SECTIONS, Also, kinds, use_own
 from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
 
 ROOT = Path(__file__).parents[3]
@@ -41,6 +42,28 @@ def test_a_declaration_is_complete(section, name):
         assert kind.columns
     if section != "printed":
         assert kind.report_section in PAGE_SECTIONS, "the page would not show what is made"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def (", r"wrong\.py cannot be loaded \(SyntaxError: .*`resources`"),
+        ("import nosuch", r"wrong\.py cannot be loaded \(ModuleNotFoundError: .*'nosuch'"),
+        ("from cinorms.analyses.counts import KINDS", "kind '.*' is declared in two modules .* another name"),
+    ],
+)
+def test_a_mistake_in_a_kind_of_ones_own_is_told_as_such(tmp_path, monkeypatch, text, words):
+    (tmp_path / "analyses").mkdir()
+    (tmp_path / "analyses/wrong.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv(OWN, "")
+    use_own([tmp_path])
+    try:
+        with pytest.raises(ConfigError, match=words):
+            kinds("analyses")
+    finally:
+        use_own([])
+        kinds("analyses")
+        sys.modules.pop("cinorms.analyses.wrong", None)
 
 
 @pytest.mark.parametrize("module", sorted({kinds(section)[name].module for section, name in NAMES}))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
@@ -16,7 +17,9 @@ from typing import Any, Literal, cast, get_args, get_type_hints
 import pandas as pd
 
 from cinorms.core.declared import modules_in
+from cinorms.core.errors import ConfigError
 from cinorms.core.labels import listed
+from cinorms.core.version import LIBRARY
 from cinorms.entries.options import OfFlows, Options
 
 #: What there is of each selected model and arm: a table.
@@ -117,9 +120,25 @@ def kinds(section: str) -> Mapping[str, Kind]:
     package.__path__ = [package.__path__[0], *(str(Path(folder, section)) for folder in own if folder)]
     found: dict[str, Kind] = {}
     for module in modules_in(f"cinorms.{section}").values():
-        for kind in getattr(import_module(module), "KINDS", ()):
+        for kind in _kinds_of(module):
             if other := found.get(kind.name):
                 modules = f"{other.module}, {kind.module}"
-                raise ValueError(f"{section}: kind {kind.name!r} is declared in two modules: {modules}")
+                raise ConfigError(
+                    f"{section}: kind {kind.name!r} is declared in two modules ({modules}); give yours another name"
+                )
             found[kind.name] = kind
     return found
+
+
+def _kinds_of(module: str) -> tuple[Kind, ...]:
+    """Return what a module declares; raise ``ConfigError`` for one of a user's own that cannot be loaded."""
+    try:
+        return getattr(import_module(module), "KINDS", ())
+    except Exception as fault:
+        found = find_spec(module)
+        if found is None or found.origin is None or Path(found.origin).is_relative_to(LIBRARY):
+            raise
+        raise ConfigError(
+            f"{os.path.relpath(found.origin)} cannot be loaded ({type(fault).__name__}: {fault}); correct it, or "
+            "leave its folder out of `resources`"
+        ) from fault
