@@ -19,7 +19,6 @@ from cinorms.inference.model_entry import load_registry
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study import load
-from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand, load_dataset
@@ -90,9 +89,9 @@ def build_study(root: Root) -> Build:
     registry = load_registry(root)
 
     def build(study: Any = None, config: Any = None, study_file: bool = False) -> Study:
-        layers = [default_layer()]
-        layers += [Layer("study.yaml", study)] if study is not None or study_file else []
-        layers += [Layer("--config", config)] if config is not None else []
+        layers = default_layer()
+        layers |= {"study.yaml": study} if study is not None or study_file else {}
+        layers |= {"--config": config} if config is not None else {}
         with pytest.MonkeyPatch.context() as patch:
             # Parsing the registry takes longer than everything else that is tested here.
             patch.setattr(load, "load_registry", lambda _: copy.deepcopy(registry))

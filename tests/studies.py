@@ -12,8 +12,7 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
-from cinorms.study.layers import Layer
-from cinorms.study.load import load_study, read_settings
+from cinorms.study.load import load_study, read_layers, read_settings
 from cinorms.study.settings import Arm, StudySettings
 from cinorms.study.study import Study
 
@@ -35,14 +34,14 @@ DEFAULT_MODELS = [
 ARM = {"dataset": "iot", "prompts": "chatgpt"}
 
 
-def default_layer() -> Layer:
+def default_layer() -> dict[str, Any]:
     """Return config/config.yaml, to change as you like."""
-    return Layer("config/config.yaml", copy.deepcopy(_default()))
+    return {"config/config.yaml": copy.deepcopy(_default())}
 
 
 def make_study_settings(changes: dict[str, Any] | None = None) -> StudySettings:
     """Return the default settings with ``changes``, as a study.yaml states them; no name is looked up."""
-    return read_settings([default_layer(), Layer("study.yaml", changes or {})])[0]
+    return read_settings({**default_layer(), "study.yaml": changes or {}})[0]
 
 
 def make_arm(**changes: Any) -> Arm:
@@ -62,8 +61,7 @@ def figure(**changes: Any) -> dict[str, Any]:
 
 def load(root: Root, study: dict[str, Any] | None = None) -> Study:
     """Load the study of another folder, with its own config/config.yaml and registry."""
-    layers = [Layer("config/config.yaml", load_yaml(root.folder / "config/config.yaml"))]
-    return load_study([*layers, Layer("study.yaml", study or {})], root)
+    return load_study({**read_layers([], root), "study.yaml": study or {}}, root)
 
 
 def message_of(build: Build, document: Any) -> str:

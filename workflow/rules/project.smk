@@ -99,7 +99,6 @@ from cinorms.core.root import Root
 from cinorms.core.run_process import name_run
 from cinorms.core.validation import unknown
 from cinorms.run.inside_snakemake import Run
-from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.settings import StudySettings
 
@@ -115,11 +114,11 @@ def get_study():
     """Return the study, or end with one message. The settings that are given go on top of the defaults."""
     try:
         if RUN.is_module:
-            files, given = [], Layer(get_module_place(), get_module_config())
+            files, given = [], {get_module_place(): get_module_config()}
         else:
-            files, given = map(Path, RUN.config_files), Layer("--config", RUN.given_config)
+            files, given = map(Path, RUN.config_files), {"--config": RUN.given_config}
         project = Root(PROJECT, results=RUN.results(), is_fetched=IS_FETCHED)
-        return load_study([*read_layers(files, project), given], project)
+        return load_study({**read_layers(files, project), **given}, project)
     except CinormsError as error:
         refuse(error)
 

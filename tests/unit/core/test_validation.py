@@ -19,7 +19,6 @@ from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.reference import RESOURCES
-from cinorms.study.layers import Layer
 from cinorms.study.load import read_settings
 from cinorms.study.settings import StudySettings
 from cinorms.vignettes.designs import DatasetFile
@@ -118,7 +117,7 @@ def test_any_value_under_any_key_gets_a_message_or_passes(cls, data):
     message = "any.yaml: "
     try:
         if cls is StudySettings:  # merged with the defaults before it is checked
-            read_settings([default_layer(), Layer("any.yaml", document)])
+            read_settings({**default_layer(), "any.yaml": document})
         else:
             check(document, cls, "any.yaml")
     except ConfigError as error:

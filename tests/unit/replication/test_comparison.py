@@ -20,8 +20,7 @@ from cinorms.published import releases
 from cinorms.published.releases import load_release
 from cinorms.replication import comparison
 from cinorms.replication.comparison import compare_sentences, sentences_text, unexpected
-from cinorms.study.layers import Layer
-from cinorms.study.load import load_study
+from cinorms.study.load import load_study, read_layers
 from cinorms.study.plan import as_text, estimate
 from cumulink import clm
 
@@ -341,8 +340,7 @@ def test_nothing_is_asked_of_a_published_arm(build_study):
 
 
 def replication_study(root):
-    files = ["config/config.yaml", "config/replication.yaml"]
-    return load_study([Layer(file, load_yaml(ROOT / file)) for file in files], root)
+    return load_study(read_layers([ROOT / "config/replication.yaml"], root), root)
 
 
 def test_the_replication_has_an_analysis_for_every_printed_number(root):

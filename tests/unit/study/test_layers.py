@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from cinorms.study.layers import Layer, Place, merge, place_in
+from cinorms.study.layers import Place, merge, place_in
 from cinorms.study.load import load_study
 from cinorms.study.study import Study
 
@@ -51,11 +51,11 @@ def test_an_arm_overrides_the_arm_defaults_key_by_key(build_study):
 
 
 def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root):
-    layers = [
-        default_layer(),
-        Layer("study.yaml", {"seed": 1, "norms": {"t_val": 3}, "arm_defaults": {"orders": {"count": 1}}}),
-        Layer("--config", {"seed": 2, "norms": {"t_maj": 0.67}}),
-    ]
+    layers = {
+        **default_layer(),
+        "study.yaml": {"seed": 1, "norms": {"t_val": 3}, "arm_defaults": {"orders": {"count": 1}}},
+        "--config": {"seed": 2, "norms": {"t_maj": 0.67}},
+    }
     before = copy.deepcopy(layers)
     study = load_study(layers, root)
     assert study.seed == 2
@@ -86,10 +86,10 @@ def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root):
     ],
 )
 def test_each_part_of_an_arms_orders_is_stated_where_that_part_is(orders, count, method):
-    below = Layer("below.yaml", {"arm_defaults": {"orders": {"count": 4}}})
+    below = {"arm_defaults": {"orders": {"count": 4}}}
     arms = {"main": {**ARM, **orders}}
-    above = Layer("above.yaml", {"arm_defaults": {"orders": {"method": "fixed"}}, "arms": arms})
-    places = merge([default_layer(), below, above]).places
+    above = {"arm_defaults": {"orders": {"method": "fixed"}}, "arms": arms}
+    places = merge({**default_layer(), "below.yaml": below, "above.yaml": above}).places
     assert str(place_in(places, ["arms", "main", "orders", "count"])) == count
     assert str(place_in(places, ["arms", "main", "orders", "method"])) == method
 

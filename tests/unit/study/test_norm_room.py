@@ -7,7 +7,6 @@ import pytest
 
 from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
-from cinorms.study.layers import Layer
 from cinorms.study.load import load_study
 from cinorms.study.norm_room import norm_room
 
@@ -97,5 +96,5 @@ def test_figures_read_norms_too(build_study):
 def test_every_study_of_this_repository_can_hold_norms(name):
     if name == "models.yaml":
         return
-    layers = [default_layer(), Layer(name, load_yaml(Path(PROJECT, "config", name)))]
+    layers = {**default_layer(), name: load_yaml(Path(PROJECT, "config", name))}
     assert not norm_room(load_study(layers, Root(PROJECT))).none_at_all

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.scales import papers_scale
-from cinorms.core.validation import load_yaml
 from cinorms.inference.engines.openai.replies import body, read_reply
 from cinorms.prompts.orders import orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import messages
-from cinorms.study.layers import Layer
-from cinorms.study.load import load_study
+from cinorms.study.load import load_study, read_layers
 from cinorms.study.requests import request_of
 
 ROOT = Path(__file__).parents[3]
@@ -24,8 +22,7 @@ REQUESTS = list(csv.DictReader((ROOT / "tests/reference/pets2026/requests.csv").
 
 @pytest.mark.parametrize("sent", REQUESTS, ids=lambda sent: sent["sha256"][:8])
 def test_a_request_is_the_authors(root, iot_flows, sent):
-    files = ["config/config.yaml", "config/pets2026.yaml"]
-    study = load_study([Layer(file, load_yaml(ROOT / file)) for file in files], root)
+    study = load_study(read_layers([ROOT / "config/pets2026.yaml"], root), root)
     arm = next(
         name
         for name, settings in study.arms.items()

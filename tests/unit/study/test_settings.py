@@ -12,7 +12,7 @@ from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 
 
 def test_plain_settings_are_what_the_layers_state_in_the_order_of_the_defaults():
-    default = default_layer().document
+    (default,) = default_layer().values()
     expected = {**default, "arms": {"main": {**default["arm_defaults"], **ARM}}}
     assert repr(make_study_settings().plain()) == repr(expected)
 

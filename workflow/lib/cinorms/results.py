@@ -23,7 +23,6 @@ from cinorms.inference.request import Request
 from cinorms.inference.store import Store
 from cinorms.study.entries import entry_of, read_options
 from cinorms.study.facts import StudyFacts
-from cinorms.study.layers import Layer
 from cinorms.study.load import load_study, read_layers
 
 #: Columns of the vignettes that are not factors.
@@ -232,8 +231,8 @@ class Results:
         have 9 points, also where ``width`` is less: ``save(width=..., height=...)`` of plotnine changes it.
         """
         root = Root(Path(__file__).parents[3], results=self.folder.parent)
-        settings = Layer(str(self.folder / "study.json"), dict(self.study.settings))
-        study = load_study([*read_layers([], root), settings], root)
+        settings = {str(self.folder / "study.json"): dict(self.study.settings)}
+        study = load_study({**read_layers([], root), **settings}, root)
         only = {"arms": list(study.arms)} if len(study.arms) == 1 else {}
         stated = {"kind": name, **only, **study.settings.figures.get(name, {}), **options}
         entry = entry_of(

@@ -1,8 +1,7 @@
 """Layers of settings: each is one file, or the command line; the last wins, and settings know where they are stated."""
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cinorms.core.validation import KeyPath, key_of
@@ -12,12 +11,8 @@ from cinorms.core.validation import KeyPath, key_of
 MIXED = frozenset({"plan", "answers", "arm_defaults", "orders", "norms", "grid", "datasets", "report"})
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One source of settings, with the name that messages give it."""
-
-    file: str
-    document: Any
+#: What each source of settings states, by the name that messages give it; the last wins.
+Layers = Mapping[str, Any]
 
 
 class Place(NamedTuple):
@@ -49,16 +44,16 @@ def place_in(places: Places, path: Sequence[str | int]) -> Place:
     return Place("a study", key_of(path))
 
 
-def merge(layers: Iterable[Layer]) -> Merged:
+def merge(layers: Layers) -> Merged:
     """Merge layers, the last wins: ``MIXED`` sections key by key, others as a whole; fill in the arms.
 
     What no section can have is kept for the check of the whole.
     """
     merged: dict[str, Any] = {}
     places: dict[KeyPath, Place] = {}
-    for layer in layers:
-        merged = _overlay(merged, layer.document)
-        places |= {path: Place(layer.file, key_of(path)) for path in _paths(layer.document)}
+    for file, document in layers.items():
+        merged = _overlay(merged, document)
+        places |= {path: Place(file, key_of(path)) for path in _paths(document)}
     defaults, arms = merged.get("arm_defaults"), merged.get("arms")
     if not isinstance(defaults, dict) or not isinstance(arms, dict):
         return Merged(merged, places)

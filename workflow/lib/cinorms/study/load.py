@@ -19,7 +19,7 @@ from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entries import with_entries
-from cinorms.study.layers import Layer, Place, Places, merge, place_in
+from cinorms.study.layers import Layers, Place, Places, merge, place_in
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
@@ -40,7 +40,7 @@ def parser(name: str, about: str) -> argparse.ArgumentParser:
 def read_study(given: argparse.Namespace) -> Study:
     """Return the study that the arguments name; the default one where they name none."""
     layers = read_layers(map(Path, given.configfile), ROOT)
-    return load_study([*layers, Layer("--config", _settings(given.config))], ROOT)
+    return load_study({**layers, "--config": _settings(given.config)}, ROOT)
 
 
 def _settings(given: Sequence[str]) -> dict[str, Any]:
@@ -54,13 +54,13 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_layers(files: Iterable[Path], root: Root) -> list[Layer]:
+def read_layers(files: Iterable[Path], root: Root) -> Layers:
     """Return the defaults of config/config.yaml, and each of the ``files`` on top of them, once."""
     default = root.folder / "config" / "config.yaml"
-    return [Layer(root.shown(file), load_yaml(file)) for file in dict.fromkeys([default, *files])]
+    return {root.shown(file): load_yaml(file) for file in dict.fromkeys([default, *files])}
 
 
-def load_study(layers: Sequence[Layer], root: Root) -> Study:
+def load_study(layers: Layers, root: Root) -> Study:
     """Merge layers (the last wins), check the whole and look up every name.
 
     Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed; for the
@@ -72,18 +72,17 @@ def load_study(layers: Sequence[Layer], root: Root) -> Study:
     study = Study(settings, _read_files(settings, found), found, places)
     check_names(study)
     defaults, *others = layers
-    return with_entries(study, defaults.file if any(layer.document for layer in others) else None)
+    return with_entries(study, defaults if any(layers[file] for file in others) else None)
 
 
-def read_settings(layers: Sequence[Layer]) -> tuple[StudySettings, Places]:
+def read_settings(layers: Layers) -> tuple[StudySettings, Places]:
     """Return the settings that layers state together, and where each is stated."""
-    for layer in layers:
-        check_text(layer.document, layer.file)
-        if not isinstance(layer.document, dict):
-            given = shown(layer.document)
-            raise ConfigError(f"{layer.file}: the whole file: {given} is not a mapping of keys to values")
+    for file, stated in layers.items():
+        check_text(stated, file)
+        if not isinstance(stated, dict):
+            raise ConfigError(f"{file}: the whole file: {shown(stated)} is not a mapping of keys to values")
     document, places = merge(layers)
-    whole = Place(layers[0].file, key_of(()))  # what no layer states
+    whole = Place(next(iter(layers)), key_of(()))  # what no layer states
     settings = parse(document, StudySettings, lambda path: place_in(places, path) if path else whole)
     return settings, places
 
