@@ -215,4 +215,5 @@ def test_only_what_this_run_made_is_named(made, lines):
 def test_what_a_norm_needs_names_the_models_that_need_another_number():
     said = thresholds({"a": 30, "b": 9, "c": 30}, 0.5)
     assert said == "at least 30 valid answers (9 for b); at least 50% of them must agree"
-    assert thresholds({"a": 30}, "plurality") == "at least 30 valid answers; the most frequent level counts"
+    said = thresholds({"a": 30}, "plurality")
+    assert said == "at least 30 valid answers; it is the level with the most answers, majority or not"

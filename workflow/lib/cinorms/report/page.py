@@ -43,6 +43,7 @@ def render(results: StudyResults) -> str:
         rows=rows,
         nouns=nouns_of(rows),
         computed=any(row.status != "not_computed" for row in rows),
+        unknown=any(row.needs for row in rows),
         asked=asked(results, rows),
         bars={row.model: _bars(results, row) for row in rows},
         sentences=first_sentences(results, arm, reading),

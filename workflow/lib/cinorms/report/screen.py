@@ -76,10 +76,17 @@ class Standing:
 
     @property
     def number(self) -> str:
-        """The share of flows that leads: with a norm expected again or, where that is not known, with a norm."""
+        """The share of flows with a norm expected again; in a study that does not ask for that, with a norm."""
         if not self.norms:
             return "none"
-        return share(self.parts[0] if self.told else self.norms, self.flows)
+        if self.status == "not_computed":
+            return self.with_norm
+        return share(self.parts[0], self.flows) if self.told else "?"
+
+    @property
+    def with_norm(self) -> str:
+        """The share of flows with a norm."""
+        return share(self.norms, self.flows)
 
     @property
     def between(self) -> str:
@@ -89,10 +96,10 @@ class Standing:
         return f"{share(self.low, self.flows)} to {share(self.high, self.flows)}"
 
     @property
-    def note(self) -> str:
-        """Why the number is not what it seems, and what it takes; empty where it is."""
+    def needs(self) -> str:
+        """What it takes to tell how many norms are expected again; empty where that is known or not asked for."""
         if self.ignores or not self.norms:
-            return self.ignores
+            return ""
         if self.status == "few_templates":
             needed = f"{FEWEST_TEMPLATES} wordings, not {self.templates}"
         elif self.status == "few_flows":
@@ -103,8 +110,17 @@ class Standing:
             more = max(math.ceil(self.templates * times), self.templates + 1)
             needed = f"about {more} wordings, not {self.templates} (now: {self.between} of the flows)"
         else:
-            return "perhaps on most flows, perhaps not" if self.told and self.survives is None else ""
+            return ""
         return f"to tell how many of these norms other wordings would give again, the study needs {needed}"
+
+    @property
+    def note(self) -> str:
+        """Why the number is not what it seems, and what it takes; empty where it is."""
+        if self.ignores or not self.norms:
+            return self.ignores
+        if self.needs:
+            return f"a norm on {self.with_norm} of the flows; {self.needs}"
+        return f"its interval includes {MOST:.0%}: undecided" if self.told and self.survives is None else ""
 
     @property
     def sentence(self) -> str:
@@ -114,14 +130,15 @@ class Standing:
         if not self.norms:
             text = f"{it_holds} no norm on any of {flows}."
         elif not self.told:
-            text = f"{it_holds} a norm on {self.number} of {flows}."
+            text = f"{it_holds} a norm on {self.with_norm} of {flows}."
         else:
             _, may_change, none = (share(part, self.flows) for part in self.parts)
             text = (
                 f"On {self.number} of {flows} (95% interval: {self.between}) it holds a norm that as many other "
                 f"wordings are expected to give again, on {may_change} a norm that may change, and on {none} none."
             )
-        text += f" {self.note[:1].upper()}{self.note[1:]}." if self.note else ""
+        note = self.needs or self.note
+        text += f" {note[:1].upper()}{note[1:]}." if note else ""
         text += f" Of {its}, {self.read} could be read as an answer"
         return f"{text}." if self.people else f"{text}, and {self.declined} refuse to give one."
 
@@ -192,10 +209,13 @@ def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, An
 # --- The headline
 
 #: How the headline begins with models that hold such norms, hold none, ignore the flow, or nobody can tell; how it goes
-#: on with them. In braces: which models, how many of them, and the endings of verbs.
+#: on with them. In braces: which models, how many of them, and the ending of the verb.
 _SAID = {
     "yes": ("{Who} hold{s} norms that would survive other wordings on most flows", ""),
-    "no": ("On most flows, {who} hold{s} no norm that would survive other wordings", "{n} do{es} not"),
+    "no": (
+        "On most flows, {who} hold{s} no norm that would survive other wordings",
+        "{n} on fewer flows or none",
+    ),
     "ignores": (
         "Nothing shows that the answers of {who} depend on the flow",
         "nothing shows that the answers of {n} depend on the flow",
@@ -232,7 +252,6 @@ def headline(rows: Sequence[Standing]) -> str:
                     Who=who[0].upper() + who[1:] if len(rows) > 1 else who,
                     n=n,
                     s="s" if one else "",
-                    es="es" if one else "",
                 )
             )
     return "; ".join(parts)
@@ -265,7 +284,8 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
         f"{row.read:>8} could be read  {row.note}".rstrip()
         for row in rows
     ]
-    about = "Share of flows with a norm" + (" expected again in other wordings" if rows[0].told else "")
+    computed = any(row.status != "not_computed" for row in rows)
+    about = "Share of flows with a norm" + (" expected again in other wordings" if computed else "")
     return [line for line in (said, f"{about}:", *lines, unequal(rows)) if line]
 
 
@@ -274,31 +294,29 @@ def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def unequal(rows: Sequence[Standing]) -> str:
     """Return a sentence that says who was asked in how many wordings, where that differs; else nothing."""
-    of_each = Counter(row.templates for row in rows).most_common()
-    if len(of_each) < 2:
-        return ""
-    (most, n_models), *fewer = of_each
-    who = [(listed([row.model for row in rows if row.templates == n]), n) for n, _ in fewer]
-    others = "the others" if n_models > 1 else next(row.model for row in rows if row.templates == most)
-    numbers = "; ".join(f"{names} in {counted(n, 'wording')}" for names, n in [*who, (others, most)])
-    return f"Not all were asked in as many wordings ({numbers}): {NOT_COMPARABLE}."
+    most, others = _fewer(rows)
+    return f"Not all were asked in {most} ({others}): {NOT_COMPARABLE}." if others else ""
+
+
+def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
+    """Return in how many wordings most were asked, and who in how many others; the latter empty where nobody was."""
+    (most, _), *rest = Counter(row.templates for row in rows).most_common()
+    names = [f"{listed([row.model for row in rows if row.templates == n])} in {n}" for n, _ in rest]
+    return counted(most, "wording"), "; ".join(names)
 
 
 def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
     """Return in a line who was asked what, and what a norm needs."""
-    study, arm, differ = results.study, rows[0].arm, unequal(rows)
+    study, arm = results.study, rows[0].arm
     prompts, title = results.prompts[arm], results.study.dataset_of(arm).title
     flows = counted(max(row.flows for row in rows), "flow")
+    most, others = _fewer(rows)
     if results.is_people(arm):
         text = f"People rated {flows} ({title})."
     else:
         who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
-        wordings = counted(prompts["template_no"].nunique(), "wording")
         orders = counted(prompts["order_no"].nunique(), "order")
-        text = (
-            f"{who} was asked about {flows} ({title}), each in {'at most ' if differ else ''}"
-            f"{counted(len(prompts), 'variant')}: {wordings}, each with {orders} of the options."
-        )
-    text += f" {differ}" if differ else ""
+        text = f"{who} was asked about {flows} ({title}), each in {most} with {orders} of the options"
+        text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'variant')}."
     needed = {row.model: study.t_val[row.model] for row in rows}
     return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."

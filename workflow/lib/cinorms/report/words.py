@@ -155,7 +155,7 @@ def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
     others = ", ".join(f"{n} for {model}" for model, n in t_val.items() if n != usual)
     agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
     number = f"at least {usual} valid answers" + (f" ({others})" if others else "")
-    return f"{number}; {agree or 'the most frequent level counts'}"
+    return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"
 
 
 def link(arm: str, models: Sequence[str], **state: str) -> str:

@@ -45,7 +45,7 @@ function normText(arm, model, i) {
   const norm = holds(model, i)
     ? `The norm is ‘${wordsOf(arm, model, i)}’: ${model.counts[placeOf(arm, model.value[i])][i]} of ${n} valid answers (${percent(model.counts[placeOf(arm, model.value[i])][i], n)}) agree.${again(model, i) === null ? "" : ` As many other wordings would give the same norm with a probability of ${percent(again(model, i), 1)}.`}`
     : `${capital(study.norm_statuses[model.status[i]])}; ${n ? `at most ${agreeing(model, i)} of ${n} valid answers agree` : "there is no valid answer"}. This does not mean neutral.`;
-  const needs = study.t_maj === "plurality" ? "the most frequent level counts" : `${Math.round(100 * study.t_maj)}% must agree`;
+  const needs = study.t_maj === "plurality" ? "it is the level with the most answers, majority or not" : `${Math.round(100 * study.t_maj)}% must agree`;
   return `${norm} The model was asked ${count(model.asked[i])} times; ${count(invalid)} ${invalid === 1 ? "answer is" : "answers are"} invalid. A norm needs ${model.t_val} valid answers; ${needs}.`;
 }
 
