@@ -73,13 +73,15 @@ def test_the_headline_counts_who_holds_norms_that_other_wordings_would_give_agai
 def test_models_asked_in_different_numbers_of_wordings_are_not_compared(results):
     assert unequal([STRONG, WEAK]) == ""
     said = unequal([STRONG, replace(WEAK, model="b", templates=3)])
-    assert "in 11 wordings (b in 3)" in said
+    assert "in 11 wordings (b in 3 wordings)" in said
     many = [STRONG, replace(STRONG, model="c"), replace(WEAK, model="b", templates=3)]
-    assert "in 11 wordings (b in 3)" in unequal(many)
+    assert "in 11 wordings (b in 3 wordings)" in unequal(many)
     assert NOT_COMPARABLE in said
     rows = standings(results)
     few = [replace(rows[0], templates=2), *rows[1:]]
-    assert f"each in 3 wordings with 2 orders of the options; {rows[0].model} in 2: " in asked(results, few)
+    assert f"each in 3 wordings with 2 orders of the options; {rows[0].model} in 2 wordings: " in asked(
+        results, few
+    )
     assert NOT_COMPARABLE in asked(results, few)
     codes = results.codes["main", "model-a"]
     part = replace(codes, answers=np.where(np.arange(6) < 4, codes.answers, NOTHING_ASKED))

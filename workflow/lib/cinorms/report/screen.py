@@ -301,7 +301,10 @@ def unequal(rows: Sequence[Standing]) -> str:
 def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
     """Return in how many wordings most were asked, and who in how many others; the latter empty where nobody was."""
     (most, _), *rest = Counter(row.templates for row in rows).most_common()
-    names = [f"{listed([row.model for row in rows if row.templates == n])} in {n}" for n, _ in rest]
+    names = [
+        f"{listed([row.model for row in rows if row.templates == n])} in {counted(n, 'wording')}"
+        for n, _ in rest
+    ]
     return counted(most, "wording"), "; ".join(names)
 
 
