@@ -72,7 +72,7 @@ def page(made) -> str:
         ('<p class="planted">planted</p>', 1),
         ('class="number">12<', 3),
         ("band: another group of people:", 1),  # a band for people, none for expected values
-        (" near comes nearest to ", 2),
+        (" the answers of near are closest to ", 2),
         (">People rated some uses of personal information", 1),
         ("<b>survey</b>", 0),
         ("<i>3</i>", 0),
