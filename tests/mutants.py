@@ -1,4 +1,4 @@
-"""Small wrong edits of the library, and whether the tests of the package notice: ``make mutants``.
+"""Small wrong edits of the libraries, and whether the tests of the package notice: ``make mutants``.
 
 Every edit changes one place: a comparison, a sign, a bound, a condition, a constant. Without packages the lines are
 those that differ from --base. Each edit runs the tests of its package in a fork of one process that has loaded the
@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = Path("workflow/lib/cinorms")
+LIBRARIES = Path("workflow/lib")
+#: Libraries of their own, each one package with its tests inside.
+SEPARATE = ("cumulink", "optionreader")
 COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -103,10 +105,24 @@ def put(parent: ast.AST, field: str, at: int | None, node: ast.AST) -> None:
         getattr(parent, field)[at] = node
 
 
+def places(package: str) -> tuple[Path, Path]:
+    """Return the folder of a package's modules, and that of its tests."""
+    if package in SEPARATE:
+        return LIBRARIES / package, LIBRARIES / package / "tests"
+    return LIBRARIES / "cinorms" / package, Path("tests/unit") / (package or "test_results.py")
+
+
+def package_of(module: Path) -> str:
+    """Return the package of a module; the modules of cinorms that are in none have ""."""
+    library, *rest = module.relative_to(LIBRARIES).parts
+    return library if library in SEPARATE else rest[0] if len(rest) > 1 else ""
+
+
 def changed_lines(base: str) -> dict[Path, set[int]]:
-    """Return the lines of each module of the library that differ from ``base``."""
+    """Return the lines of each module of the libraries that differ from ``base``."""
     found: dict[Path, set[int]] = {}
-    command = ["git", "diff", "--unified=0", "--no-color", base, "--", f"{LIBRARY}/*.py"]
+    of = [f"{LIBRARIES}/*.py", f":!{LIBRARIES}/*/tests", f":!{LIBRARIES}/*/tools"]
+    command = ["git", "diff", "--unified=0", "--no-color", base, "--", *of]
     for line in subprocess.check_output(command, cwd=ROOT, text=True).splitlines():
         if line.startswith("+++ b/"):
             lines = found.setdefault(Path(line[6:]), set())
@@ -140,12 +156,8 @@ def tests_pass(package: str, seconds: float, *first: str) -> bool:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
-        where = f"tests/unit/{package}" if package else "tests/unit/test_results.py"
-        os._exit(
-            pytest.main(
-                ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", *first, where]
-            )
-        )
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+        os._exit(pytest.main([*options, *first, str(places(package)[1])]))
     end = time.monotonic() + seconds
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
         if time.monotonic() > end:
@@ -162,7 +174,8 @@ def survives(edit: Edit, package: str, seconds: float) -> bool:
     edited = next(islice(mutants(text), edit.number, None))[1]
     edit.module.write_text(ast.unparse(ast.fix_missing_locations(edited)), encoding="utf-8")
     try:
-        folder = Path("tests/unit") / edit.module.relative_to(LIBRARY).parent
+        modules, tests = places(package)
+        folder = tests / edit.module.relative_to(modules).parent
         own = folder / f"test_{edit.module.stem}.py"
         return tests_pass(package, seconds, *[str(path) for path in (own, folder) if path.exists()])
     finally:
@@ -182,7 +195,7 @@ def edits(lines: dict[Path, set[int] | None]) -> list[Edit]:
 def main() -> None:
     """Print the edits that no test notices, and the share of those that a test does."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("packages", nargs="*", help="packages of the library, whole")
+    options.add_argument("packages", nargs="*", help="packages, whole")
     options.add_argument(
         "--base", default="origin/main", help="without packages: what the lines must differ from"
     )
@@ -191,10 +204,11 @@ def main() -> None:
     given = options.parse_args()
     lines: dict[Path, set[int] | None] = dict(changed_lines(given.base)) if not given.packages else {}
     for name in given.packages:
-        lines |= {path.relative_to(ROOT): None for path in sorted((ROOT / LIBRARY / name).rglob("*.py"))}
+        modules = [path.relative_to(ROOT) for path in sorted((ROOT / places(name)[0]).rglob("*.py"))]
+        lines |= {module: None for module in modules if not {"tests", "tools"} & set(module.parts)}
     drawn: dict[str, list[Edit]] = {}
     for edit in edits(lines):
-        drawn.setdefault("/".join(edit.module.relative_to(LIBRARY).parts[:-1][:1]), []).append(edit)
+        drawn.setdefault(package_of(edit.module), []).append(edit)
     with tempfile.TemporaryDirectory() as folder:
         pool = ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), start, (folder,))
         for package, every in drawn.items():

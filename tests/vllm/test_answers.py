@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from cinorms.answers.read import read_responses
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import OptionTrie, spellings
+from cinorms.inference.engines.vllm.conversations import spellings
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
@@ -97,17 +97,6 @@ def test_options_are_what_brute_force_gives(session, checkpoint, reference, ques
     assert (np.sort(expected, axis=1)[:, -2] > 0.01).mean() > 0.3  # more than one option was likely somewhere
     assert ((p.sum(axis=1) > 0.5) & (p.sum(axis=1) < 1 + 1e-6)).all()
     assert found["text"].isna().all()  # a reply is the probabilities alone
-
-
-def test_first_tokens_cannot_tell_the_options_apart(checkpoint):
-    tokeniser = Tokeniser.load(checkpoint, "chat_template", "tiny")
-    first = [ids[0] for ids in tokeniser.ids(SCALE.options)]
-    assert len(set(first)) == 3
-    (text,) = tokeniser.texts([[{"role": "user", "content": "How acceptable is it?"}]])
-    written = {o: [tokeniser.continuation(text, s) for s in spellings(o)] for o in SCALE.options}
-    trie = OptionTrie.of(written, "tiny")
-    assert trie.depth >= 2
-    assert len(trie.ways) >= 10
 
 
 def test_both_readouts_become_answers(session, checkpoint, questions_of, tmp_path):

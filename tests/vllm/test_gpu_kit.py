@@ -4,66 +4,33 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
-
-import pytest
 
 from .conftest import ROOT
 
 RUN = ("peak", "cold", "published", "warm")
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the JSON of a dry run."""
-    out = tmp_path_factory.mktemp("gpu") / "gpu.json"
+def test_a_dry_run_of_the_kit_asks_and_counts_in_every_step(tmp_path):
+    out = tmp_path / "gpu.json"
     command = [sys.executable, str(ROOT / "benchmarks/inference/gpu.py"), "--dry-run", "--out", str(out)]
     # No limit but the steps' own: a busy machine is slower, and here it is the numbers that count, not the time.
-    # The batch-invariant mode needs a GPU, and fails without one after a whole start.
-    command += ["--minutes", "30", "--steps", *RUN, "awq"]
+    command += ["--minutes", "30", "--steps", *RUN]
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
-
-
-def test_every_step_has_run_or_says_why_not(table):
-    status = {name: step["status"] for name, step in table["steps"].items()}
+    table = json.loads(out.read_text())
+    steps, summary = table["steps"], table["summary"]
+    status = {name: step["status"] for name, step in steps.items()}
     assert {status[name] for name in RUN} == {"ok"}, status
-    # What a machine without GPU may not have.
-    assert status["awq"] == "ok" or status["awq"].startswith("failed: "), status
     assert status["invariant"] == "skipped: not among --steps"
-
-
-def test_the_whole_path_has_run(table):
-    path = table["steps"]["cold"]["path"]
-    assert path["prompts"] == 12 * 33
-    assert path["complete"]
-    assert table["summary"]["path_runs"]
-
-
-def test_rates_have_what_they_are_made_of(table):
-    ours, published = table["steps"]["cold"]["rate"], table["steps"]["published"]
-    assert ours["prompts"] == 220
-    assert ours["share_reused"] > 0
-    assert published["rate"]["share_reused"] == 0
-    assert published["rate_100_tokens"]["output_tokens_per_prompt"] == 100
-    assert ours["output_tokens_per_prompt"] > 7  # random weights seldom end an answer
-    for rate in (ours, published["rate"], published["rate_100_tokens"]):
-        assert rate["prompts_per_second"] > 0
-        assert rate["flop_per_prompt"] > 0
-
-
-def test_every_branch_of_the_options_is_asked(table):
-    options = table["steps"]["cold"]["options"]
-    assert options["prompts"] == 55
-    assert options["requests_per_prompt"] > 5
-
-
-def test_the_summary_is_complete_and_meets_no_goal(table):
-    summary = table["summary"]
+    path, cold, published = steps["cold"]["path"], steps["cold"]["rate"], steps["published"]
+    assert (path["prompts"], path["complete"]) == (12 * 33, True)
+    assert (cold["prompts"], published["rate_100_tokens"]["output_tokens_per_prompt"]) == (220, 100)
+    assert cold["share_reused"] > 0 == published["rate"]["share_reused"]
+    for rate in (cold, published["rate"], published["rate_100_tokens"]):
+        assert min(rate["prompts_per_second"], rate["flop_per_prompt"]) > 0
+    options = steps["cold"]["options"]
+    assert (options["prompts"], options["requests_per_prompt"] > 5) == (55, True)
     optional = {name for name in summary if "batch_invariant" in name or "awq" in name}
     assert [name for name in set(summary) - optional if summary[name] is None] == []
     assert {goal["met"] for goal in summary["goals"].values()} == {None}
     assert table["paragraph"].startswith("A dry run, which says nothing about speed: CPU")
-    assert "minutes for 228,096 prompts" in table["paragraph"]

@@ -63,15 +63,6 @@ def test_a_wheel_that_cannot_be_had_is_one_message(tmp_path, monkeypatch):
         checkpoints.find(SOURCE, None, "m")
 
 
-def test_it_knows_the_capital_of_france(smollm, real_session):
-    from vllm import SamplingParams
-
-    real_session.engine(real_request(smollm))
-    question = [{"role": "user", "content": "What is the capital of France?"}]
-    (output,) = real_session.llm.chat(question, SamplingParams(temperature=0, max_tokens=12), use_tqdm=False)
-    assert output.outputs[0].text.strip() == "The capital of France is Paris."
-
-
 def test_it_answers_flows_as_small_models_do(smollm, real_session):
     select = {
         "sender": ["a fitness tracker"],

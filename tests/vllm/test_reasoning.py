@@ -1,29 +1,19 @@
 """A model that reasons, under real vLLM: trace up to the budget, then answer, as transformers generates both."""
 
-import os
-import random
-import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from cinorms.core.errors import ConfigError
-from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
-from cinorms.inference.store import Store
 
-from ..asking import responses_in
 from .conftest import request_of
-from .job import AT_ONCE
-from .jobs import Jobs
 
 #: The tiny model's template, which opens a trace where it is told to.
 OPENS = "{% if add_generation_prompt and enable_thinking %}<think>\n{% endif %}"
@@ -96,15 +86,6 @@ def test_a_trace_ends_at_its_mark_wherever_tokens_end(session, checkpoint):
     assert set(replies.loc[plain["text"] == "neutral", "trace_status"]) <= {"unclosed"}
 
 
-def test_a_seeded_trace_depends_on_its_question_alone(session, thinking, monkeypatch):
-    request = request_of(thinking, reasoning=ON, temperature=1.2)
-    one = session.ask(request)
-    monkeypatch.setattr(conversations, "IN_FLIGHT", 29)
-    other = session.ask(request)
-    assert (one["trace"] == other["trace"]).all()
-    assert (one["text"] == other["text"]).all()
-
-
 def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(session, thinking, questions_of):
     request = request_of(thinking, reasoning={**ON, "budget": 5_000})
     found = questions_of(request)
@@ -114,41 +95,3 @@ def test_a_budget_that_does_not_fit_is_refused_before_anything_is_loaded(session
 
     with pytest.raises(ConfigError, match="an answer with its trace may have 50"):
         session.engine(request).ask(found, np.arange(4), keep)
-
-
-KILLS = 6
-
-
-@pytest.fixture
-def jobs(tmp_path: Path, thinking: Path, flows: pd.DataFrame, templates: tuple[str, ...]) -> Iterator[Jobs]:
-    """Return jobs on the tiny model, which writes a trace before each answer."""
-    found = Jobs(tmp_path, request_of(thinking, reasoning=ON), flows, templates)
-    yield found
-    found.close()
-
-
-def test_a_job_killed_while_it_writes_traces_keeps_a_trace_with_every_reply(tmp_path, jobs, questions_of):
-    chance, root, asked = random.Random(5), tmp_path / "replies", questions_of(jobs.request)
-
-    def traces(of: Path) -> dict[int, str]:
-        return dict(Store(of, jobs.request).traces(asked.keys))
-
-    for _ in range(KILLS):
-        before = jobs.n_asked()
-        pid = jobs.start(root)
-        # Each question is two requests, its trace and then its answer: some kills fall between them.
-        jobs.wait_for(before + AT_ONCE * chance.randint(1, 6))
-        time.sleep(chance.uniform(0, 0.05))
-        os.kill(pid, signal.SIGKILL)
-        assert jobs.end() == -signal.SIGKILL, jobs.log.read_text()
-        n_kept = Store(root, jobs.request).answered(asked.keys).sum()
-        assert len(traces(root)) == n_kept
-    assert 0 < n_kept < len(asked.grid)
-    jobs.start(root)
-    assert jobs.end() == 0, jobs.log.read_text()
-    assert len(asked.grid) < jobs.n_asked() <= 2 * (len(asked.grid) + AT_ONCE * KILLS)
-    jobs.start(tmp_path / "whole")
-    assert jobs.end() == 0, jobs.log.read_text()
-    pd.testing.assert_frame_equal(responses_in(root, asked), responses_in(tmp_path / "whole", asked))
-    assert len(traces(root)) == len(asked.grid)
-    assert traces(root) == traces(tmp_path / "whole")

@@ -31,15 +31,6 @@ def test_the_same_prompts_come_in_other_batches_and_few_answers_flip(session, ch
     assert differ <= MOST_FLIPPED
 
 
-def test_option_probabilities_move_by_rounding_only(session, checkpoint):
-    first, second = (
-        np.stack(list(session.ask(request_of(checkpoint, readout="options", sample=sample))["p_options"]))
-        for sample in (1, 2)
-    )
-    print(f"\nlargest difference of a probability: {np.abs(first - second).max():.2e}")
-    assert np.abs(first - second).max() < 1e-4
-
-
 def test_above_temperature_0_a_sample_is_drawn_anew_and_can_be_repeated(session, checkpoint):
     hot, again = request_of(checkpoint, temperature=1.5), request_of(checkpoint, temperature=1.5, sample=2)
     first, second = session.ask(hot), session.ask(again)

@@ -43,7 +43,10 @@ def places(write_study: Write, tmp_path: Path) -> tuple[Path, Path, Path]:
 @pytest.fixture
 def gate(places: tuple[Path, Path, Path]) -> Gate:
     """Return the gate of both."""
-    base, new, policy = places
+    return gate_of(*places)
+
+
+def gate_of(base: Path, new: Path, policy: Path) -> Gate:
     return verdicts.run(Address(base, "main", "m"), Address(new, "main", "m"), load_policy(policy))
 
 
@@ -82,16 +85,17 @@ def test_the_json_has_every_claim_and_is_plain(gate):
         ("people", "model", ""),
     ],
 )
-def test_a_gate_on_simulated_answers_says_so_first(gate, base, new, mark):
+def test_a_gate_on_simulated_answers_says_so_first(places, base, new, mark):
     """They are what ``study.json`` says they are, of a respondent or of an arm's ratings."""
-    for side, kind in ((gate.matched.base, base), (gate.matched.new, new)):
-        file = side.address.folder / "study.json"
+    places[2].write_text(yaml.safe_dump({"claims": {name: CLAIMS[name] for name in ("overall", "refusals")}}))
+    for folder, kind in zip(places, (base, new), strict=False):
+        file = folder / "study.json"
         study = json.loads(file.read_text(encoding="utf-8"))
         study["planted"] = ["m"] if kind == "planted" else ["another"]
         study["arms"]["main"]["source"] = "human" if kind in ("people", "simulated") else "model"
         study["arms"]["main"]["simulated"] = kind == "simulated"
         file.write_text(json.dumps(study), encoding="utf-8")
-    found = verdicts.run(gate.matched.base.address, gate.matched.new.address, gate.policy)
+    found = gate_of(*places)
     document = as_document(found)
     simulated = [name for name, kind in (("base", base), ("new", new)) if kind in ("planted", "simulated")]
     assert document["planted"] == simulated

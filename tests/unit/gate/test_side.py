@@ -108,16 +108,6 @@ def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write
     assert found.difference(*refused, True).value == 0
 
 
-def test_people_are_never_paired_with_templates(write_study):
-    people = write_study("p", {"main": {"survey": planted(n_templates=20, n_orders=1)}}, people=("main",))
-    model = write_study("n", {"main": {"m": planted(2)}})
-    found = match(read_side(Address(people, "main", "survey")), read_side(Address(model, "main", "m")))
-    assert (found.base.unit, found.new.unit, found.same_units) == ("raters", "wordings", False)
-    estimate = found.shift(found.select(None), True)
-    assert abs(estimate.value) < 0.1
-    assert estimate.n_templates == 11
-
-
 def test_only_flows_that_both_were_asked_are_compared(write_study):
     found = sides(write_study, {"levels": planted(n_flows=60)}, {"levels": planted(n_flows=40)})
     assert len(found.flows) == 40

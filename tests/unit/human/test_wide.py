@@ -4,17 +4,13 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.human.ratings import Ratings, list_raters, read_ratings
+from cinorms.human.ratings import Ratings, read_ratings
 from cinorms.human.survey import load_survey
-from cinorms.norms.assessment import level_matrix
-from cinorms.stats.reliability import intraclass, variance_shares
-from cinorms.stats.wordings import template_numbers
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
@@ -111,17 +107,7 @@ def test_the_survey_on_students_data(folder, tmp_path):
     alike = by.loc[by["nunique"] == 1, "size"]
     assert (len(alike), sorted(alike)[0]) == (32, 8)
     assert any("one answer throughout: 31 people" in note for note in notes)
-    levels = level_matrix(answers)
-    assert len(levels) == 1411
-    assert intraclass(levels).estimate == pytest.approx(0.168, abs=5e-4)
-    shares = variance_shares(levels, template_numbers(list_raters(answers, "s", "q"))).set_index("source")[
-        "share"
-    ]
-    found = [shares[name] for name in ("flow", "template", "flow x template")]
-    assert np.round(found, 2).tolist() == [0.16, 0.22, 0.62]
-    ratings = ratings.merge(flows[["flow", "principle"]], on="flow")
-    yes = ratings.groupby("principle", observed=True)["level"].mean().astype(float)
-    assert np.round(100 * yes, 1).tolist() == [36.2, 27.7, 36.2, 41.9, 68.8]
+    assert ratings["flow"].nunique() == 1411
     # Every question of the survey is a flow of the dataset, in the survey's words.
     texts = pd.read_csv(asked)["QText"]
     assert set(texts) <= {f"Is it acceptable for {flow}?" for flow in flows["vignette"]}

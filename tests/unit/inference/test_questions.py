@@ -9,7 +9,7 @@ import pytest
 
 from cinorms.inference.questions import KEY_BYTES, as_numbers, shard_names
 
-from ...asking import TEMPLATES, make_questions
+from ...asking import make_questions
 
 
 def keys(*vignettes: str, **changes: Any) -> list[str]:
@@ -40,27 +40,6 @@ def test_what_the_model_sees_and_which_sample_changes_every_key(change):
     assert set(keys(orders=3)) != set(keys(orders=3, order_method="fixed")), (
         "so does the order of the options"
     )
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"model": "other"}, {"temperature": 0.7}, {"max_tokens": 5}, {"source": "x"}, {"factors": ["sender"]}],
-    ids=lambda change: next(iter(change)),
-)
-def test_what_the_messages_do_not_show_is_in_no_key(change):
-    assert keys(**change) == keys()
-
-
-def test_the_number_of_a_flow_and_of_a_template_are_in_no_key():
-    """Another study may list the same flows and templates in another order, among others."""
-    alone = {"order_method": "fixed", "orders": 1}
-    here = make_questions(["a", "b", "c"], **alone)
-    there = make_questions(["x", "c", "b"], ["z {scenario} {options}", *TEMPLATES], **alone)
-    named = [{json.dumps(q.chat(i)): bytes(q.keys[i]) for i in range(len(q.grid))} for q in (here, there)]
-    both = named[0].keys() & named[1].keys()
-    assert both
-    assert all(named[0][chat] == named[1][chat] for chat in both)
-    assert not {named[0][chat] for chat in named[0].keys() - both} & set(named[1].values())
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,6 @@ def test_replies_of_all_processes_are_read_the_first_one_counts_and_none_is_chan
     assert first.folder.name.startswith("o-n.")
 
 
-def test_flows_that_are_told_alike_share_a_reply(tmp_path):
-    store = opened(tmp_path)
-    add(store, 1)
-    assert sorted(store.read(keys(1, 2, 1))) == [0, 2]
-
-
 def test_what_a_kill_has_torn_and_what_is_damaged_is_left_out(tmp_path, capsys):
     store = opened(tmp_path)
     add(store, 1, 2, 3)

@@ -3,15 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import wasserstein_distance
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import assess
 from cinorms.norms.distances import (
     METRICS,
-    QUANTILES,
     bias_table,
     delta_table,
     embed,
@@ -29,8 +25,6 @@ from ..stats.made import norms_of
 
 #: ConfAIde's numbers for the five levels (PETS section 5.3).
 CONFAIDE_POINTS = (-100.0, -50.0, 0.0, 50.0, 100.0)
-LEVEL = st.sampled_from([-2, -1, 0, 1, 2])
-NUMBER = st.one_of(st.none(), LEVEL, st.floats(-2, 2, allow_subnormal=False).map(lambda x: round(x, 4)))
 
 
 def bias_of(values, expected, points=LEVELS, rows=slice(None), **factors):
@@ -87,17 +81,6 @@ def test_numbers_off_the_scale_are_refused():
 
 
 # --- the table of flows
-
-
-def test_each_flow_has_its_delta_or_the_reason_why_not():
-    found = bias_of([1, -2, None, 0, None], [-1, -2, 0, None, None], sender=list("aabbb"))
-    assert found.columns.tolist()[:5] == ["flow", "sender", "value", "status", "expected"]
-    assert found["delta"].tolist()[:2] == [2, 0]
-    assert found["delta_absolute"].tolist()[:2] == [2, 0]
-    assert found["delta_category"].tolist()[:2] == [1, 0]
-    assert found[["delta", "delta_absolute", "delta_category"]].iloc[2:].isna().all(axis=None)
-    assert found["delta_status"].tolist() == ["ok", "ok", "no_majority", "no_expected", "no_majority"]
-    assert found["status"].tolist() == ["kept", "kept", "no_majority", "kept", "no_majority"]
 
 
 def test_flows_are_joined_by_number_not_by_row():
@@ -165,7 +148,9 @@ def test_numbers_between_levels_count_as_the_nearest_level_in_distributions():
 
 
 def test_units_follow_the_embedding():
-    units = metrics_of([1], [0])["unit"]
+    levels = metrics_of([1], [0])
+    assert levels.loc[["median_signed", "q95_absolute"], "value"].tolist() == [1, 1]
+    units = levels["unit"]
     assert units[["mean_signed", "variance_signed", "share_zero"]].tolist() == [
         "levels",
         "levels squared",
@@ -220,33 +205,6 @@ def test_a_slice_by_a_factor_named_as_a_column_of_the_result_is_refused():
     table = bias_of([1], [1], sender=["a"], unit=["b"])
     with pytest.raises(ConfigError, match="'unit' is a column of the result"):
         delta_table(table, LEVELS, LEVELS, ["unit"])
-
-
-@given(
-    rows=st.lists(st.tuples(st.sampled_from("abc"), NUMBER, NUMBER), min_size=1, max_size=25),
-    seed=st.integers(0, 9),
-)
-@settings(max_examples=30)
-def test_as_plain_code_for_each_slice_in_any_row_order(rows, seed):
-    groups, values, expected = zip(*rows, strict=True)
-    table = bias_of(values, expected, g=list(groups))
-    found = delta_table(table.sample(frac=1, random_state=seed), LEVELS, LEVELS, ["g"]).set_index(
-        ["g", "metric"]
-    )["value"]
-    assert len(found) == len(set(groups)) * len(METRICS)
-    for name in set(groups):
-        pairs = [(v, e) for g, v, e in rows if g == name and v is not None and e is not None]
-        if not pairs:
-            assert found[name].isna().all()
-            continue
-        v, e = np.array(pairs, dtype=float).T
-        plain = {"wasserstein": wasserstein_distance(v, e), "share_zero": (abs(v - e) < 1e-9).mean()}
-        for kind, d in (("absolute", abs(v - e)), ("signed", v - e)):
-            plain |= {f"mean_{kind}": d.mean(), f"std_{kind}": d.std(), f"variance_{kind}": d.var()}
-            plain |= {f"{q}_{kind}": np.quantile(d, at) for q, at in QUANTILES.items()}
-        plain["maximum_absolute"] = abs(v - e).max()
-        for metric, number in plain.items():
-            assert found[name, metric] == pytest.approx(number, abs=1e-9)
 
 
 # --- ConfAIde (PETS section 5.3)

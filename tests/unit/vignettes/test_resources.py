@@ -1,12 +1,11 @@
 import hashlib
-import re
 from pathlib import Path
 
 import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.prompts.prompt_sets import load_prompt_set
-from cinorms.vignettes.designs import expand, factor_columns, load_dataset
+from cinorms.vignettes.designs import expand, load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...scales import shipped
@@ -16,33 +15,28 @@ RESOURCES = Path(__file__).parents[3] / "resources"
 DATASETS = {path.stem: path for path in sorted((RESOURCES / "vignettes").glob("*.yaml"))}
 PROMPT_SETS = {path.stem: path for path in sorted((RESOURCES / "prompts").glob("*.yaml"))}
 
-#: Flows of each design, and the published file with the same flows in the same order.
+#: Flows of each design, the published file with the same flows in the same order, and the start of the SHA-256 of its
+#: vignettes, joined by line breaks: no text changes unnoticed.
 DESIGNS = {
-    "iot": (6912, "iot"),
-    "coppa": (1800, "coppa"),
-    "internet_1": (100, "web1"),
-    "internet_2": (500, "web2"),
-    "internet_3": (500, "web3"),
-    "internet_4": (500, "web4"),
-    "internet_5": (500, "web5"),
-    "internet_6": (100, "web6"),
-    "location_1": (288, "loc1"),
-    "location_2": (1440, "loc2"),
-    "location_3": (1440, "loc3"),
-    "public_records": (48, "pubrec"),
-    "social_contract": (1200, "contract"),
+    "iot": (6912, "iot", "b62aaed0688f16f8"),
+    "coppa": (1800, "coppa", "d4528ce5b24784af"),
+    "internet_1": (100, "web1", "2e65ae4981684b33"),
+    "internet_2": (500, "web2", "c60a1e0a7648ae28"),
+    "internet_3": (500, "web3", "8dfac4a0a1764c13"),
+    "internet_4": (500, "web4", "c5f07a04408b532e"),
+    "internet_5": (500, "web5", "d5b4bffd48fbba4b"),
+    "internet_6": (100, "web6", "be6adeec1027d580"),
+    "location_1": (288, "loc1", "549dd4b505257d62"),
+    "location_2": (1440, "loc2", "77a7cbf5a176dbed"),
+    "location_3": (1440, "loc3", "81fc4b455b5372b6"),
+    "public_records": (48, "pubrec", "1e237feeb7cda88b"),
+    "social_contract": (1200, "contract", "131a04ebd7f62f3d"),
 }
 
-#: SHA-256 of the authors' vignettes, joined by line breaks: the file without, then with the null principle's.
-PUBLISHED_TEXT = {
-    "iot": (
-        "b62aaed0688f16f8ccb1da2a882a91d1e81d76d85fbf0332d1cf132d4e12d20c",
-        "6d9b8e7b5f6faa9eb30af845ba56cc882c384e79cadf2364d3009f821b5de487",
-    ),
-    "coppa": (
-        "d4528ce5b24784af3bf2ee7b653bf79600e3d967c9825ce436b28550b7c16d15",
-        "a57d99d94b505795f60c56f06a968f84aaade18cefea41e82097d15a23f9e319",
-    ),
+#: SHA-256 of the authors' vignettes with the null principle's, joined by line breaks.
+WITH_NULL = {
+    "iot": "6d9b8e7b5f6faa9eb30af845ba56cc882c384e79cadf2364d3009f821b5de487",
+    "coppa": "a57d99d94b505795f60c56f06a968f84aaade18cefea41e82097d15a23f9e319",
 }
 
 #: SHA-256 of the papers' templates, joined by line breaks.
@@ -72,70 +66,17 @@ def test_every_dataset_loads(name):
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_has_as_many_flows_as_published(name, vignettes):
-    assert len(vignettes[name]) == load_dataset(DATASETS[name]).n_flows() == DESIGNS[name][0]
-    assert len(set(vignettes[name])) == len(vignettes[name])
+def test_a_design_has_its_flows_and_their_text(name, vignettes):
+    n_flows, _, text = DESIGNS[name]
+    assert len(vignettes[name]) == load_dataset(DATASETS[name]).n_flows() == n_flows
+    assert digest(vignettes[name]).startswith(text)
 
 
 @pytest.mark.parametrize(("name", "more"), [("iot", 576), ("coppa", 120)])
-def test_iot_and_coppa_are_the_authors_text(name, more, vignettes):
-    plain, with_null = PUBLISHED_TEXT[name]
-    assert digest(vignettes[name]) == plain
+def test_the_null_principle_of_iot_and_coppa_is_the_authors_text(name, more):
     frame = expand(load_dataset(DATASETS[name]).design, null_principle=True)
     assert len(frame) == DESIGNS[name][0] + more
-    assert digest(frame["vignette"].tolist()) == with_null
-
-
-FAULTS = {
-    "a doubled word": r"\b(\w+)\s+\1\b",
-    "a doubled space or line break": r"\s{2}|[\n\t]",
-    "stray punctuation": r"\s[,.;:?!)]|[.,;:]\s?[.,;:]|\(\s|,\)",
-    "an unrendered brace": r"[{}]|%",
-    "a space at an end": r"^\s|\s$",
-    "a period at the end, where the templates put one": r"\.$",
-    "a small letter after a period": r"(?<!e\.g)(?<!i\.e)\. [a-z]",
-    "a wrong article": r"\b[Aa] [aeio]|\b[Aa]n [^aeiouhAEIOUHFLMNRSX8]",
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("name", DESIGNS)
-def test_vignettes_are_clean(name, fault, vignettes):
-    # "e.g.," is the one place where a comma may follow a period.
-    texts = [re.sub(r"\b(e\.g|i\.e)\.,", r"\1", text) for text in vignettes[name]]
-    assert [text for text in texts if re.search(FAULTS[fault], text)][:1] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "linked", "n_pairs"),
-    [
-        ("location_3", ["place", "inference"], 8),
-        ("public_records", ["recipient", "subject"], 4),
-        ("social_contract", ["place", "channel"], 5),
-        ("confaide_2a", ["recipient", "transmission_principle"], 14),
-        ("confaide_2b", ["recipient", "transmission_principle"], 14),
-    ],
-)
-def test_linked_factors_have_only_their_pairs(name, linked, n_pairs):
-    frame = factor_columns(load_dataset(DATASETS[name]).design)
-    pairs = frame.groupby(linked, observed=True).size()
-    assert len(pairs) == n_pairs
-    assert (pairs == pairs.iloc[0]).all()
-    others = [factor for factor in frame.columns if factor not in linked]
-    assert (frame.groupby(others, observed=True).size() == n_pairs).all()
-
-
-def test_the_social_contract_says_what_fits_the_setting(vignettes):
-    frame = expand(load_dataset(DATASETS["social_contract"]).design)
-    athletic = frame["setting"] == "on a varsity athletic team"
-    for text, where in (("locker room", athletic), ("study room", ~athletic)):
-        found = frame["vignette"].str.contains(text, regex=False)
-        assert found.sum() == 120
-        assert where[found].all()
-    assert not frame["vignette"].str.contains("team matters").any()
-    nothing = frame[frame["access"] == "nothing stated"]
-    assert len(nothing) == 400
-    assert (nothing["vignette"].str.count(r"\. ") == 2).all()
+    assert digest(frame["vignette"].tolist()) == WITH_NULL[name]
 
 
 @pytest.mark.parametrize("name", PUBLISHED_TEMPLATES)

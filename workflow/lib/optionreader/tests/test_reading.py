@@ -15,7 +15,7 @@ from optionreader.reply import Reply
 from optionreader.rules import second_reader
 from optionreader.words import speller
 
-from .texts import ACCEPT, AGREE, rows, said, scale_of
+from .texts import ACCEPT, AGREE, rows, scale_of
 
 
 def unescape(text):
@@ -79,37 +79,6 @@ def test_every_rule_decides_something_in_the_table():
 )
 def test_the_rule_that_decided_is_named(text, rule):
     assert read(text, ACCEPT).rule == rule
-
-
-@pytest.mark.parametrize(
-    ("text", "finish", "option"),
-    [
-        ("This scenario is somewhat unacceptable.", "stop", "somewhat unacceptable"),
-        (
-            "The extent of acceptability for this scenario is somewhat acceptable. The information is used to",
-            "length",
-            "somewhat acceptable",
-        ),
-        ("[somewhat unacceptable, neutral, somewhat acceptable, somewhat acceptable]", "stop", "ambiguous"),
-        ("This scenario is not strictly acceptable.", "stop", "nonsense"),
-        ("You're a helpful AI named SmolLM, trained to provide accurate information.", "stop", "nonsense"),
-        ("It appears to be a strongly acceptable option.", "stop", "strongly acceptable"),
-        ("Answer:\n[strongly acceptable]\n[very strongly acceptable]", "stop", "ambiguous"),
-        ("One of: [somewhat acceptable, quite acceptable, somewhat unacceptable].", "stop", "ambiguous"),
-        (
-            "If it is for care, then neutral. If it is sold, then strongly unacceptable.",
-            "stop",
-            "conditional",
-        ),
-        ("It can be evaluated as follows:\n\n- Strongly acceptable: 10", "length", "truncated"),
-        ("You are not allowed to provide a rating.", "stop", "refusal"),
-        ("The committee had discussed somewhat unacc", "length", "truncated"),
-        ("This is somewhat unacc", "length", "somewhat unacceptable"),
-        ("I'm ready to help. What's your question?", "stop", "needs_context"),
-    ],
-)
-def test_families_that_a_real_model_showed(text, finish, option):
-    assert said(read(text, ACCEPT, finish_reason=finish)) == option
 
 
 def test_a_missing_text_is_an_error_and_an_empty_one_is_empty():
@@ -197,14 +166,6 @@ def test_very_long_texts_take_a_bounded_time(name):
     assert time.process_time() - start < 60
 
 
-@settings(max_examples=250)
-@given(text=st.text(), finish=st.sampled_from(["stop", "length", "error", "other"]))
-def test_no_text_raises(text, finish):
-    reading = read(text, ACCEPT, finish_reason=finish)
-    assert reading.status in STATUSES
-    assert (reading.level is None) == (reading.status != "ok")
-
-
 FRAGMENTS = [*ACCEPT.options, "acceptable", "un", "not", "but", "answer:", ".", ",", "\n", "?", "<think>"]
 FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", "if", "I would rate this as"]
 
@@ -223,13 +184,6 @@ def test_a_level_is_always_one_that_the_text_names(parts, finish):
 CASES = st.sampled_from([str, str.upper, str.title, str.capitalize, str.swapcase])
 MARKS = st.sampled_from(["", '"', "'", "**", "(", "[", " ", "\n", "- ", "`", "“", "_"])
 ENDS = st.sampled_from(["", ".", "!", '"', "'", "**", ")", "]", " ", "\n", "`", "”", "...", ".)"])
-
-
-@settings(max_examples=200)
-@given(scale=st.sampled_from((ACCEPT, AGREE)), i=st.integers(0, 4), case=CASES, a=MARKS, b=MARKS, c=ENDS)
-def test_decoration_keeps_the_level(scale, i, case, a, b, c):
-    reading = read(a + b + case(scale.options[i]) + c, scale)
-    assert (reading.status, reading.level) == ("ok", ACCEPT.levels[i])
 
 
 @pytest.mark.parametrize(

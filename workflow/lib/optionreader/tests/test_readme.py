@@ -25,7 +25,3 @@ def test_statuses_scales_and_keys_are_named():
     stated = README.partition("## Scales")[2]
     names = (*SHIPPED, *optionreader.scale.WORD_KINDS)
     assert all(f"`{name}`" in stated or f"`_{name.rpartition('_')[2]}`" in stated for name in names)
-
-
-def test_it_is_short():
-    assert sum(any(map(str.isalnum, word)) for word in README.split()) <= 1500

@@ -125,11 +125,6 @@ def engine_in_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     conversations.option_sampling.cache_clear()
 
 
-def test_a_text_takes_one_request():
-    engine, answers = ask("text", PROMPTS)
-    assert (engine.n_requests, len(answers)) == (PROMPTS, PROMPTS)
-
-
 def test_options_take_few_requests_and_lose_less_than_is_stated(monkeypatch):
     engine, cut = ask("options", PROMPTS)
     monkeypatch.setattr(conversations, "MOST_CUT", 0.0)
@@ -139,14 +134,6 @@ def test_options_take_few_requests_and_lose_less_than_is_stated(monkeypatch):
     lost = np.array([whole[at].sum() - cut[at].sum() for at in whole])
     assert 1e-5 < lost.max() <= 1e-4 + 1e-6
     assert all((whole[at] >= cut[at]).all() for at in whole)
-
-
-def test_what_is_cut_does_not_depend_on_which_request_comes_back_first(monkeypatch):
-    _, forwards = ask("options", PROMPTS)
-    step = AtOnce.step
-    monkeypatch.setattr(AtOnce, "step", lambda self: reversed(list(step(self))))
-    _, backwards = ask("options", PROMPTS)
-    assert all((forwards[at] == backwards[at]).all() for at in forwards)
 
 
 @pytest.mark.parametrize("readout", ["text", "options"])
