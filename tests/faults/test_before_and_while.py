@@ -62,9 +62,7 @@ def printed_by(study: Study) -> str:
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ("model", "does not know model 'gpt-planted'; it has gpt-4o-planted"),
         ("key", "keys         PLANTED_KEY is not set; behind-an-api needs it"),
-        ("down", "Connection refused); check that it is up"),
         (
             "norms",
             "arms.main: 2 variants per flow (2 templates x 1 order) for every model are fewer than t_val (10)",
@@ -73,12 +71,8 @@ def printed_by(study: Study) -> str:
 )
 def test_what_cannot_be_asked_is_refused_before_the_first_request(study, endpoint, way, message):
     environment = {}
-    if way == "model":
-        endpoint.models = ["gpt-4o-planted"]
-    elif way == "key":
+    if way == "key":
         environment = {"PLANTED_KEY": ""}
-    elif way == "down":
-        study.entry["base_url"] = "http://127.0.0.1:9/v1"
     else:
         study.study["analyses"] = {"norms": {"kind": "norm_counts", "arms": ["main"]}}
     study.write()
@@ -95,8 +89,8 @@ def test_what_cannot_be_asked_is_refused_before_the_first_request(study, endpoin
         planned = study.run_as_it_is("--forcerun", "plan", targets=["plan"])
         assert "warning: No norm can be held." in planned
         assert "(in norms); raise templates or orders.count, or lower t_val" in planned
-    if way == "down":  # what asks nobody is not checked
-        study.run_as_it_is(targets=["results/api/prompts/main.parquet"])
+    else:  # what asks nobody is not checked
+        study.run_as_it_is(targets=["results/api/prompts/main.parquet"], **environment)
     assert endpoint.bodies == []
 
 
