@@ -84,15 +84,12 @@ def test_no_study_file_ends_in_a_traceback(tmp_path, capsys):
             readable[name] = path
     with ThreadPoolExecutor(2) as both:
         found |= zip(readable, both.map(plan, readable.values()), strict=True)
-    refused = 0
     for name, (code, said) in found.items():
         assert "Traceback" not in said, (name, said[-2000:])
         if code:
-            refused += 1
             assert "study.yaml: " in said, (name, said)
             assert len(said.strip().splitlines()) <= 6, (name, said)
     assert all(found[name][0] for name in NASTY if name not in ("byte order mark", "empty", "comment only"))
-    assert refused >= len(NASTY)
 
 
 @pytest.mark.parametrize("name", ["a folder", "x" * 300])
