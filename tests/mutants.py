@@ -138,6 +138,7 @@ def start(folder: str) -> None:
         ROOT, own, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv*", "results", "build")
     )
     os.chdir(own)
+    sys.path.insert(0, str(own / LIBRARIES))  # a library of its own is its own root of pytest
     import matplotlib.pyplot  # noqa: F401
     import plotnine  # noqa: F401
     import pyarrow.parquet  # noqa: F401

@@ -17,7 +17,6 @@ from cinorms.core import tables
 from cinorms.core.errors import CinormsError, ConfigError, DataError, EngineError
 from cinorms.inference.checkpoints import folder_digest
 from cinorms.inference.engines.vllm import offline
-from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
@@ -94,17 +93,6 @@ def test_a_quantisation_that_is_not_the_checkpoints(copied, questions_of):
         ask(request_of(copied), questions_of)
 
 
-def test_quantised_checkpoints_load_by_their_entry_alone():
-    def method(name: str) -> dict[str, Any]:
-        return {"quantization_config": {"quant_method": name}}
-
-    assert check_quantisation(method("awq"), "awq", "m") is None
-    assert check_quantisation(method("gptq"), "gptq", "m") is None
-    assert check_quantisation(method("compressed-tensors"), "fp8", "m") is None
-    assert check_quantisation({}, "fp8", "m") == "fp8"
-    assert check_quantisation({}, "none", "m") is None
-
-
 def test_no_gpu(checkpoint, questions_of, monkeypatch):
     from vllm.platforms import current_platform
 
@@ -147,37 +135,6 @@ def test_memory_that_is_not_there(checkpoint, questions_of, session, monkeypatch
     monkeypatch.setattr(offline, "CPU_CACHE", 10**15)
     with pytest.raises(EngineError, match="memory is full: stop other programs, or give the job more"):
         ask(request_of(checkpoint), questions_of)
-
-
-@pytest.mark.parametrize(
-    ("said", "advice"),
-    [
-        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "raise `gpus`"),
-        ("ValueError: No available memory for the cache blocks.", "lower its `max_model_len`"),
-        (
-            "ValueError: Free memory on device cuda:0 (3.1/79.2 GiB) on startup is less than desired",
-            "nvidia-smi",
-        ),
-        (
-            "ValueError: Total number of attention heads (32) must be divisible by tensor parallel size (3).",
-            "`gpus`",
-        ),
-        ("RuntimeError: No CUDA GPUs are available", "request one from the cluster"),
-    ],
-)
-def test_a_cause_in_another_process_is_found(said, advice):
-    lines = f"(EngineCore pid=7) INFO 11-21 06:12:41 [core.py:1] trust_remote_code=False\n(EngineCore pid=7) ERROR 11-21 06:12:42 [core.py:2] {said}\n"
-    error = explain(RuntimeError("Engine core initialization failed. See root cause above."), "m", lines)
-    assert advice in str(error)
-    assert said.partition(":")[2].strip() in str(error)
-    assert "pid=7" not in str(error)
-
-
-def test_another_failure_says_where_to_look():
-    error = explain(RuntimeError("something new\nwith lines"), "m", "CUDA out of memory")
-    assert str(error).startswith(
-        "model 'm': vLLM stopped (RuntimeError: something new); the log has the rest"
-    )
 
 
 # --- As a job
@@ -268,8 +225,3 @@ def test_a_job_that_fails_in_another_process_says_why_on_the_terminal(tmp_path, 
     assert "Traceback" not in done.stderr
     assert "a file of its weights is damaged" in done.stderr
     assert "SafetensorError" in (tmp_path / "log.txt").read_text()
-
-
-def test_a_machine_without_shared_memory_is_told_what_to_mount():
-    error = explain(OSError(30, "Read-only file system"), "m")
-    assert "it needs a writable folder /dev/shm" in str(error)

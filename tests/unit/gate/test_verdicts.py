@@ -268,19 +268,10 @@ def test_a_sample_of_flows_gives_wider_intervals_and_may_need_flows(run):
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        (
-            SHIFT | {"by": "sendr"},
-            r"claims.c.by: 'sendr' is not a factor of dataset 'iot'; .*did you mean 'sender'",
-        ),
+        (SHIFT | {"by": "sendr"}, r"claims.c.by: 'sendr' is not a factor of dataset 'iot'; .*'sender'"),
         (SHIFT | {"select": {"sendr": ["x"]}}, r"claims.c.select: 'sendr' is not a factor"),
-        (
-            SHIFT | {"select": {"sender": ["a camra"]}},
-            r"claims.c.select.sender: 'a camra' is not a level of 'sender'",
-        ),
-        (
-            SHIFT | {"by": "sender", "margin_for": {"a camra": 1}},
-            r"claims.c.margin_for: 'a camra' .*'a camera'",
-        ),
+        (SHIFT | {"select": {"sender": ["a camra"]}}, r"claims.c.select.sender: 'a camra' is not a level"),
+        (SHIFT | {"by": "sender", "margin_for": {"a camra": 1}}, r"margin_for: 'a camra' .*'a camera'"),
     ],
 )
 def test_a_name_that_the_study_lacks_is_refused(run, claim, message):

@@ -85,6 +85,16 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     assert standing.original_settings == entry.settings
 
 
+@pytest.mark.parametrize(
+    ("limits", "per_minute"),
+    [({}, 960), ({"requests_per_minute": 5}, 5), ({"requests_per_minute": 5, "tokens_per_minute": 800}, 2)],
+)
+def test_an_endpoints_limits_bound_how_fast_a_job_is(limits, per_minute):
+    model = make_model("m", engine="openai", source="s", limits=limits)
+    assert model.kind.needs.prompts_per_minute is not None
+    assert model.kind.needs.prompts_per_minute(model.settings) == per_minute
+
+
 def test_a_paraphraser_receives_what_is_stated_in_one_order():
     """The text of it is part of a recorded command: another order would ask again."""
     chat = make_model("m", base_url="https://h/v1", reasoning={}, engine="openai", limits={}, source="s")

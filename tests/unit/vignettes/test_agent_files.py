@@ -107,11 +107,7 @@ def test_the_published_files(folder, tmp_path, name, n, sensitive, needed):
 @pytest.mark.parametrize(
     ("seed", "notes", "message"),
     [
-        (
-            {"scenario": "email"},
-            ["a note"],
-            "'dataset_item.information' is ['a note']; expected notes by name",
-        ),
+        ({"scenario": "email"}, ["a note"], "'dataset_item.information' is ['a note']"),
         ({"domain": "work"}, {"plan": "a note"}, "there is no 'seed.scenario'"),
     ],
 )

@@ -36,12 +36,7 @@ A, B = (DatasetFactors(name, ("age", "sender")) for name in "AB")
         (A, B, None, ""),  # only a file tells
         (A, DatasetFactors("B", ("age",)), None, "its factors are age, sender, not age"),
         (A, DatasetFactors("B", ("alter",), flows_of="A"), TOLD, ""),
-        (
-            DatasetFactors("C", ("eta",), flows_of="A"),
-            DatasetFactors("B", ("alter",), flows_of="A"),
-            TOLD,
-            "",
-        ),
+        (DatasetFactors("C", ("eta",), flows_of="A"), DatasetFactors("B", ("old",), flows_of="A"), TOLD, ""),
         (A, DatasetFactors("B", ("age",), flows_of="C"), TOLD, "its factors are age, sender, not age"),
         (A, DatasetFactors("A", ("age",)), None, ""),
     ],

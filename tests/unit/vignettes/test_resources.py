@@ -94,10 +94,7 @@ FINE = "Judge {scenario}: {options}"
     ("templates", "words"),
     [
         ([FINE, "Judge {scenario}"], ["templates[1]", "{options} appears 0 times"]),
-        (
-            [FINE, "{scenario} {option}"],
-            ["templates[1]", "{option} is not a placeholder", "did you mean '{options}'"],
-        ),
+        ([FINE, "{scenario} {option}"], ["templates[1]", "{option} is not a placeholder", "'{options}'"]),
         ([FINE, "judge  {scenario}: {options} "], ["templates[1]", "same wording as templates[0]"]),
     ],
 )

@@ -87,11 +87,7 @@ def test_the_environment_may_accept_them_unread(out, monkeypatch):
 @pytest.mark.parametrize(
     ("number", "text", "words"),
     [
-        (
-            0,
-            GOOD[0].replace("?", "!"),
-            "templates[0]: differs from the original that was reworded; restore it",
-        ),
+        (0, GOOD[0].replace("?", "!"), "templates[0]: differs from the original"),
         (1, "Judge this: {scenario}. One of: {options}, neutral if unsure", "answer option 'neutral'"),
         (1, GOOD[1].replace("Judge", "JUDGE"), "same wording"),
         (2, None, "has 2 paraphrases, expected 3; write the missing ones by hand"),

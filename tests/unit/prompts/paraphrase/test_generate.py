@@ -115,10 +115,7 @@ def stored(path: Path) -> dict[str, Any]:
         (f"{GOOD[0]}\nand more", "it has a line break"),
         ("How acceptable is this? Reply with one of these: {options}", "{scenario} appears 0 times"),
         ("How acceptable is {{scenario}}? Reply with one of: {options}", "a brace belongs to no placeholder"),
-        (
-            "Is {scenario} Somewhat-Acceptable to you? {options}",
-            "names the answer option 'somewhat acceptable'",
-        ),
+        ("Is {scenario} Somewhat-Acceptable to you? {options}", "the answer option 'somewhat acceptable'"),
         ("Is {scenario} ok? {options}", "it has 27 characters; allowed: 36 to 225"),
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
         (
@@ -289,10 +286,7 @@ def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, ke
         ({"original": "Judge {scenario}."}, ["original", "{options} appears 0 times"]),
         ({"paraphraser": "pegasus"}, ["key 'checkpoint' is missing", "tuner007/pegasus_paraphrase"]),
         ({"checkpoint": {"source": "x"}}, ["checkpoint", "only 'pegasus' does"]),
-        (
-            {"paraphraser": "pegasus", "checkpoint": {"source": "x"}, "temperature": 0},
-            ["temperature", "more than 0"],
-        ),
+        ({"paraphraser": "pegasus", "checkpoint": {"source": "x"}, "temperature": 0}, ["temperature: "]),
     ],
 )
 def test_a_wrong_declaration_gives_one_message(tmp_path, changes, words):

@@ -11,7 +11,7 @@ import pytest
 from cinorms.core.errors import ConfigError, EngineError
 from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
-from cinorms.inference.engines.vllm.explain import explain
+from cinorms.inference.engines.vllm.explain import check_quantisation, explain
 from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.store import sample_settings
@@ -124,9 +124,58 @@ def test_a_machine_on_which_vllm_finds_no_device_is_told_so(vllm_that_loads_noth
         offline.import_vllm("m")
 
 
-def test_a_gpu_that_cannot_be_batch_invariant_gets_advice():
-    error = explain(RuntimeError("VLLM batch_invariant mode requires compute capability 8.0"), "m")
-    assert "set `batch_invariant: false` in its entry in config/models.yaml" in str(error)
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            RuntimeError("VLLM batch_invariant mode requires 8.0"),
+            "; set `batch_invariant: false` in its entry",
+        ),
+        (OSError(30, "Read-only file system"), "it needs a writable folder /dev/shm"),
+        (
+            RuntimeError("something new\nwith lines"),
+            "(RuntimeError: something new); the log has the rest. Every",
+        ),
+    ],
+)
+def test_a_failure_of_vllm_is_one_message(error, words):
+    message = str(explain(error, "m", "of another process: CUDA out of memory"))
+    assert message.startswith("model 'm': vLLM stopped (")
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "raise `gpus`"),
+        ("ValueError: No available memory for the cache blocks.", "lower its `max_model_len`"),
+        ("ValueError: Free memory on device cuda:0 (3.1/79.2 GiB) is less than desired", "nvidia-smi"),
+        ("ValueError: Total number of attention heads (32) must be divisible by 3.", "`gpus`"),
+        ("RuntimeError: No CUDA GPUs are available", "request one from the cluster"),
+    ],
+)
+def test_a_cause_in_another_process_is_found(said, advice):
+    lines = (
+        "(EngineCore pid=7) INFO 11-21 06:12:41 [core.py:1] trust_remote_code=False\n"
+        f"(EngineCore pid=7) ERROR 11-21 06:12:42 [core.py:2] {said}\n"
+    )
+    error = explain(RuntimeError("Engine core initialization failed. See root cause above."), "m", lines)
+    assert advice in str(error)
+    assert said.partition(":")[2].strip() in str(error)
+    assert "pid=7" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("method", "stated", "asked_for"),
+    [
+        ("awq", "awq", None),
+        ("compressed-tensors", "fp8", None),
+        ("none", "fp8", "fp8"),
+        ("none", "none", None),
+    ],
+)
+def test_quantised_checkpoints_load_by_their_entry_alone(method, stated, asked_for):
+    assert check_quantisation({"quantization_config": {"quant_method": method}}, stated, "m") == asked_for
 
 
 def test_a_retry_asks_for_more():
