@@ -129,7 +129,7 @@ def test_a_machine_on_which_vllm_finds_no_device_is_told_so(vllm_that_loads_noth
     [
         (
             RuntimeError("VLLM batch_invariant mode requires 8.0"),
-            "; set `batch_invariant: false` in its entry",
+            "set `batch_invariant: false` in its entry",
         ),
         (OSError(30, "Read-only file system"), "it needs a writable folder /dev/shm"),
         (
@@ -150,7 +150,7 @@ def test_a_failure_of_vllm_is_one_message(error, words):
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "raise `gpus`"),
         ("ValueError: No available memory for the cache blocks.", "lower its `max_model_len`"),
         ("ValueError: Free memory on device cuda:0 (3.1/79.2 GiB) is less than desired", "nvidia-smi"),
-        ("ValueError: Total number of attention heads (32) must be divisible by 3.", "`gpus`"),
+        ("ValueError: attention heads (32) must be divisible by tensor parallel size (3).", "`gpus`"),
         ("RuntimeError: No CUDA GPUs are available", "request one from the cluster"),
     ],
 )
