@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow" / "lib")
 from tests.published_files import mirror_in
 from tests.scales import ACCEPTABILITY
 
-from cinorms.core.draws import draw_logistic, draw_normal, draw_uniform, text_number
+from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.norms.assessment import level_matrix
@@ -119,7 +119,8 @@ def asked(who: respondents.Respondent, texts: list[str]) -> Floats:
     words = np.array([text_number(text) for text in texts], dtype=np.int64)[template]
     at = (number, *(x.ravel() for x in np.broadcast_arrays(flow, words, order)))
     codes = order_codes("balanced", SEED, flow, template, order, LEVELS).ravel()
-    x = planted[flow] + who.template_sd * draw_normal("template", SEED, number, words) + np.zeros(order.shape)
+    effect = respondents.draw_normal("template", SEED, number, words)
+    x = planted[flow] + who.template_sd * effect + np.zeros(order.shape)
     x = x.ravel() + who.noise * draw_logistic("answer", SEED, *at)
     shown = orders_of(LEVELS).shown[codes]
     option = respondents._chosen_option(who, x, shown, ACCEPTABILITY, at, SEED, who.position_share)

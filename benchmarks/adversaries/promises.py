@@ -132,14 +132,15 @@ def missing_dependence(runs: int) -> Iterator[Tried]:
 
 def named_alike(runs: int) -> Iterator[Tried]:
     """Yield how often a study does not say that its wordings are alike, or says so where they are not."""
-    flow = processes.FLOW * np.random.default_rng(1).normal(0, 1, 60)
-    for templates, wording in itertools.product((7, 11, 30), processes.WORDINGS):
+    grid = [*itertools.product((60,), processes.WORDINGS), (400, "normal"), (400, "alike")]
+    for templates, (flows, wording) in itertools.product((7, 11, 30), grid):
+        flow = processes.FLOW * np.random.default_rng(1).normal(0, 1, flows)
         rng = np.random.default_rng([templates, len(wording)])
         studies = (processes.asked(rng, flow, templates, 3, wording, "complete") for _ in range(runs))
         counts = (wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY) for x in studies)
         named = np.array([wordings.worth_of(x).too_alike for x in counts])
         rate = float((named != (wording == "alike")).mean())
-        yield Tried(f"{templates} wordings, {wording} wordings", rate)
+        yield Tried(f"{templates} wordings, {wording} wordings, {flows} flows", rate)
 
 
 def _rejected(draw: Callable[[int], Floats], templates: int, runs: int) -> float:

@@ -33,10 +33,10 @@ def test_templates_are_told_by_their_number_and_not_by_their_place():
     )
 
 
-def asked_in_groups(sizes, flows=300, noise=0.3, seed=1):
-    """Return the counts of templates in groups of copies, each with an effect of its own on every flow."""
+def asked_in_groups(sizes, flows=300, noise=0.3, seed=1, own=0.5, moves=0.0):
+    """Return the counts of templates in groups of copies, each with an effect on every flow and one on all flows."""
     rng, of = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
-    own = 0.5 * rng.normal(size=(flows, len(sizes)))[:, of]
+    own = own * rng.normal(size=(flows, len(sizes)))[:, of] + moves * rng.normal(size=len(of))
     x = rng.normal(0, 1.2, (flows, 1, 1)) + own[:, :, None] + rng.normal(0, noise, (flows, len(of), 3))
     levels = np.clip(np.round(x), -2, 2)
     return np.stack([(levels == level).sum(axis=2) for level in range(-2, 3)]).astype(float)
@@ -56,6 +56,20 @@ def test_copies_of_a_template_are_worth_one():
     # Few flows look alike by chance, and single answers that are all noise do not.
     assert wordings.worth_of(asked_in_groups([1] * 11, flows=40, seed=2)).effective > 8
     assert wordings.worth_of(np.zeros((5, 4, 3))).effective == 3
+
+
+@pytest.mark.parametrize("flows", [60, 400, 2000])
+def test_templates_that_move_all_flows_in_the_same_direction_are_not_alike(flows):
+    for own, noise in ((0.0, 1.0), (0.3, 0.6)):
+        found = wordings.worth_of(asked_in_groups([1] * 30, flows=flows, noise=noise, own=own, moves=0.8))
+        assert found.effective > 29
+
+
+def test_groups_of_noisy_copies_are_named_with_many_flows():
+    named = [
+        wordings.worth_of(asked_in_groups([4, 4, 3], 400, 0.6, seed, 0.3)).too_alike for seed in range(8)
+    ]
+    assert sum(named) >= 7
 
 
 # --- The interval

@@ -24,11 +24,13 @@ from cumulink import two_way_variance
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
 CONFIDENCE = 0.95
-#: Templates are alike whose answers, less the noise of single answers, correlate by more, and by more than chance
-#: alone: this much over the root of the flows.
-ALIKE, CHANCE = 0.5, 2.9
+#: Templates are alike whose answers, less the noise of single answers, correlate by more; and none are unless the
+#: correlations of all pairs together are so many standard deviations above those of chance.
+ALIKE, CHANCE = 0.65, 3.0
 #: The least part of what a template's answers vary that is not noise: less cannot be told from none.
-LEAST_OWN = 0.25
+LEAST_OWN = 0.2
+#: Newton steps to the shift of a template.
+STEPS = 4
 #: Templates that are worth less than this part of their number are too alike for intervals over wordings.
 ENOUGH = 0.6
 #: The status of numbers over such templates.
@@ -189,32 +191,65 @@ class Worth(NamedTuple):
 def worth_of(counts: Floats) -> Worth:
     """Return what templates are worth; ``counts`` are as of `level_counts`.
 
-    Templates are alike where what flow and template leave of the shares of the levels correlates: copies count once.
-    The correlation is that without the noise of single answers, which the orders of a template show. n
-    templates in groups of g copies are worth n / g.
+    Templates are alike where what flow and template leave of the shares of the answers up to each level correlates:
+    copies count once. The correlation is that without the noise of single answers, which the orders of a template show.
+    n templates in groups of g copies are worth n / g.
     """
     size = counts.sum(axis=0)
-    there, left = size > 0, divide(counts, size)
-    noise = np.where(size > 1, divide(np.nansum(left * (1 - left), axis=0), size - 1), np.nan)
-    for axis in (2, 1):
-        left -= divide(np.nansum(left, axis, keepdims=True), (~np.isnan(left)).sum(axis, keepdims=True))
-    left = np.nan_to_num(left)
-    flows, n = left.shape[1:]
+    there, share = size > 0, divide(np.cumsum(counts, axis=0)[:-1], size)
+    noise = np.where(size > 1, divide(np.nansum(share * (1 - share), axis=0), size - 1), np.nan)
+    left = _without_moves(counts, share, there)
+    n = left.shape[2]
     together = np.einsum("lft,lfu->tu", left, left, optimize=True)
     squares = np.diag(together)
-    of_noise = (
-        divide(np.nansum(noise, axis=0), (~np.isnan(noise)).sum(axis=0)) * there.sum(axis=0) * (1 - 1 / n)
-    )
-    own = np.maximum(squares - np.nan_to_num(of_noise), LEAST_OWN * squares)
+    of_noise = divide(np.nansum(noise, axis=0), (~np.isnan(noise)).sum(axis=0)) * there.sum(axis=0)
+    of_noise = np.nan_to_num(of_noise)
+    # The noise of every template is in the mean of the flow, and so, with the opposite sign, in every other template.
+    signal = together - np.diag(of_noise) + (of_noise[:, None] + of_noise) / n - of_noise.sum() / n**2
+    own = np.maximum(np.diag(signal), LEAST_OWN * squares)
     # Without the mean of the flow, templates that are not alike are related by -1 / (templates - 1).
     seen, cleaned = (
-        np.clip(np.nan_to_num(divide(together, np.sqrt(np.outer(x, x)))) * (1 - 1 / n) + 1 / n, 0.0, 1.0)
-        for x in (squares, own)
+        np.clip(np.nan_to_num(divide(shared, np.sqrt(np.outer(x, x)))) * (1 - 1 / n) + 1 / n, 0.0, 1.0)
+        for shared, x in ((together, squares), (signal, own))
     )
-    alike = np.where((cleaned > ALIKE) & (seen > CHANCE / np.sqrt(max(flows, 1))), cleaned, 0.0)
+    alike = np.where((cleaned > ALIKE) & _beyond_chance(seen, left), cleaned, 0.0)
     np.fill_diagonal(alike, 1.0)
     sums = alike.sum(axis=1)
     return Worth(float(n**2 / sums.sum()), 1 / sums, cleaned)
+
+
+def _without_moves(counts: Floats, share: Floats, there: Bools) -> Floats:
+    """Return the shares less what flow and template explain, 0 where there is none.
+
+    A template that moves all flows moves the more of a flow's answers, the nearer their share is to a half, so its
+    effect is a shift of logits: two templates that move flows in the same direction are not alike for that.
+    """
+    of_flow = np.cumsum(counts.sum(axis=2), axis=0)[:-1] + 0.5
+    logit = np.log(of_flow / (counts.sum(axis=(0, 2)) + 1 - of_flow))[:, :, None]
+    move = np.zeros((len(share), 1, share.shape[2]))
+    for _ in range(STEPS):
+        expected = scipy.special.expit(logit + move) * there
+        room = (expected * (1 - expected)).sum(axis=1, keepdims=True)
+        move += np.nan_to_num(divide((np.nan_to_num(share) - expected).sum(axis=1, keepdims=True), room))
+    left = np.where(there, share - expected, np.nan)
+    return np.nan_to_num(left - divide(np.nansum(left, 2, keepdims=True), there.sum(axis=1)[:, None]))
+
+
+def _beyond_chance(seen: Floats, left: Floats) -> bool:
+    """Tell whether templates correlate by more than chance; ``left`` (levels x flows x templates) is what they are of.
+
+    All pairs are judged at once: of few flows no single pair would be told from chance, and of many pairs some would.
+    """
+    n = len(seen)
+    if n < FEWEST or not left.any():
+        return False
+    # The variance of a sum of products over flows, which two templates that are not alike have.
+    of_flows = np.einsum("lft,mft->flm", left, left, optimize=True)
+    products = ((of_flows**2).sum() - ((left**2).sum(axis=0) ** 2).sum()) / (n * (n - 1))
+    chance = max(products, 0.0) / (left**2).sum(axis=(0, 1)).mean() ** 2
+    # Of a normal number, the square of its positive part has mean 1/2 and variance 5/4.
+    pairs = seen[np.triu_indices(n, 1)]
+    return bool((pairs**2).sum() > chance * (len(pairs) / 2 + CHANCE * np.sqrt(1.25 * len(pairs))))
 
 
 def membership(levels: pd.DataFrame, templates: pd.Series) -> Floats:
