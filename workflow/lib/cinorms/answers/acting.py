@@ -115,10 +115,10 @@ def _without_call(reply: str) -> Action:
 def _is_json(call: str) -> bool:
     try:
         # Line breaks inside texts are no JSON, but are meant as such.
-        found, _ = json.JSONDecoder(strict=False).raw_decode(call.strip("` \n").removeprefix("json").strip())
+        value, _ = json.JSONDecoder(strict=False).raw_decode(call.strip("` \n").removeprefix("json").strip())
     except (json.JSONDecodeError, RecursionError):
         return False
-    return isinstance(found, dict)
+    return isinstance(value, dict)
 
 
 def read_actions(

@@ -89,13 +89,13 @@ def _override(
 ) -> dict[str, object]:
     """Return one checked line of an overrides file."""
 
-    def wrong(given: str, allowed: str) -> DataError:
-        return DataError(f"{path}, line {line}: {given}; {allowed}")
+    def wrong(stated: str, allowed: str) -> DataError:
+        return DataError(f"{path}, line {line}: {stated}; {allowed}")
 
     if None in row:
-        known = sum(column in row for column in OVERRIDE_COLUMNS)
+        n_stated = sum(column in row for column in OVERRIDE_COLUMNS)
         raise wrong(
-            f"{known + len(row[None])} cells, but the header names {known} columns",  # type: ignore[index, arg-type]
+            f"{n_stated + len(row[None])} cells, but the header names {n_stated} columns",  # type: ignore[index, arg-type]
             f"begin the file with {','.join(OVERRIDE_COLUMNS)}, or put a text that holds commas in double quotes",
         )
     cell = {c: (row.get(c) or "") for c in OVERRIDE_COLUMNS}
@@ -111,8 +111,8 @@ def _override(
     if not digest and cell["text"] == "" and not place["flow"]:
         raise wrong("neither text nor sha256", f"give one of them, or {', '.join(PLACE)} of one answer")
     if bool(level) == bool(status):
-        given = f"level '{level}' and status '{status}'" if level else "neither level nor status"
-        raise wrong(given, "give exactly one: a level for a valid answer, else a status")
+        stated = f"level '{level}' and status '{status}'" if level else "neither level nor status"
+        raise wrong(stated, "give exactly one: a level for a valid answer, else a status")
     if level and level not in {str(v) for v in levels}:
         raise wrong(f"level is '{level}'", f"allowed: {_levels(levels)}")
     if status and status not in OVERRIDE_STATUSES:
@@ -151,8 +151,8 @@ def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.Data
     by_hash = {text_hash(t): int(n) for t, n in zip(text.categories, counts, strict=True)}
     # With the type named: of no overrides numpy would make floating-point numbers.
     settled_by = np.array([by_hash.get(h, 0) for h in overrides["sha256"]], dtype=np.intp)
-    for number, _, at in _answers_named(responses, overrides):
-        settled_by[number] = len(at)
+    for number, _, rows in _answers_named(responses, overrides):
+        settled_by[number] = len(rows)
     return overrides.assign(n_responses=settled_by)
 
 
@@ -183,12 +183,12 @@ def settle_answers(
 
     A level of another scale settles none.
     """
-    for _, line, at in _answers_named(responses, overrides):
-        if len(at) and (pd.isna(line["level"]) or line["level"] in scale.levels):
+    for _, line, rows in _answers_named(responses, overrides):
+        if len(rows) and (pd.isna(line["level"]) or line["level"] in scale.levels):
             if "override" not in answers["rule"].cat.categories:
                 answers["rule"] = answers["rule"].cat.add_categories("override")
             for column, value in (("level", line["level"]), ("status", line["status"]), ("rule", "override")):
-                answers.loc[answers.index[at], column] = value
+                answers.loc[answers.index[rows], column] = value
     return answers
 
 
@@ -205,13 +205,13 @@ def settled(
         elsewhere = overrides["flow"].notna() & ((overrides["arm"] != arm) | (overrides["model"] != model))
         here = match_overrides(frame, overrides[~elsewhere])["n_responses"]
         total += here.reindex(overrides.index, fill_value=0).to_numpy()
-    found = overrides.assign(n_responses=total)
-    idle = found[found["n_responses"] == 0]
+    table = overrides.assign(n_responses=total)
+    idle = table[table["n_responses"] == 0]
     if len(idle):
         first = idle.iloc[0]
         text = repr(first["text"][:60]) if first["text"] else f"sha256 {first['sha256'][:12]}..."
         place = ", ".join(f"{name} {first[name]}" for name in PLACE)
-        given = (
+        stated = (
             f"the text {text}" if pd.isna(first["flow"]) else f"this place (with this text, if any): {place}"
         )
         more = (
@@ -219,10 +219,10 @@ def settled(
         )
         copied = "sha256 or text" if pd.isna(first["flow"]) else "arm, model, flow and variant"
         raise DataError(
-            f"{path}, line {first['line']}: no response of this study has {given}{more}; copy {copied} "
+            f"{path}, line {first['line']}: no response of this study has {stated}{more}; copy {copied} "
             "from a list of texts to review (answers/*/*.review.csv in the results), or delete the line"
         )
-    return found
+    return table
 
 
 def _lines(numbers: pd.Series[int]) -> str:
@@ -259,13 +259,13 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
             "count": 1,
         }
     )
-    found = _first_places(keys)
-    found["text"] = np.asarray(text.categories, dtype=object)[found["text"]]
-    found["level"] = found["level"].astype("Int8").mask(found["level"] == NO_LEVEL)
-    found["status"] = np.asarray(status.categories, dtype=object)[found["status"]]
-    found["rule"] = np.asarray(rule.categories, dtype=object)[found["rule"]]
-    found["sha256"] = [text_hash(t) for t in found["text"]]
-    return _most_frequent_first(found)
+    places = _first_places(keys)
+    places["text"] = np.asarray(text.categories, dtype=object)[places["text"]]
+    places["level"] = places["level"].astype("Int8").mask(places["level"] == NO_LEVEL)
+    places["status"] = np.asarray(status.categories, dtype=object)[places["status"]]
+    places["rule"] = np.asarray(rule.categories, dtype=object)[places["rule"]]
+    places["sha256"] = [text_hash(t) for t in places["text"]]
+    return _most_frequent_first(places)
 
 
 def merge_reviews(reviews: Sequence[pd.DataFrame]) -> pd.DataFrame:

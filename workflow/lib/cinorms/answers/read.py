@@ -91,8 +91,8 @@ def _read_distinct(
         if reason != "error" and reply in settled:
             readings.append(settled[reply])
         else:
-            found = read(reply, scale, finish_reason=reason or "stop", prompt=words, reasoning_apart=apart)
-            readings.append(found)
+            reading = read(reply, scale, finish_reason=reason or "stop", prompt=words, reasoning_apart=apart)
+            readings.append(reading)
     return units, readings
 
 
@@ -135,11 +135,11 @@ def _read_options(
             f" {len(scale.options)} options: read it with the scale that was asked"
         )
     p = np.array([np.asarray(x, dtype=np.float64) for x in lists])
-    known = np.isfinite(p).all(axis=1)
+    is_complete = np.isfinite(p).all(axis=1)
     ranked = np.where(np.isnan(p), -np.inf, p)
     single = (p == ranked.max(axis=1, keepdims=True)).sum(axis=1) == 1
     chosen = np.asarray(scale.levels, dtype=np.int8)[ranked.argmax(axis=1)]
-    level[rows] = np.where(known & single, chosen, NO_LEVEL)
+    level[rows] = np.where(is_complete & single, chosen, NO_LEVEL)
     ok, tie, error = map(ANSWER_STATUSES.index, ("ok", "ambiguous", "error"))
-    status[rows] = np.where(known, np.where(single, ok, tie), error)
+    status[rows] = np.where(is_complete, np.where(single, ok, tie), error)
     rule[rows] = rule_code

@@ -57,8 +57,8 @@ def find_unread(
     keys = pd.DataFrame({"flow": responses["flow"].to_numpy()[rows], "text": text.codes[rows], "cut": cut})
     places, distinct = pd.factorize(pd.MultiIndex.from_frame(keys))
     found = pd.DataFrame(list(distinct), columns=["flow", "text", "cut"])
-    told = scenes_of(vignettes) if "sensitive" in answers else vignettes["vignette"].to_numpy(dtype=object)
-    scenarios = pd.Series(told, index=vignettes["flow"], dtype=object)
+    scenes = scenes_of(vignettes) if "sensitive" in answers else vignettes["vignette"].to_numpy(dtype=object)
+    scenarios = pd.Series(scenes, index=vignettes["flow"], dtype=object)
     items = pd.DataFrame(
         {
             "scenario": scenarios.reindex(found["flow"]).to_numpy(dtype=object),
@@ -122,14 +122,14 @@ def list_readings(model: str, answers: pd.DataFrame, unread: Unread) -> pd.DataF
 
 def merge_readings(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Return the readings of several arms as one table of each model's, each item once."""
-    found = pd.concat(parts).sort_values(["model", "item", "level"])
-    return found.drop_duplicates(["model", "item"], ignore_index=True)
+    merged = pd.concat(parts).sort_values(["model", "item", "level"])
+    return merged.drop_duplicates(["model", "item"], ignore_index=True)
 
 
 def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
     """Return each model's items: what the rules read (``read``), and the coder's level and status."""
-    found = readings.rename(columns={"level": "read"}).merge(coded, on="item", how="left")
-    return found.astype({"level": "Int8", "status": object})
+    merged = readings.rename(columns={"level": "read"}).merge(coded, on="item", how="left")
+    return merged.astype({"level": "Int8", "status": object})
 
 
 def is_good(coded: pd.DataFrame, agreement: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -148,9 +148,9 @@ def codes_that_count(
     """
     usable = coded[is_good(coded, agreement) & ~coded["item"].isin(by_hand["item"])]
     checked = coded[["model", "item"]].merge(by_hand, on="item").assign(rule=BY_HAND)
-    found = pd.concat([checked, usable.drop(columns="read").assign(rule=rule_of(str(coder)))])
+    codes = pd.concat([checked, usable.drop(columns="read").assign(rule=rule_of(str(coder)))])
     names = ["model", "item", "level", "status", "rule"]
-    return found[names].astype({"level": "Int8"}).sort_values(["model", "item"], ignore_index=True)
+    return codes[names].astype({"level": "Int8"}).sort_values(["model", "item"], ignore_index=True)
 
 
 def apply_codes(
@@ -164,15 +164,15 @@ def apply_codes(
     """Return the ``answers`` of ``model`` with the codes that count of replies that no exact rule read."""
     unread = find_unread(responses, answers, vignettes, scale)
     codes = codes[codes["model"] == model]
-    at = pd.Index(codes["item"]).get_indexer(unread.items["item"])[unread.places]
-    rows, at = unread.rows[at >= 0], at[at >= 0]
+    positions = pd.Index(codes["item"]).get_indexer(unread.items["item"])[unread.places]
+    rows, positions = unread.rows[positions >= 0], positions[positions >= 0]
     rules = pd.Index([*answers["rule"].cat.categories, *codes["rule"]]).unique()
     level = answers["level"].copy()
     status = answers["status"].to_numpy(dtype=object, copy=True)
     rule = answers["rule"].to_numpy(dtype=object, copy=True)
-    level.iloc[rows] = codes["level"].array[at]
-    status[rows] = codes["status"].to_numpy(dtype=object)[at]
-    rule[rows] = codes["rule"].to_numpy(dtype=object)[at]
+    level.iloc[rows] = codes["level"].array[positions]
+    status[rows] = codes["status"].to_numpy(dtype=object)[positions]
+    rule[rows] = codes["rule"].to_numpy(dtype=object)[positions]
     return answers.assign(
         level=level,
         status=pd.Categorical(status, categories=list(USUAL_STATUSES)),

@@ -29,8 +29,8 @@ COUNTS, INCOMPLETE, TOO_LOW = "counts", "sample_incomplete", "agreement_too_low"
 
 def kinds_of(coded: pd.DataFrame) -> npt.NDArray[np.object_]:
     """Return the kind of each of the coder's codes; empty where it gave none or the same level as the rules."""
-    given, read = coded["level"].fillna(NO_LEVEL), coded["read"].fillna(NO_LEVEL)
-    none = coded["status"].isna() | (coded["read"].notna() & (given == read))
+    by_hand, read = coded["level"].fillna(NO_LEVEL), coded["read"].fillna(NO_LEVEL)
+    none = coded["status"].isna() | (coded["read"].notna() & (by_hand == read))
     kinds = np.where(coded["level"].notna(), "level", coded["status"].to_numpy(dtype=object))
     found: npt.NDArray[np.object_] = np.where(none, "", np.where(coded["read"].notna(), "contested", kinds))
     return found
@@ -42,8 +42,8 @@ def strata_of(coded: pd.DataFrame) -> "pd.Series[str]":
     other = np.where(coded["level"].notna(), "other level", "no level")
     loose = np.where(kinds == "contested", other, "level")
     names = [
-        f"{'rules' if rule else 'coder'}: {loose[at] if rule else other[at]}"
-        for at, rule in enumerate(by_rule)
+        f"{'rules' if rule else 'coder'}: {loose[number] if rule else other[number]}"
+        for number, rule in enumerate(by_rule)
     ]
     return pd.Series(names, index=coded.index, dtype=object)
 
@@ -61,8 +61,8 @@ def draw_sample(coded: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
     for _, of_model in ordered.groupby("model", sort=True):
         parts = sorted((part for _, part in of_model.groupby("stratum", sort=True)), key=len)
         left = size
-        for at, part in enumerate(parts):
-            drawn.append(part[: left // (len(parts) - at)])
+        for number, part in enumerate(parts):
+            drawn.append(part[: left // (len(parts) - number)])
             left -= len(drawn[-1])
     return pd.concat(drawn).sort_values(["chance", "model"]).drop(columns="chance").reset_index(drop=True)
 
@@ -141,9 +141,9 @@ def as_levels(codes: Mapping[str, str], items: pd.DataFrame, scales: Mapping[str
 
     Raises ``DataError`` for an option that is not one of the item's scale.
     """
-    found = items[items["item"].isin(list(codes))]
+    chosen = items[items["item"].isin(list(codes))]
     rows: list[tuple[str, int | None, str]] = []
-    for item, name in zip(found["item"], found["scale"], strict=True):
+    for item, name in zip(chosen["item"], chosen["scale"], strict=True):
         code, scale = codes[item], scales[name]
         level = level_of_code(code, scale)
         if code in NO_OPTION:
@@ -166,11 +166,11 @@ def compare(
     distinct reply to a flow. It is wider where the best of ``tried`` coders is used (Bonferroni). The codes of a kind
     count (``status``) where all of its sample is coded by hand and the interval's lower end reaches ``needed``.
     """
-    given = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
+    sizes = coded.assign(kind=kinds_of(coded)).groupby(["model", "kind"]).size().rename("n").reset_index()
     pairs = sample.merge(by_hand, on="item", how="left", suffixes=("", "_by_hand"))
     pairs["kind"] = kinds_of(sample)
     rows = []
-    for model, kind, n_given in given[given["kind"] != ""].itertuples(index=False):
+    for model, kind, n_given in sizes[sizes["kind"] != ""].itertuples(index=False):
         part = pairs[(pairs["model"] == model) & (pairs["kind"] == kind)]
         done = part[part["status_by_hand"].notna()]
         same = (done["level"].fillna(NO_LEVEL) == done["level_by_hand"].fillna(NO_LEVEL)).to_numpy(dtype=bool)
@@ -181,5 +181,5 @@ def compare(
         row = {"model": model, "kind": kind, "codes": n_given, "sample": len(part), "coded_by_hand": n}
         row |= {"agreed": agreed, "share": agreed / n if n else None, "low": low, "high": high}
         rows.append(row | {"needed": needed, "status": INCOMPLETE if n < len(part) else good})
-    found = pd.DataFrame(rows, columns=list(AGREEMENT.about))
-    return found.astype({"share": "float64", "low": "float64", "high": "float64"})
+    agreement = pd.DataFrame(rows, columns=list(AGREEMENT.about))
+    return agreement.astype({"share": "float64", "low": "float64", "high": "float64"})

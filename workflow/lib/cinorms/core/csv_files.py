@@ -48,17 +48,17 @@ def csv_text(frame: pd.DataFrame) -> str:
     """
     safe = frame.set_axis(pd.Index([_defused(name) for name in frame.columns], dtype=object), axis="columns")
     texts = [*map(str, frame.columns)]
-    logicals = [at for at in range(frame.shape[1]) if _is_logical(frame.iloc[:, at])]
+    logicals = [place for place in range(frame.shape[1]) if _is_logical(frame.iloc[:, place])]
     for place in logicals:
         safe.isetitem(place, frame.iloc[:, place].astype(object).map(_LOGICAL, na_action="ignore").array)
     for place in set(_texts_of(frame)).difference(logicals):
         column = frame.iloc[:, place]
         # A column of objects may hold 1, 1.0 and true, which are equal and written differently.
-        at, cells = (np.arange(len(column)), column) if column.dtype == object else pd.factorize(column)
+        codes, cells = (np.arange(len(column)), column) if column.dtype == object else pd.factorize(column)
         texts += map(str, cells)
         # The last one is what is missing: its place is -1.
         defused = pd.Series([*map(_defused, cells), None], dtype=object)
-        safe.isetitem(place, defused.array.take(at))
+        safe.isetitem(place, defused.array.take(codes))
     # Python leaves a carriage return without quotes, and readers would end the row there.
     returns = any("\r" in text for text in texts)
     return str(safe.to_csv(index=False, quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL))

@@ -17,7 +17,7 @@ def modules_in(package: str, of_folder: str = "") -> dict[str, str]:
 
 def declared(kind: type[T], name: str, modules: dict[str, str], variable: str) -> T:
     """Return what the module ``name`` declares in ``variable``; raise ``KeyError`` where there is no such module."""
-    found = getattr(import_module(modules[name]), variable)
-    if getattr(found, "name", None) != name or not isinstance(found, kind):
+    declaration = getattr(import_module(modules[name]), variable)
+    if getattr(declaration, "name", None) != name or not isinstance(declaration, kind):
         raise TypeError(f"{modules[name]}: {variable} must be of {kind.__name__} with the name {name!r}")
-    return found
+    return declaration

@@ -26,11 +26,11 @@ def code_digest(script: Path, *modules: str) -> str:
 
 def used_by(*starts: Path) -> set[Path]:
     """Return ``starts`` and every package that they import, directly or through others."""
-    found, new = set[Path](), {*starts}
+    packages, new = set[Path](), {*starts}
     while new:
-        found |= new
-        new = {package for each in new for package in _imported_by(each)} - found
-    return found
+        packages |= new
+        new = {package for each in new for package in _imported_by(each)} - packages
+    return packages
 
 
 @cache

@@ -161,22 +161,23 @@ def without_traceback(error: BaseException) -> str | None:
         return str(error)
     if isinstance(error, KeyboardInterrupt):
         return "Stopped by Ctrl+C; run again to do the rest."
-    at: BaseException | None = error
-    while at is not None:
-        if isinstance(at, OSError) and at.errno in (errno.ENOSPC, errno.EDQUOT):
-            where = f" ({at.filename})" if at.filename else ""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, OSError) and link.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = f" ({link.filename})" if link.filename else ""
             return f"The disk is full{where}: free some space and run again. Earlier results are kept."
-        if isinstance(at, OSError) and at.errno in (errno.EMFILE, errno.ENFILE):
+        if isinstance(link, OSError) and link.errno in (errno.EMFILE, errno.ENFILE):
             return "Too many files are open: allow more (ulimit -n) and run again. Earlier results are kept."
-        if (isinstance(at, OSError) and at.errno == errno.EAGAIN) or str(at) == "can't start new thread":
+        no_thread = str(link) == "can't start new thread"
+        if no_thread or (isinstance(link, OSError) and link.errno == errno.EAGAIN):
             return (
                 "No more processes or threads can be started: allow more (ulimit -u), or use fewer cores "
                 "(CORES=1), and run again. Earlier results are kept."
             )
-        if isinstance(at, MemoryError):
-            what = f" ({at})" if str(at) else ""
+        if isinstance(link, MemoryError):
+            what = f" ({link})" if str(link) else ""
             return f"There is not enough memory{what}: free some and run again. Earlier results are kept."
-        at = at.__cause__ or at.__context__
+        link = link.__cause__ or link.__context__
     return None
 
 

@@ -28,8 +28,8 @@ class Root:
     @property
     def registries(self) -> list[Path]:
         """The files with models: the user's own, which override entries of the same name, and the project's last."""
-        own = [folder / MODELS for folder in self.own]
-        return [*filter(os.path.isfile, own), self.folder / "config" / MODELS]
+        files = [folder / MODELS for folder in self.own]
+        return [*filter(os.path.isfile, files), self.folder / "config" / MODELS]
 
     def with_own(self, folders: Sequence[str], place: object) -> "Root":
         """Return this with a study's ``folders``, which ``place`` states; a path starts where the study runs.
@@ -56,11 +56,11 @@ class Root:
 
     def names(self, kind: str) -> dict[str, Path]:
         """Return the files of a ``kind`` of resources by the name that a study gives them, a user's own first."""
-        found: dict[str, Path] = {}
+        files: dict[str, Path] = {}
         for place in self.places(kind):
             for path in sorted(place.glob("[!.]*.yaml")):  # ._NAME.yaml is macOS's
-                found.setdefault(path.stem, path)
-        return found
+                files.setdefault(path.stem, path)
+        return files
 
     def resource(self, kind: str, name: str) -> Path:
         """Return the file of one of ``names``, without looking at the others."""

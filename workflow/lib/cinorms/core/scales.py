@@ -99,8 +99,8 @@ class Scale(optionreader.Scale):
         All others must be on the scale.
         """
         # NaN sorts behind every level.
-        own = np.searchsorted(np.array(self.levels), np.asarray(levels))
-        return np.array([*self._places, missing], dtype=np.intp)[own]
+        place = np.searchsorted(np.array(self.levels), np.asarray(levels))
+        return np.array([*self._places, missing], dtype=np.intp)[place]
 
     @cached_property
     def _places(self) -> tuple[int, ...]:

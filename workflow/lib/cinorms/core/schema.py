@@ -143,12 +143,12 @@ def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     if len(options) > 1 or "anyOf" in options[0]:
         listed = options if len(options) > 1 else options[0]["anyOf"]
         return {"anyOf": [*listed, {"type": "null"}] if nullable else listed, **rest}
-    one = dict(options[0])
-    if nullable and "enum" in one:
-        one["enum"] = [*one["enum"], None]
+    only = dict(options[0])
+    if nullable and "enum" in only:
+        only["enum"] = [*only["enum"], None]
     elif nullable:
-        one["type"] = [one["type"], "null"]
-    return {**one, **rest}
+        only["type"] = [only["type"], "null"]
+    return {**only, **rest}
 
 
 # --- What a schema allows, in words, for messages and for pages

@@ -119,8 +119,8 @@ def count_columns(levels: Sequence[int]) -> list[str]:
 
 def count_levels(names: Iterable[str]) -> list[int]:
     """Return the levels that the columns ``names`` count, in the order of the columns (see `count_columns`)."""
-    found = (_COUNTED.fullmatch(name) for name in names)
-    return [int(match[2]) * (-1 if match[1] == "m" else 1) for match in found if match]
+    matches = (_COUNTED.fullmatch(name) for name in names)
+    return [int(match[2]) * (-1 if match[1] == "m" else 1) for match in matches if match]
 
 
 _SIGNS = {-1: "m", 0: "", 1: "p"}
@@ -461,10 +461,10 @@ def read(path: str | Path, contract: Contract, columns: list[str] | None = None)
 
 def _refuse_other(path: str | Path, contract: Contract, source: pa.BufferReader) -> None:
     """Raise ``DataError`` where the file ``source`` is not of this version of ``contract``."""
-    found = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
+    stated = (pq.read_schema(source).metadata or {}).get(b"cinorms", b"no cinorms table").decode()
     expected = f"{contract.name} v{contract.version}"
-    if found != expected:
-        raise DataError(f"{path}: has format {found}, expected {expected}; {contract.remedy}")
+    if stated != expected:
+        raise DataError(f"{path}: has format {stated}, expected {expected}; {contract.remedy}")
     source.seek(0)
 
 

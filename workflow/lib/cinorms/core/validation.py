@@ -178,9 +178,9 @@ def unknown(
 
 def check_text(document: Any, file: str, key: str = "") -> None:
     """Refuse keys that YAML reads as numbers or truth values (``1:``, ``on:``), and text that no file can hold."""
-    if isinstance(document, str) and (found := _UNWRITABLE.search(document)):
+    if isinstance(document, str) and (odd := _UNWRITABLE.search(document)):
         raise ConfigError(
-            f"{file}: {key or 'the whole file'}: {shown(document)} has the character {found[0]!r}, which no path or "
+            f"{file}: {key or 'the whole file'}: {shown(document)} has the character {odd[0]!r}, which no path or "
             "file of text can have; remove it"
         )
     if isinstance(document, dict):
@@ -231,8 +231,8 @@ def _mistake(error: Mapping[str, Any], document: Any, schema: Mapping[str, Any])
             path, above, schema, value = (*path, part), schema, _inside(schema, part), value[part]
     match error["type"]:
         case "extra_forbidden":
-            known = {name for way in ways_of(above) for name in way.get("properties", ())}
-            return _Mistake(path, f"there is no such key here; {listing(last, known)}", 0)
+            keys = {name for way in ways_of(above) for name in way.get("properties", ())}
+            return _Mistake(path, f"there is no such key here; {listing(last, keys)}", 0)
         case "missing" if isinstance(last, str):
             # A section of a study file may leave out every key, but one of its files has to state it.
             needed = [name for way in ways_of(schema) for name in way.get("required", ())]
@@ -251,8 +251,8 @@ def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
     """Return the schema of what is at ``part`` of a mapping or a list; empty where there is none."""
     for way in ways_of(schema):
         others = way.get("items" if isinstance(part, int) else "additionalProperties")
-        if found := way.get("properties", {}).get(part, others):
-            return found if isinstance(found, dict) else {}
+        if inner := way.get("properties", {}).get(part, others):
+            return inner if isinstance(inner, dict) else {}
     return {}
 
 
@@ -261,7 +261,7 @@ def _wrong(value: Any, schema: Mapping[str, Any]) -> str:
     for way in ways_of(schema):
         if "pattern" in way and isinstance(value, str):
             return f"{shown(value)} is not allowed; {way.get('description', way['pattern'])}"
-    near = nearest(value, [known for known in values_of(schema) if isinstance(known, str)])
+    near = nearest(value, [word for word in values_of(schema) if isinstance(word, str)])
     return f"{shown(value)} is not allowed{near or ';'} allowed: {in_words(schema)}"
 
 

@@ -33,7 +33,7 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
         return [f"{results}/{folder}/{arm}/{model}.{suffix}" for arm, model in pairs]
 
     options: Any = entry.options
-    known: dict[str, Callable[[], list[str]]] = {
+    paths_of: dict[str, Callable[[], list[str]]] = {
         "answers": lambda: per_pair("answers", entry.selected),
         "norms": lambda: per_pair("norms", entry.selected),
         "again": lambda: per_pair("again", entry.selected),
@@ -49,7 +49,7 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
         "expected": lambda: [options.expected] if options.expected else [],
     }
     kind = entry.declared
-    return {"frames": known[kind.reads](), **{name: known[name]() for name in kind.made_from}}
+    return {"frames": paths_of[kind.reads](), **{name: paths_of[name]() for name in kind.made_from}}
 
 
 def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
@@ -65,12 +65,12 @@ def call(entry: Entry[Any], selected: Sequence[Selected], further: Mapping[str, 
         flows = {arm: table.loc[has_levels(table, select), "flow"] for arm, table in vignettes.items()}
 
         def chosen(tables: Sequence[Selected]) -> list[Selected]:
-            frames = [one.frame[one.frame["flow"].isin(flows[one.arm])] for one in tables]
+            frames = [table.frame[table.frame["flow"].isin(flows[table.arm])] for table in tables]
             pairs = zip(tables, frames, strict=True)
-            return [one._replace(frame=frame.reset_index(drop=True)) for one, frame in pairs]
+            return [table._replace(frame=frame.reset_index(drop=True)) for table, frame in pairs]
 
-        own = [name for name in kind.also if name in PER_MODEL]
-        further = {**further, **{name: chosen(further[name]) for name in own}}
+        per_model = [name for name in kind.also if name in PER_MODEL]
+        further = {**further, **{name: chosen(further[name]) for name in per_model}}
         selected = chosen(selected)
     made = kind.function(selected, entry, **{name: further[name] for name in kind.also})
     return kind.arranged(made) if isinstance(made, pd.DataFrame) else made
@@ -91,22 +91,22 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
 
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Read what the kind takes besides, from the files that `inputs_of` named."""
-    found: dict[str, Any] = {}
+    further: dict[str, Any] = {}
     for name in entry.declared.made_from:
         if name in PER_MODEL:
-            found[name] = _read_pairs(name, entry, paths[name])
+            further[name] = _read_pairs(name, entry, paths[name])
         elif name == "expected":
-            found[name] = Path(paths[name][0]) if paths[name] else None
+            further[name] = Path(paths[name][0]) if paths[name] else None
         elif name in ("vignettes", "prompts"):
             frames = {path: tables.read(path, _CONTRACTS[name]) for path in dict.fromkeys(paths[name])}
-            found[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
+            further[name] = {arm: frames[path] for arm, path in zip(entry.arms, paths[name], strict=True)}
         else:
             contract = _CONTRACTS.get(name)  # coefficients are JSON
-            found[name] = {
+            further[name] = {
                 pair: tables.read(path, contract) if contract else json.loads(Path(path).read_bytes())
                 for pair, path in zip(entry.respondents, paths[name], strict=True)
             }
-    return found
+    return further
 
 
 def _read_pairs(stage: str, entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:

@@ -57,8 +57,8 @@ class EntryPlace:
         for a, b in itertools.product(arms, others):
             if study.arms[a].dataset == study.arms[b].dataset:
                 continue
-            told = study.factors_of(a), study.factors_of(b)
-            if why := other_flows(*told, study.levels_of(a), study.levels_of(b)):
+            factors = study.factors_of(a), study.factors_of(b)
+            if why := other_flows(*factors, study.levels_of(a), study.levels_of(b)):
                 raise self.error(part, f"arms '{a}' and '{b}': {why}")
 
     def check_file(self, part: str, given: str | None) -> None:

@@ -39,11 +39,11 @@ def export_prompts(
     folder: Path,
 ) -> list[Way]:
     """Write the prompts of ``arm`` for the models of ``requests`` into ``folder``; return the ways of asking."""
-    told = [request.model for request in requests if "budget" in request.settings.get("reasoning", {})]
-    if told:
+    reasoning = [request.model for request in requests if "budget" in request.settings.get("reasoning", {})]
+    if reasoning:
         raise ConfigError(
-            f"arms.{arm}.reasoning: no format can state how {told[0]!r} is told to reason; set it to null to export "
-            "the prompts, or ask the arm here"
+            f"arms.{arm}.reasoning: no format can state how {reasoning[0]!r} is told to reason; set it to null to "
+            "export the prompts, or ask the arm here"
         )
     ways = ways_of(requests, vignettes, variants)
     for way in ways:

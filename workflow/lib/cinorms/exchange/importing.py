@@ -154,30 +154,32 @@ class _Questionnaire:
         #: The position of a prompt by flow, template and order; and those of the prompts whose hash begins alike.
         self.positions: dict[tuple[int, int, int], int] = {}
         self._by_hash: dict[str, list[int]] = {}
-        for at, prompt in enumerate(way.prompts()):
+        for position, prompt in enumerate(way.prompts()):
             self.hashes.append(prompt.sha256)
-            self.positions[prompt.flow, prompt.template, prompt.order] = at
-            self._by_hash.setdefault(prompt.sha256[:DIGITS], []).append(at)
+            self.positions[prompt.flow, prompt.template, prompt.order] = position
+            self._by_hash.setdefault(prompt.sha256[:DIGITS], []).append(position)
 
     def find(self, response: Received) -> int | str:
         """Return the position of the question that ``response`` answers, or why there is none."""
         sha256 = response.sha256 or ""
         if response.flow is not None and response.template is not None and response.order is not None:
-            at = self.positions.get((response.flow, response.template, response.order))
-            if at is None:
+            position = self.positions.get((response.flow, response.template, response.order))
+            if position is None:
                 return UNKNOWN_NUMBERS
-            if sha256 and not (len(sha256) >= DIGITS and self.hashes[at].startswith(sha256)):
+            if sha256 and not (len(sha256) >= DIGITS and self.hashes[position].startswith(sha256)):
                 return OTHER_PROMPT
         else:
             # A shorter beginning of a hash names no prompt.
             alike = [
-                at for at in self._by_hash.get(sha256[:DIGITS], []) if self.hashes[at].startswith(sha256)
+                position
+                for position in self._by_hash.get(sha256[:DIGITS], [])
+                if self.hashes[position].startswith(sha256)
             ]
             if len(alike) != 1:
                 return SHARED_PROMPT if alike else UNKNOWN_PROMPT
-            (at,) = alike
-        if response.recorded is None or same_prompt(response.recorded, self._way.text(at)):
-            return at
+            (position,) = alike
+        if response.recorded is None or same_prompt(response.recorded, self._way.text(position)):
+            return position
         return ASKED_OTHERWISE
 
 
@@ -193,22 +195,22 @@ def _match(way: Way, received: Iterable[Received], whose: str) -> tuple[pd.DataF
     n_received = 0
     for response in received:
         n_received += 1
-        at = asked.find(response)
-        if isinstance(at, str):
-            left.append((at, response))
+        position = asked.find(response)
+        if isinstance(position, str):
+            left.append((position, response))
         else:
             # Compared already: the prompts of a whole study need not be kept.
-            answers.setdefault(at, []).append(replace(response, recorded=None))
+            answers.setdefault(position, []).append(replace(response, recorded=None))
     taken: dict[int, Received] = {}
-    for at, several in answers.items():
+    for position, several in answers.items():
         same = len({(response.text, response.finish_reason) for response in several}) == 1
         if same:
-            taken[at] = several.pop(0)
+            taken[position] = several.pop(0)
         left += [(REPEATED if same else CONTRADICTING, response) for response in several]
     if not taken:
         raise _nothing(n_received, left, len(way), whose)
     positions = sorted(taken)
-    rows = [taken[at] for at in positions]
+    rows = [taken[position] for position in positions]
     # Built as the table of an engine: the same answers then are the same bytes.
     responses = way.questions.named(np.array(positions, dtype=np.int64)).reset_index(drop=True)
     responses = responses.assign(
@@ -223,9 +225,9 @@ def _match(way: Way, received: Iterable[Received], whose: str) -> tuple[pd.DataF
         for reason, row in sorted(left, key=lambda pair: (pair[1].file, pair[1].line))
     ]
     listed += [
-        (NOT_RECEIVED, None, None, *numbers, asked.hashes[at], None)
-        for numbers, at in asked.positions.items()
-        if at not in taken
+        (NOT_RECEIVED, None, None, *numbers, asked.hashes[position], None)
+        for numbers, position in asked.positions.items()
+        if position not in taken
     ]
     unmatched = pd.DataFrame(listed, columns=list(UNMATCHED.about))
     unmatched = unmatched.astype(dict.fromkeys(("line", "flow", "template", "order"), "Int64"))

@@ -81,15 +81,15 @@ def json_lines(path: Path, format_name: str = "", *keys: str) -> Iterator[tuple[
                 if not line.strip():
                     continue
                 try:
-                    found = cleaned(json.loads(line))
+                    document = cleaned(json.loads(line))
                 except (ValueError, RecursionError) as error:
                     raise broken(path, number, f"is not JSON ({error})") from None
-                if not isinstance(found, dict):
+                if not isinstance(document, dict):
                     raise broken(path, number, "is not a JSON object")
                 for key in keys:
-                    if key not in found:
-                        raise lacking(path, number, key, format_name, found)
-                yield number, found
+                    if key not in document:
+                        raise lacking(path, number, key, format_name, document)
+                yield number, document
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not text in UTF-8 ({error}); export it again") from None
     except OSError as error:

@@ -362,16 +362,16 @@ class _Rows:
 
     def refuse(self, wrong: Any, what: str) -> None:
         """Raise ``DataError`` with the line of the first row that is wrong."""
-        at = np.asarray(wrong)
-        if at.any():
-            raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[at][0]))}{what}")
+        rows = np.asarray(wrong)
+        if rows.any():
+            raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[rows][0]))}{what}")
 
-    def raters(self, known: pd.Series) -> npt.NDArray[np.intp]:
+    def raters(self, people: pd.Series) -> npt.NDArray[np.intp]:
         """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
         who: pd.Series = self.cells[self.survey.rater.column]
         self.refuse(who == "", f": the column {self.survey.rater.column!r} is empty")
-        everyone = pd.concat([known, who]) if len(known) else who
-        return pd.factorize(everyone)[0].astype(np.intp)[len(known) :]
+        everyone = pd.concat([people, who]) if len(people) else who
+        return pd.factorize(everyone)[0].astype(np.intp)[len(people) :]
 
     def flows(self, vignettes: pd.DataFrame) -> npt.NDArray[np.int32]:
         """Return the flow of each row."""
@@ -430,10 +430,10 @@ class _Rows:
 
     def check_amounts(self, rater: npt.NDArray[np.intp], question: Question) -> None:
         """Compare the numbers of people and of rows with those that the survey states."""
-        survey, given = self.survey, self.cells[question.column] != ""
+        survey, is_rated = self.survey, self.cells[question.column] != ""
         for key, stated, n in (
             ("raters", survey.raters, len(np.unique(rater))),
-            ("ratings", survey.ratings, int(given.sum()) if survey.layout == "wide" else len(given)),
+            ("ratings", survey.ratings, int(is_rated.sum()) if survey.layout == "wide" else len(is_rated)),
         ):
             if stated is not None and stated != n:
                 raise DataError(

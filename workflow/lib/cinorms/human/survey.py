@@ -202,9 +202,9 @@ def load_survey(path: str | Path) -> Survey:
     path = Path(path)
     stated = load_as(SurveyFile, path)
     if (stated.flow is None) == (not stated.factors):
-        given = "has both" if stated.flow else "is missing"
+        problem = "has both" if stated.flow else "is missing"
         raise ConfigError(
-            f"{path}: flow: {given}; name the column with the numbers of the flows under 'flow', or the "
+            f"{path}: flow: {problem}; name the column with the numbers of the flows under 'flow', or the "
             "columns of the factors under 'factors', not both"
         )
     _check_layout(path, stated)

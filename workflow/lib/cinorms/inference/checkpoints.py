@@ -268,20 +268,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--revision", default="", help="empty: the newest")
     parser.add_argument("--lora", default="", help="folder of an adapter")
-    given = parser.parse_args(arguments)
-    start_logging(given.log, tokens())
-    out = Path(given.out)
+    options = parser.parse_args(arguments)
+    start_logging(options.log, tokens())
+    out = Path(options.out)
     lock = out.parents[1] / LOCKS / out.name
-    revision = identify(given.source, given.revision or locked(lock, given.source), given.model)
-    folder = find(given.source, revision, given.model)
-    record = {"model": given.model, "source": given.source, "revision": revision}
-    if given.lora:
-        digest = folder_digest(adapter(given.lora, None, given.model))
-        record |= {"lora": given.lora, "lora_revision": digest}
+    revision = identify(options.source, options.revision or locked(lock, options.source), options.model)
+    folder = find(options.source, revision, options.model)
+    record = {"model": options.model, "source": options.source, "revision": revision}
+    if options.lora:
+        digest = folder_digest(adapter(options.lora, None, options.model))
+        record |= {"lora": options.lora, "lora_revision": digest}
     for path in (lock, out):
         with replacing(path) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print(f"{given.model}: {given.source} at {revision} is in {folder}")
+    print(f"{options.model}: {options.source} at {revision} is in {folder}")
 
 
 if __name__ == "__main__":

@@ -155,17 +155,17 @@ def read_revisions(path: Path) -> dict[str, str]:
 
 def add_revisions(path: Path, fetched: Mapping[str, str]) -> None:
     """Add the commits that were ``fetched`` to the lock at ``path``; a repository that is in it keeps its commit."""
-    known = read_revisions(path)
+    commits = read_revisions(path)
     for source, commit in fetched.items():
-        if known.get(source, commit) != commit:
-            print(f"{path}: {source} stays at {known[source]}; {commit} was fetched")
-    added = {source: commit for source, commit in fetched.items() if source not in known}
+        if commits.get(source, commit) != commit:
+            print(f"{path}: {source} stays at {commits[source]}; {commit} was fetched")
+    added = {source: commit for source, commit in fetched.items() if source not in commits}
     if added:
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         head = [line for line in lines if line.startswith("#")]
         with replacing(path) as part:
             part.write_text(
-                "\n".join([*head, yaml.safe_dump({**known, **added}, width=200)]), encoding="utf-8"
+                "\n".join([*head, yaml.safe_dump({**commits, **added}, width=200)]), encoding="utf-8"
             )
         print(f"{path}: {', '.join(added)} added; commit the file")
 

@@ -74,9 +74,9 @@ def _replies(path: Path) -> dict[str, Any]:
     """Return what the replies say of themselves; a planted respondent's have no such file, and cost nothing."""
     if not path.is_file():
         return {"usd": None, "runs": []}
-    known: dict[str, Any] = json.loads(path.read_bytes())
-    known |= {name: _moment(known[name]) for name in ("first_reply", "last_reply")}
-    return {**known, "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in known["runs"]]}
+    facts: dict[str, Any] = json.loads(path.read_bytes())
+    facts |= {name: _moment(facts[name]) for name in ("first_reply", "last_reply")}
+    return {**facts, "runs": [{k: v for k, v in run.items() if k not in PRIVATE} for run in facts["runs"]]}
 
 
 def _moment(seconds: int | None) -> str | None:

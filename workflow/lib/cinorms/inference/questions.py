@@ -207,11 +207,11 @@ def _earlier_alike(keys: Keys, places: Rows) -> Rows:
 
 def _sampled(keys: Keys, sample: int, earlier: Rows) -> Keys:
     """Return ``keys`` with a key of its own for every further sample of a prompt."""
-    own = keys.copy()
-    for at in range(len(own)) if sample > 1 else np.flatnonzero(earlier):
-        mark = sample.to_bytes(4, "little") + int(earlier[at]).to_bytes(4, "little")
-        own[at] = np.void(_digest(keys[at].tobytes() + mark))
-    return own
+    sampled = keys.copy()
+    for row in range(len(sampled)) if sample > 1 else np.flatnonzero(earlier):
+        mark = sample.to_bytes(4, "little") + int(earlier[row]).to_bytes(4, "little")
+        sampled[row] = np.void(_digest(keys[row].tobytes() + mark))
+    return sampled
 
 
 def as_numbers(keys: Keys) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

@@ -66,7 +66,7 @@ def collect(questions: Questions, store: Store) -> tuple[Iterator[pd.DataFrame],
                     f"{n_missing:,} of {n:,} questions to model {questions.request.model!r} have no reply in "
                     f"{store.folder}; run again with `--forcerun ask_{questions.request.engine}` to ask them"
                 )
-            table = _parsed([replies[at] for at in range(n)])
+            table = _parsed([replies[row] for row in range(n)])
             facts.add(table)
             yield as_responses(part, table)
 
@@ -179,29 +179,29 @@ def check_complete(
     """
     questions = Questions.of(Request.from_plain(request), vignettes, variants)
     expected = questions.named().astype({"variant": object, "order": object})
-    given = pd.DataFrame({name: responses[name].to_numpy() for name in expected})
-    if len(given) == len(expected) and all((given[name] == expected[name]).all() for name in expected):
+    received = pd.DataFrame({name: responses[name].to_numpy() for name in expected})
+    if len(received) == len(expected) and all((received[name] == expected[name]).all() for name in expected):
         return
     rows = pd.MultiIndex.from_frame(expected)
-    missing = rows[~rows.isin(pd.MultiIndex.from_frame(given))]
+    missing = rows[~rows.isin(pd.MultiIndex.from_frame(received))]
     what = "rows are missing, doubled or in another order"
     if len(missing):
         flow, variant, _ = missing[0]
         what = f"{len(missing):,} of {len(expected):,} questions are missing, e.g. flow {flow} with variant {variant}"
     raise DataError(
-        f"{path}: has {len(given):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
+        f"{path}: has {len(received):,} responses that are not those asked ({what}); {RESPONSES.remedy}"
     )
 
 
 def is_current(path: Path, questions: Questions) -> bool:
     """Tell whether the responses in ``path`` answer ``questions`` as they are now."""
     try:
-        known, digest = request_in(path), tables.facts(path).get(QUESTIONS)
+        request, digest = request_in(path), tables.facts(path).get(QUESTIONS)
     except (CinormsError, OSError):
         return False
     # Which checkpoint and adapter these are is not known before they are fetched; a scale of one's own has tuples.
     unknown = {"revision": None, "lora_revision": None}
-    plain = (each.with_settings(**unknown).plain() for each in (known, questions.request))
+    plain = (each.with_settings(**unknown).plain() for each in (request, questions.request))
     before, now = (json.dumps(each, sort_keys=True) for each in plain)
     return before == now and digest == questions.digest
 

@@ -102,19 +102,19 @@ class Store:
 
     def read(self, keys: Keys) -> dict[int, bytes]:
         """Return the reply to each of ``keys`` that has one, by its place there: as JSON, without its trace."""
-        return {at: reply.partition(_TRACE)[0].rstrip(b"}") + b"}" for at, reply in self._replies(keys)}
+        return {place: reply.partition(_TRACE)[0].rstrip(b"}") + b"}" for place, reply in self._replies(keys)}
 
     def answered(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Return which of ``keys`` have a reply."""
         answered = np.zeros(len(keys), dtype=bool)
-        answered[[at for at, _ in self._replies(keys)]] = True
+        answered[[place for place, _ in self._replies(keys)]] = True
         return answered
 
     def traces(self, keys: Keys) -> Iterator[tuple[int, str]]:
         """Yield the trace of each reply to ``keys`` that has one, with its place there."""
-        for at, reply in self._replies(keys):
+        for place, reply in self._replies(keys):
             if _TRACE in reply:
-                yield at, json.loads(reply)["trace"]
+                yield place, json.loads(reply)["trace"]
 
     def _replies(self, keys: Keys) -> Iterator[tuple[int, bytes]]:
         """Yield the first reply that was given to each of ``keys``, with its place there.
@@ -124,16 +124,16 @@ class Store:
         size, digits = 2 * KEY_BYTES, keys.tobytes().hex().encode()
         wanted: dict[bytes, int] = {}
         alike: dict[bytes, list[int]] = {}  # flows whose prompts are the same share replies
-        for at in range(len(keys)):
-            if wanted.setdefault(key := digits[at * size : (at + 1) * size], at) != at:
-                alike.setdefault(key, []).append(at)
+        for place in range(len(keys)):
+            if wanted.setdefault(key := digits[place * size : (place + 1) * size], place) != place:
+                alike.setdefault(key, []).append(place)
         for path in self._paths():
             other: bool | None = None
             for key, reply in _lines(path):
                 if other is None:
                     other = key == _RECORD and json.loads(reply).get("study") != self.study
                 if key in wanted and not (other and _ERROR in reply):
-                    yield from ((at, reply) for at in (wanted.pop(key), *alike.get(key, ())))
+                    yield from ((place, reply) for place in (wanted.pop(key), *alike.get(key, ())))
 
     def runs(self) -> list[dict[str, Any]]:
         """Return the records of the processes that have added replies, oldest first."""
@@ -186,9 +186,9 @@ class Store:
         Raises ``StoreError`` where the disk is full, once: what was arriving by then is kept in the space that was
         kept free for it.
         """
-        known = {name: value for name, value in reply.items() if value is not None and name != "trace"}
+        stated = {name: value for name, value in reply.items() if value is not None and name != "trace"}
         trace = {"trace": reply["trace"]} if reply.get("trace") is not None else {}
-        line = _line(key.hex().encode(), known | trace)
+        line = _line(key.hex().encode(), stated | trace)
         with _explained(self.folder):
             try:
                 self._write(line)

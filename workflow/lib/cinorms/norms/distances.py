@@ -87,8 +87,8 @@ def bias_table(
 
     Raises `DataError` if a flow is expected twice, else as `embed`.
     """
-    own = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
-    clash = [name for name in flows if name in own]
+    columns = ("expected", "expected_source", "delta", "delta_absolute", "delta_category", "delta_status")
+    clash = [name for name in flows if name in columns]
     if clash:
         raise ConfigError(
             f"delta: the table has a column {clash[0]!r} already; rename that factor in the dataset"
@@ -130,8 +130,8 @@ def delta_table(
     Raises `ConfigError` if ``by`` names a column of this result.
     """
     names = list(by or [])
-    own = ("metric", "value", "unit", "n", "n_missing", "status", "reason")
-    clash = [name for name in names if name in own]
+    columns = ("metric", "value", "unit", "n", "n_missing", "status", "reason")
+    clash = [name for name in names if name in columns]
     if clash:
         raise ConfigError(f"delta: by: {clash[0]!r} is a column of the result; choose or rename to another")
     group, slices = np.zeros(len(table), dtype=np.intp), pd.DataFrame(index=range(1))
@@ -142,7 +142,7 @@ def delta_table(
     expected = table["expected"].to_numpy(dtype=np.float64, na_value=np.nan)
     whole = ~np.isnan(value - expected)
     n = np.bincount(group[whole], minlength=len(slices))
-    found = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
+    metrics = _metrics(value[whole], expected[whole], group[whole], n, scale, points)
     parts = (group, group[~np.isnan(value)], group[~np.isnan(expected)])
     counts = (np.bincount(rows, minlength=len(n)).tolist() for rows in parts)
     statuses = [_status(*of_slice) for of_slice in zip(*counts, n.tolist(), strict=True)]
@@ -150,7 +150,7 @@ def delta_table(
     n_metrics = len(METRICS)
     long = slices.loc[slices.index.repeat(n_metrics)].reset_index(drop=True)
     long["metric"] = list(METRICS) * len(slices)
-    numbers = np.column_stack([found[metric] for metric in METRICS]).ravel()
+    numbers = np.column_stack([metrics[metric] for metric in METRICS]).ravel()
     without, infinite = ~np.isfinite(numbers), np.isinf(numbers)
     long["value"] = pd.arrays.FloatingArray(np.where(without, 0, numbers), without)
     long["unit"] = [unit.replace("points", base) for unit in METRICS.values()] * len(slices)
@@ -172,26 +172,26 @@ def _metrics(
     value: Floats, expected: Floats, group: Ints, n: Ints, scale: Sequence[int], points: Sequence[float]
 ) -> dict[str, Floats]:
     """Return each metric per slice: NaN without flows, infinite where the KL divergence is undefined."""
-    found: dict[str, Floats] = {}
+    metrics: dict[str, Floats] = {}
     delta = value - expected
     for kind, x in (("absolute", np.abs(delta)), ("signed", delta)):
         mean = _mean(x, group, n)
         variance = _mean((x - mean[group]) ** 2, group, n)
-        found |= {f"mean_{kind}": mean, f"variance_{kind}": variance, f"std_{kind}": np.sqrt(variance)}
+        metrics |= {f"mean_{kind}": mean, f"variance_{kind}": variance, f"std_{kind}": np.sqrt(variance)}
         ranked = _ranked(x, group)
-        found |= {f"{name}_{kind}": _quantile(ranked, n, q) for name, q in QUANTILES.items()}
+        metrics |= {f"{name}_{kind}": _quantile(ranked, n, q) for name, q in QUANTILES.items()}
         if kind == "absolute":
-            found["maximum_absolute"] = _quantile(ranked, n, 1)
-            found["share_zero"] = _mean((x <= SAME).astype(np.float64), group, n)
+            metrics["maximum_absolute"] = _quantile(ranked, n, 1)
+            metrics["share_zero"] = _mean((x <= SAME).astype(np.float64), group, n)
     # Both are ranked within the same slices, so that row i of one belongs to row i of the other.
     moved = np.abs(_ranked(value, group) - _ranked(expected, group))
-    found["wasserstein"] = _mean(moved, np.sort(group), n)
+    metrics["wasserstein"] = _mean(moved, np.sort(group), n)
     held, wanted = (_distribution(x, group, n, scale, points) for x in (value, expected))
-    found["total_variation"] = np.abs(held - wanted).sum(axis=1) / 2
+    metrics["total_variation"] = np.abs(held - wanted).sum(axis=1) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(held > 0, held * np.log2(held / wanted), 0.0)
-    found["kl_divergence"] = np.where(n > 0, terms.sum(axis=1), np.nan)
-    return found
+    metrics["kl_divergence"] = np.where(n > 0, terms.sum(axis=1), np.nan)
+    return metrics
 
 
 def _mean(x: Floats, group: Ints, n: Ints) -> Floats:

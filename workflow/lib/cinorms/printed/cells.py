@@ -86,12 +86,12 @@ class FromAnalyses(PrintedOptions):
         return list(dict.fromkeys(model for source in self.sources for model in place.models_of(source)))
 
 
-def check_thresholds(place: EntryPlace, part: str, given: Iterable[int | TMaj], t_maj: bool) -> None:
+def check_thresholds(place: EntryPlace, part: str, stated: Iterable[int | TMaj], t_maj: bool) -> None:
     """Raise ``ConfigError`` for a threshold that is not among those of the study."""
-    known = list(place.study.thresholds()[1 if t_maj else 0])
-    for value in given:
-        if value not in known:
-            allowed = ", ".join(map(str, known))
+    tried = list(place.study.thresholds()[1 if t_maj else 0])
+    for value in stated:
+        if value not in tried:
+            allowed = ", ".join(map(str, tried))
             what = "T_maj" if t_maj else "T_val"
             raise place.error(part, f"{what} {value} is not in the study's norms.grid; allowed: {allowed}")
 

@@ -111,8 +111,8 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
 def lost(selected: Sequence[Selected], entry: Entry[PrintedLostOptions]) -> Printed:
     """Return a row per model: the share of norms lost from each T_maj to a higher one."""
     frame = together(selected, entry)
-    known = list(dict.fromkeys([*frame["from"], *frame["to"]]))
-    steps = [(str(a), str(b)) for a, b in entry.options.steps or combinations(known, 2)]
+    tried = list(dict.fromkeys([*frame["from"], *frame["to"]]))
+    steps = [(str(a), str(b)) for a, b in entry.options.steps or combinations(tried, 2)]
     t_vals = frame.groupby("model", sort=False)["t_val"].first()
     text = "T_val: " + ", ".join(f"{t} for {model}" for model, t in t_vals.items()) + "."
     if len(t_vals.unique()) == 1:

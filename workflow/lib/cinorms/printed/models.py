@@ -137,8 +137,8 @@ def pairs(selected: Sequence[Selected], entry: Entry[PairsOptions]) -> Printed:
 
 
 def _square(frame: pd.DataFrame, models: Sequence[str], column: str) -> tuple[tuple[Cell, ...], ...]:
-    found = frame[["model_a", "model_b", column]].itertuples(index=False)
-    p = {frozenset((a, b)): p_times(log10_p) for a, b, log10_p in found}
+    pairs = frame[["model_a", "model_b", column]].itertuples(index=False)
+    p = {frozenset((a, b)): p_times(log10_p) for a, b, log10_p in pairs}
     columns, rows = models[:-1], []
     for i, model in enumerate(models):
         below = [p.get(frozenset((model, other)), Cell(NONE)) for other in columns[:i]]

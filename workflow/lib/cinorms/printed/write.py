@@ -47,7 +47,7 @@ def analysis_table(frame: pd.DataFrame, columns: Sequence[str] = (), notes: Sequ
         header=(heading(*(name.replace("_", " ") for name in shown)),),
         groups=(RowGroup("", tuple(zip(*cells, strict=True))),),
         notes=tuple(notes),
-        texts=[at for at, name in enumerate(shown) if not _is_number(part[name])],
+        texts=[column for column, name in enumerate(shown) if not _is_number(part[name])],
         wrap_notes=False,
     )
 

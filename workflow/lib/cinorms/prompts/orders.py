@@ -58,7 +58,7 @@ def orders_of(n_options: int) -> Orders:
         rng = np.random.default_rng(n_options)
         drawn = [tuple(map(int, rng.permutation(n_options))) for _ in range(MOST_RANDOM)]
         listed = list(dict.fromkeys([*cyclic, *drawn]))
-    code = {order: at for at, order in enumerate(listed)}
+    code = {order: number for number, order in enumerate(listed)}
     return Orders(
         names=tuple("".join(DIGITS[option] for option in order) for order in listed),
         shown=np.array(listed, dtype=np.int8),
@@ -135,8 +135,8 @@ def as_categorical(codes: npt.NDArray[np.int64], n_options: int) -> pd.Categoric
 def codes_of(orders: "pd.Series[Any]", n_options: int) -> npt.NDArray[np.int64]:
     """Return the code of each order string, as `as_categorical` wrote it; -1 where it is missing or no such order."""
     shown = pd.Categorical(orders)
-    found = pd.Index(orders_of(n_options).names).get_indexer(shown.categories.astype(str))
-    return np.asarray(np.append(found, -1)[shown.codes], dtype=np.int64)
+    codes = pd.Index(orders_of(n_options).names).get_indexer(shown.categories.astype(str))
+    return np.asarray(np.append(codes, -1)[shown.codes], dtype=np.int64)
 
 
 @cache

@@ -60,10 +60,10 @@ def select_flows(vignettes: pd.DataFrame, select: Mapping[str, Sequence[str]]) -
     where no flow is left.
     """
     for factor, levels in select.items():
-        known = list(vignettes[factor].unique())
+        present = list(vignettes[factor].unique())
         for level in levels:
-            if level not in known:
-                raise ConfigError(f"select.{factor}: {level!r} is not a level; {listing(level, known)}")
+            if level not in present:
+                raise ConfigError(f"select.{factor}: {level!r} is not a level; {listing(level, present)}")
     keep = has_levels(vignettes, select)
     if select and not keep.any():
         raise ConfigError(

@@ -271,8 +271,8 @@ def read_orders(path: Path, answers: pd.DataFrame) -> "pd.Series[Any]":
         names = shown["template"].astype(str) + "_" + shown["occurrence"].astype(str)
         orders = shown.assign(variant=names)[["flow", "variant", "order"]]
         asked = answers[["flow", "variant"]].astype({"variant": "str"})
-        found = asked.merge(orders, "left", on=["flow", "variant"], validate="1:1")
-    return found["order"].astype("category").set_axis(answers.index)
+        joined = asked.merge(orders, "left", on=["flow", "variant"], validate="1:1")
+    return joined["order"].astype("category").set_axis(answers.index)
 
 
 def check_variants(rows: pd.DataFrame, variants: pd.DataFrame, whose: str) -> None:
@@ -345,9 +345,9 @@ def read_letters(
             raise DataError(
                 f"{path}: a letter stands for {option!r}, no option; {listing(option, scale.options)}"
             )
-    found = [_LETTER.match(row[column] or "") for row in rows]
-    told = [options.get(match[1]) if match else None for match in found]
-    levels = [None if option is None else scale.levels[scale.options.index(option)] for option in told]
+    matches = [_LETTER.match(row[column] or "") for row in rows]
+    answers = [options.get(match[1]) if match else None for match in matches]
+    levels = [None if option is None else scale.levels[scale.options.index(option)] for option in answers]
     return _answers(path, [row["name"] for row in rows], levels, vignettes)
 
 
@@ -357,9 +357,9 @@ def read_verdicts(path: Path, vignettes: pd.DataFrame, scale: Scale) -> pd.DataF
     Raises ``DataError`` where the items are not those of the flow.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
         judged: dict[str, list[tuple[str, bool]]] = {}
-        for name, of in found.items():
+        for name, of in document.items():
             judged[name] = [(str(item), bool(leaked)) for item, leaked in of["secret_judgment"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: is not a file of verdicts ({type(error).__name__}: {error})") from None

@@ -68,10 +68,10 @@ def compare(
 
     """
     reaches = reaches or {}
-    known = set(zip(printed["item"], printed["cell"], strict=True))
+    places = set(zip(printed["item"], printed["cell"], strict=True))
     for item, cell in reaches:
-        if (item, cell) not in known:
-            cells = [other for its, other in known if its == item] or [other for _, other in known]
+        if (item, cell) not in places:
+            cells = [other for its, other in places if its == item] or [other for _, other in places]
             raise DataError(
                 f"reach: item {item!r} has no printed number {cell!r}{nearest(cell, cells)}; "
                 "name an item and a cell of the release's files of numbers"
@@ -313,8 +313,8 @@ def compare_sentences(release: Release, tables: Mapping[str, pd.DataFrame]) -> p
 
 def unexpected(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the paper's own cells that do not hold, and those that hold where the release says that none does."""
-    own = cells[cells["paper"] == ""]
-    return own[(own["holds"] == "no") != (own["remark"] != "")]
+    of_paper = cells[cells["paper"] == ""]
+    return of_paper[(of_paper["holds"] == "no") != (of_paper["remark"] != "")]
 
 
 def sentences_text(cells: pd.DataFrame) -> str:
@@ -330,10 +330,10 @@ def sentences_text(cells: pd.DataFrame) -> str:
             (int((~hold & slips).sum()), "are slips of the paper"),
             (int((~hold & ~slips).sum()), "do not hold"),
         ]
-        found = [f"{n} {what}" for n, what in others if n]
+        counts = [f"{n} {what}" for n, what in others if n]
         whose = f"{paper}'s sentences on these answers" if paper else "sentences about flows"
         lines.append(
-            f"  {whose}: {', '.join([f'{int((hold & ~tied).sum())} of {len(rows)} cells hold', *found])}"
+            f"  {whose}: {', '.join([f'{int((hold & ~tied).sum())} of {len(rows)} cells hold', *counts])}"
         )
     return "\n".join(lines)
 
@@ -363,13 +363,13 @@ def _has(norms: pd.DataFrame, column: str, values: Sequence[str], sentence: Sent
 def _cells(chosen: pd.DataFrame, sentence: Sentence) -> Iterator[dict[str, str]]:
     for model, options in sentence.levels.items():
         for row in chosen[chosen["model"] == model].to_dict("records"):
-            found = _norm(row)
+            norm = _norm(row)
             yield {
                 "model": model,
                 "flow": _flow(row, sentence),
                 "stated": " or ".join(options),
-                "found": found,
-                "holds": _yes(found in options),
+                "found": norm,
+                "holds": _yes(norm in options),
                 "tie": "yes" if row["tie"] else "",
             }
 

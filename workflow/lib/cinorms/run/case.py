@@ -43,13 +43,13 @@ class Case:
         """Return the settings of every model, coder and paraphraser that has requests left, by name."""
         study = self.study
         named = dict.fromkeys([*(model for _, model in self.asked), *filter(None, [study.coder])])
-        found = [study.registry_entry(model) for model in named]
+        entries = [study.registry_entry(model) for model in named]
         words = {study.arms[arm].prompts for arm, _ in self.asked}
         for name, request in study.awaited().items():
             who = request["paraphraser"]["name"]
             if name in words and who in study.registry and who not in named:
-                found.append(study.registry[who])
-        return found
+                entries.append(study.registry[who])
+        return entries
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
     """Return in words how much of a study is left to ask, by ``left_to_ask``."""
     if not asked:
         return "nothing is left to ask"
-    arms, models = ({pair[at] for pair in asked} for at in (0, 1))
+    arms, models = ({pair[part] for pair in asked} for part in (0, 1))
     who = f"{_count(len(models), 'model')} in {_count(len(arms), 'arm')}"
     left = [number for number in asked.values() if number is not None]
     if len(left) < len(asked):
@@ -135,9 +135,13 @@ def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Ques
         dataset = study.arms[arm].dataset
         if dataset not in flows:
             flows[dataset] = flows_of(study, dataset)
-        known, (variants, are_made) = flows[dataset], variants_of(study, arm)
+        known_flows, (variants, are_made) = flows[dataset], variants_of(study, arm)
         request = asked_request(study, arm, model)
-        yield (arm, model), None if known is None else Questions.of(request, known, variants), are_made
+        yield (
+            (arm, model),
+            None if known_flows is None else Questions.of(request, known_flows, variants),
+            are_made,
+        )
 
 
 def store_of(study: Study, request: Request) -> Store:

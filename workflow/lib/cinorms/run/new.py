@@ -58,27 +58,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--endpoint", help="with OpenAI's interface: http://127.0.0.1:8000/v1")
     options.add_argument("--checkpoint", help="that vLLM loads: ORGANISATION/MODEL on the hub, or a folder")
     options.add_argument("--model", help="the name by which the endpoint knows the model")
-    given = options.parse_args(arguments)
-    if not re.fullmatch("[a-z][a-z0-9-]*", given.name):
+    stated = options.parse_args(arguments)
+    if not re.fullmatch("[a-z][a-z0-9-]*", stated.name):
         raise ConfigError(
-            f"name: {given.name!r} is not allowed; use small letters, digits and '-', a letter first"
+            f"name: {stated.name!r} is not allowed; use small letters, digits and '-', a letter first"
         )
-    if given.endpoint and given.checkpoint:
+    if stated.endpoint and stated.checkpoint:
         raise ConfigError("--endpoint and --checkpoint: both are stated; state the one that is asked")
-    folder = Path(given.name)
+    folder = Path(stated.name)
     if folder.exists():
         raise ConfigError(f"{folder} exists; choose another name, or edit its files")
-    context = given.context or _ask("--context", "Who shares information (a public library)?")
-    where = given.endpoint or given.checkpoint
+    context = stated.context or _ask("--context", "Who shares information (a public library)?")
+    where = stated.endpoint or stated.checkpoint
     where = where or _ask(
         "--endpoint or --checkpoint", "Endpoint (http...) or checkpoint (ORGANISATION/MODEL)?"
     )
-    kind = "endpoint" if given.endpoint or where.startswith("http") else "checkpoint"
+    kind = "endpoint" if stated.endpoint or where.startswith("http") else "checkpoint"
     source = where
     if kind == "endpoint":
-        source = given.model or _ask("--model", "Name by which the endpoint knows the model?")
+        source = stated.model or _ask("--model", "Name by which the endpoint knows the model?")
     model = re.sub("[^a-z0-9.]+", "-", source.rpartition("/")[2].lower()).strip("-.") or "model"
-    facts = {"name": given.name, "folder": folder, "model": model, "source": source, "context": context}
+    facts = {"name": stated.name, "folder": folder, "model": model, "source": source, "context": context}
     facts |= {"title": context.capitalize(), "entry": ENTRIES[kind].format(where=where)}
     for name, text in FILES.items():
         path = folder / name.format(**facts)

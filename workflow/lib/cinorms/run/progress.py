@@ -103,13 +103,13 @@ def ask_slurm(name: str, options: list[str], environment: Mapping[str, str], so:
 
 def read_queue(lines: str, study: str, folder: Path) -> dict[str, Queued]:
     """Return the waiting jobs of ``waiting_jobs`` from the lines that squeue prints."""
-    found = {}
+    waiting = {}
     for line in lines.splitlines():
         number, state, reason, place, comment = (line.split("|", 4) + [""] * 4)[:5]
         rule, _, job = comment.partition(f"_wildcards_{study}_")
         if job and rule.startswith("rule_ask_") and state not in AT_WORK and Path(place) == folder:
-            found[job] = Queued.of(number, state, reason)
-    return found
+            waiting[job] = Queued.of(number, state, reason)
+    return waiting
 
 
 def name_of(model: str, shard: str) -> str:
@@ -176,20 +176,20 @@ class Follower:
 
     def failures(self) -> str:
         """Return in words how many requests of each model failed and were sent again; empty where none did."""
-        found = {
+        counts = {
             model: sum(
                 state.failures for shard in shards if (state := read_state(self._progress, model, shard))
             )
             for model, shards in self._shards.items()
         }
-        failed = [f"{number:,} of {model}" for model, number in found.items() if number]
+        failed = [f"{number:,} of {model}" for model, number in counts.items() if number]
         return f"Requests that failed and were sent again: {', '.join(failed)}" if failed else ""
 
     def look(self, now: float) -> None:
         """Print the lines that are due."""
         for model, shards in self._shards.items():
-            found = [read_state(self._progress, model, shard) for shard in shards]
-            alive = [state for state in found if state and state.is_alive(now)]
+            states = [read_state(self._progress, model, shard) for shard in shards]
+            alive = [state for state in states if state and state.is_alive(now)]
             # A job of an earlier run may still be asking: it is followed too.
             if alive:
                 self._say_of(model, alive, len(shards), now)

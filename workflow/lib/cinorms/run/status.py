@@ -68,10 +68,10 @@ class Row:
 @command()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the state of the study that the arguments name."""
-    known = parser("status", "Show which parts of a study are done.")
-    known.add_argument("--watch", action="store_true", help="show it again every few seconds, until Ctrl+C")
-    given, _ = known.parse_known_args(arguments)
-    study = read_study(given)
+    options = parser("status", "Show which parts of a study are done.")
+    options.add_argument("--watch", action="store_true", help="show it again every few seconds, until Ctrl+C")
+    chosen, _ = options.parse_known_args(arguments)
+    study = read_study(chosen)
     while True:
         queue, silent = {}, ""
         try:
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except EngineError as failure:
             silent = str(failure)
         text = as_text(study, rows_of(study, time.time(), queue), silent)
-        print("\033[2J\033[H" * given.watch + text, flush=True)  # clear the terminal, and begin at its top
-        if not given.watch:
+        print("\033[2J\033[H" * chosen.watch + text, flush=True)  # clear the terminal, and begin at its top
+        if not chosen.watch:
             return 0
         time.sleep(WATCH)
 

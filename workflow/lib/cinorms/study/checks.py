@@ -68,12 +68,14 @@ def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]]
     for factor, levels in select.items():
         if factor not in factors:
             raise unknown(file, key, factor, factors, f"factor of dataset {dataset!r}")
-        known = [*factors[factor]]
-        if known and study.null_principle(dataset) and null and null.factor == factor:
-            known.append(null.label)
+        known_levels = [*factors[factor]]
+        if known_levels and study.null_principle(dataset) and null and null.factor == factor:
+            known_levels.append(null.label)
         for level in levels:
-            if known and level not in known:  # those of a dataset in a file are unknown until it is fetched
-                raise unknown(file, f"{key}.{factor}", level, known, "level")
+            if (
+                known_levels and level not in known_levels
+            ):  # those of a dataset in a file are unknown until it is fetched
+                raise unknown(file, f"{key}.{factor}", level, known_levels, "level")
 
 
 def _check_models(study: Study, name: str, arm: Arm) -> None:
@@ -250,14 +252,14 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
     stated_in = partial(study.stated_in, "arms", name)
     needed = _NEEDED.get(arm.source, ())
     for setting in _OF_SOURCES:
-        given = getattr(arm, setting)
-        if setting in needed and not given:
+        value = getattr(arm, setting)
+        if setting in needed and not value:
             raise ConfigError(
                 f"{stated_in('source')}: '{arm.source}' also needs the key '{setting}'; add it to arms.{name}"
             )
-        if setting not in _ALLOWED.get(arm.source, needed) and given:
+        if setting not in _ALLOWED.get(arm.source, needed) and value:
             raise ConfigError(
-                f"{stated_in(setting)}: {given!r} does not fit source '{arm.source}'; remove it or change "
+                f"{stated_in(setting)}: {value!r} does not fit source '{arm.source}'; remove it or change "
                 "'source'"
             )
     if needed and not arm.rated and study.settings.engine == "planted":
@@ -266,9 +268,9 @@ def _check_source(study: Study, name: str, arm: Arm) -> None:
             f"(source: {arm.source}); set it to null"
         )
     if arm.source == "published" and arm.frame is not None:
-        known = study.root.names("published")
+        releases = study.root.names("published")
         frames = {
-            f"{release}{SEPARATOR}{frame}" for release in known for frame in study.release(release).frames
+            f"{release}{SEPARATOR}{frame}" for release in releases for frame in study.release(release).frames
         }
         if arm.frame not in frames:
             searched = study.root.searched("published")
@@ -301,13 +303,13 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
     survey = study.survey(name)
     if question and question not in survey.questions:
         raise unknown(*place, question, survey.questions, f"question of survey {survey_name!r}")
-    for what, given, fits in (
+    for what, surveyed, fits in (
         ("dataset", survey.dataset, arm.dataset),
         ("scale", survey.scale, study.scale_name(name)),
     ):
-        if given != fits:
+        if surveyed != fits:
             raise ConfigError(
-                f"{place}: survey {survey_name!r} is about {what} {given!r}, but arm '{name}' has {fits!r}; "
+                f"{place}: survey {survey_name!r} is about {what} {surveyed!r}, but arm '{name}' has {fits!r}; "
                 "choose two that fit"
             )
     values, levels = study.question(name).values, study.scale(name).levels
@@ -330,8 +332,8 @@ def _check_people(study: Study, name: str, arm: Arm) -> None:
         )
     for key in ArmDefaults.model_fields:
         stated = stated_in(key)
-        own = bool(arm.prompts) if key == "prompts" else stated.key.startswith(f"arms.{name}.")
-        if key not in _OF_PEOPLE and own:
+        is_stated = bool(arm.prompts) if key == "prompts" else stated.key.startswith(f"arms.{name}.")
+        if key not in _OF_PEOPLE and is_stated:
             raise ConfigError(f"{stated}: has no effect on people (source: human); remove it")
 
 
@@ -380,23 +382,23 @@ def check_names(study: Study) -> None:
 
 def _check_flows_of(study: Study, dataset: Dataset) -> None:
     """Look up the dataset whose flows ``dataset`` tells, if it is another's, and check that it has as many."""
-    told = dataset.flows_of
-    if told is None:
+    flows_of = dataset.flows_of
+    if flows_of is None:
         return
     file = study.root.shown(dataset.file)
-    look_up(study, (file, "flows_of"), [told], "vignettes", "dataset")
-    if told == dataset.name:
+    look_up(study, (file, "flows_of"), [flows_of], "vignettes", "dataset")
+    if flows_of == dataset.name:
         raise ConfigError(f"{file}: flows_of: a dataset does not tell its own flows; leave it out")
-    other = study.dataset(told)
+    other = study.dataset(flows_of)
     if other.flows_of is not None:
         raise ConfigError(
-            f"{file}: flows_of: {told!r} tells the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
+            f"{file}: flows_of: {flows_of!r} tells the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
         )
     # A file that numbers its records may tell some of the flows.
     sizes = dataset.n_flows() if dataset.numbers is None else None, other.n_flows()
     if None not in sizes and sizes[0] != sizes[1]:
         raise ConfigError(
-            f"{file}: flows_of: {told!r} has {sizes[1]:,} flows, this dataset has {sizes[0]:,}; both need the same "
+            f"{file}: flows_of: {flows_of!r} has {sizes[1]:,} flows, this dataset has {sizes[0]:,}; both need the same "
             "flows under the same numbers"
         )
 

@@ -20,10 +20,10 @@ CACHE = Path(".cache/data")
 
 def sources(study: Study) -> list[SourceFile]:
     """Return the files with an address that the datasets, published answers and surveys of a study need, each once."""
-    found = [file for name in study.datasets() for file in (study.dataset(name).files or {}).values()]
-    found += [file for arm in study.arms_from("published") for file in study.published_files(arm)]
-    found += [file for arm in study.arms_from("human") for file in study.survey(arm).sources.values()]
-    return list(dict.fromkeys(file for file in found if file.path is None))
+    files = [file for name in study.datasets() for file in (study.dataset(name).files or {}).values()]
+    files += [file for arm in study.arms_from("published") for file in study.published_files(arm)]
+    files += [file for arm in study.arms_from("human") for file in study.survey(arm).sources.values()]
+    return list(dict.fromkeys(file for file in files if file.path is None))
 
 
 def obtain(files: Sequence[SourceFile], cache_dir: Path, mirror: str | None) -> None:

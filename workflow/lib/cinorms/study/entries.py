@@ -45,8 +45,8 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
         # Its own thresholds override the study's. An entry that reads no norms has none: they do not affect it.
         stated = {name: getattr(options, name, None) for name in ("t_val", "t_maj")}
-        own = {name: value for name, value in stated.items() if value is not None}
-        more["thresholds"] = {model: study.thresholds_of(model)._replace(**own) for model in names}
+        overridden = {name: value for name, value in stated.items() if value is not None}
+        more["thresholds"] = {model: study.thresholds_of(model)._replace(**overridden) for model in names}
         more["grid"] = tuple(grid(*study.thresholds(), study.settings.norms.consensus))
     return Entry(
         **base,
@@ -96,12 +96,12 @@ def with_entries(study: Study, defaults: str | None) -> Study:
 
 def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
     """Return the options that an entry states; look up every name in them."""
-    known, name = kinds(place.section), stated.get("kind")
+    in_section, name = kinds(place.section), stated.get("kind")
     if name is None:
         raise place.error("", "key 'kind' is missing; required: kind")
-    if not isinstance(name, str) or name not in known:
-        raise place.unknown("kind", name, known, "kind")
-    options: Any = check(dict(stated), known[name].options, place.file, place.key())
+    if not isinstance(name, str) or name not in in_section:
+        raise place.unknown("kind", name, in_section, "kind")
+    options: Any = check(dict(stated), in_section[name].options, place.file, place.key())
     if hasattr(options, "arms"):
         study = place.study
         place.check_names("arms", options.arms, study.arms, "arm")

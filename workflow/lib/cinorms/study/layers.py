@@ -39,8 +39,8 @@ class Merged(NamedTuple):
 def place_in(places: Places, path: Sequence[str | int]) -> Place:
     """Return where the setting at ``path`` is stated: what is not stated alone is where its section is."""
     for n in range(len(path), 0, -1):
-        if found := places.get(tuple(path[:n])):
-            return found._replace(key=key_of(path[n:], found.key))
+        if place := places.get(tuple(path[:n])):
+            return place._replace(key=key_of(path[n:], place.key))
     return Place("a study", key_of(path))
 
 
@@ -62,8 +62,8 @@ def merge(layers: Layers) -> Merged:
     for name, arm in arms.items():
         if isinstance(arm, dict):
             places |= {("arms", name, *path): place for path, place in usual.items()}
-            own = (("arms", name, *path) for path in _paths(arm))
-            places |= {path: Place(file, key_of(path)) for path in own}
+            stated = (("arms", name, *path) for path in _paths(arm))
+            places |= {path: Place(file, key_of(path)) for path in stated}
             arms[name] = _overlay(defaults, arm)
     return Merged(merged, places)
 

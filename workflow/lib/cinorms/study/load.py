@@ -29,29 +29,29 @@ ROOT = Root(Path(__file__).parents[4])
 
 def parser(name: str, about: str) -> argparse.ArgumentParser:
     """Return a parser for the arguments that name a study, with Snakemake's option names."""
-    found = argparse.ArgumentParser(prog=f"cinorms {name}", description=about)
-    found.add_argument("--configfile", nargs="*", default=[], help="the study's file")
-    found.add_argument(
+    options = argparse.ArgumentParser(prog=f"cinorms {name}", description=about)
+    options.add_argument("--configfile", nargs="*", default=[], help="the study's file")
+    options.add_argument(
         "--config", nargs="*", default=[], metavar="KEY=VALUE", help="settings that override it"
     )
-    return found
+    return options
 
 
-def read_study(given: argparse.Namespace) -> Study:
+def read_study(arguments: argparse.Namespace) -> Study:
     """Return the study that the arguments name; the default one where they name none."""
-    layers = read_layers(map(Path, given.configfile), ROOT)
-    return load_study({**layers, "--config": _settings(given.config)}, ROOT)
+    layers = read_layers(map(Path, arguments.configfile), ROOT)
+    return load_study({**layers, "--config": _settings(arguments.config)}, ROOT)
 
 
-def _settings(given: Sequence[str]) -> dict[str, Any]:
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Return ``key=value`` pairs as Snakemake reads them: values are YAML."""
-    found = {}
-    for pair in given:
+    settings = {}
+    for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise ConfigError(f"--config: {pair!r} is not of the form KEY=VALUE")
-        found[key] = read_yaml(value, f"--config {key}")
-    return found
+        settings[key] = read_yaml(value, f"--config {key}")
+    return settings
 
 
 def read_layers(files: Iterable[Path], root: Root) -> Layers:
@@ -67,9 +67,9 @@ def load_study(layers: Layers, root: Root) -> Study:
     first one of each file with models, flows or prompts.
     """
     settings, places = read_settings(layers)
-    found = root.with_own(settings.resources, place_in(places, ["resources"]))
-    use_own(found.own)
-    study = Study(settings, _read_files(settings, found), found, places)
+    resources = root.with_own(settings.resources, place_in(places, ["resources"]))
+    use_own(resources.own)
+    study = Study(settings, _read_files(settings, resources), resources, places)
     check_names(study)
     defaults, *others = layers
     return with_entries(study, defaults if any(layers[file] for file in others) else None)

@@ -88,10 +88,10 @@ def _judging(
     """Return the row of a judge that reads every action: as many requests as actions, were none like another."""
     flows = prompts = characters = 0
     for ask in (ask for ask in asked if ask.get("task") == "act"):
-        told = select_flows(vignettes[ask["dataset"]], ask["select"])
+        judged = select_flows(vignettes[ask["dataset"]], ask["select"])
         wordings = int((variants[ask["arm"]]["template_no"] < ask["n_templates"]).sum())
-        flows, prompts = flows + len(told), prompts + len(told) * wordings
-        characters += wordings * sum(len(scene) + len(ACTS_TEMPLATE) for scene in scenes_of(told))
+        flows, prompts = flows + len(judged), prompts + len(judged) * wordings
+        characters += wordings * sum(len(scene) + len(ACTS_TEMPLATE) for scene in scenes_of(judged))
     tokens_in = round(characters / CHARACTERS_PER_TOKEN) + (WRAPPER_TOKENS + ACTION_TOKENS) * prompts
     tokens_out = ANSWER_TOKENS * prompts
     return {
@@ -110,7 +110,7 @@ def add_precision(
     ``pilot`` has answers and prompts by arm and model. Added columns: phi, and templates_needed (for ``target_phi`` in
     the planned orders); missing where there are no answers of the model in this arm, or none that show it.
     """
-    found: list[Any] = []
+    phis: list[Any] = []
     needed: list[Any] = []
     for row in plan.to_dict("records"):
         phi, design = math.nan, DesignSize(row["templates"], row["orders"])
@@ -118,11 +118,11 @@ def add_precision(
             phi = coefficients(level_matrix(pair[0]), template_numbers(pair[1]), [design])[0].phi.value
         # The error falls with the number of templates.
         of_one = design.templates * (1 / phi - 1)
-        found.append(pd.NA if math.isnan(phi) else phi)
+        phis.append(pd.NA if math.isnan(phi) else phi)
         needed.append(
             pd.NA if math.isnan(phi) else max(math.ceil(round(of_one * target_phi / (1 - target_phi), 9)), 1)
         )
-    return plan.assign(phi=pd.array(found, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
+    return plan.assign(phi=pd.array(phis, dtype="Float64"), templates_needed=pd.array(needed, dtype="Int64"))
 
 
 def _costs(ask: Mapping[str, Any], tokens_in: int, tokens_out: int, prompts: int) -> dict[str, Any]:

@@ -175,6 +175,6 @@ def _prompts(study: Study, arm: str, model: str) -> float:
     dataset = study.dataset(settings.dataset)
     prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1)
     for factor, levels in settings.plain()["select"].items():
-        known = dataset.factors.get(factor)
-        prompts *= len(levels) / len(known) if known else 1
+        all_levels = dataset.factors.get(factor)
+        prompts *= len(levels) / len(all_levels) if all_levels else 1
     return prompts * settings.orders.count * study.templates(arm, model)

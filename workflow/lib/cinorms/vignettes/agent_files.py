@@ -91,12 +91,12 @@ def scenes_of(vignettes: pd.DataFrame) -> list[str]:
 
 def _records(path: Path) -> list[Record]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read as JSON in UTF-8: {error}") from None
-    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+    if not isinstance(document, list) or not all(isinstance(record, dict) for record in document):
         raise DataError(f"{path}: expected a list of records, each in braces")
-    return found
+    return document
 
 
 class _Fields:

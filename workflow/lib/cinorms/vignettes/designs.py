@@ -395,13 +395,15 @@ def _null(design: Design) -> NullLevel:
 
 
 def _check_keys(file: str, stated: DatasetFile) -> None:
-    source, given = stated.source, stated.model_fields_set
+    source, stated_keys = stated.source, stated.model_fields_set
     specific = set().union(*_NEEDED.values(), *_OPTIONAL.values())
     fitting = _NEEDED[source] | _OPTIONAL[source]
-    if unfit := next((key for key in DatasetFile.model_fields if key in given & specific - fitting), None):
+    if unfit := next(
+        (key for key in DatasetFile.model_fields if key in stated_keys & specific - fitting), None
+    ):
         allowed = ", ".join(sorted(fitting))
         raise ConfigError(f"{file}: {unfit}: does not fit 'source: {source}'; allowed there: {allowed}")
-    for key in sorted(_NEEDED[source] - given):
+    for key in sorted(_NEEDED[source] - stated_keys):
         raise ConfigError(f"{file}: key '{key}' is missing; 'source: {source}' needs it")
     labels = stated.files and stated.files.labels
     if source == "confaide" and not labels:
@@ -422,9 +424,9 @@ def _check_design(design: Design, with_template: bool) -> None:
                 raise ConfigError(f"{design.file}: linked: factor {name!r} is in two groups; keep it in one")
             seen.add(name)
         if len({len(design.factors[name]) for name in group}) > 1:
-            given = ", ".join(f"{name} {len(design.factors[name])}" for name in group)
+            sizes = ", ".join(f"{name} {len(design.factors[name])}" for name in group)
             raise ConfigError(
-                f"{design.file}: linked: factors need the same number of levels; they have: {given}"
+                f"{design.file}: linked: factors need the same number of levels; they have: {sizes}"
             )
     for group in _groups(design):
         rows = list(zip(*([level.label for level in design.factors[name]] for name in group), strict=True))

@@ -48,11 +48,13 @@ def read_expected(
     rows = _read_rows(path, list(factors), between)
     flows = vignettes[list(factors)].astype(str).reset_index(drop=True)
     for name in factors:
-        known = flows[name].unique()
-        wrong = (rows[name] != "") & ~rows[name].isin(known)
+        levels = flows[name].unique()
+        wrong = (rows[name] != "") & ~rows[name].isin(levels)
         if wrong.any():
             line, level = rows.loc[wrong, "line"].iloc[0], rows.loc[wrong, name].iloc[0]
-            raise DataError(f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, known)}")
+            raise DataError(
+                f"{path}: line {line}: {name}: {level!r} is not a level; {listing(level, levels)}"
+            )
     match = _match(path, rows, flows)
     value = np.full(len(flows), np.nan)
     source = np.full(len(flows), None, dtype=object)
@@ -126,10 +128,10 @@ def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:
 
 def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
     """Return, for each flow that rows match, its position ``at`` and the index ``row`` of what counts."""
-    given = rows[list(flows)] != ""
+    is_stated = rows[list(flows)] != ""
     pairs = []
     # One join for all rows that give levels of the same factors: rows may be many, such sets are few.
-    for _, alike in given.groupby(list(flows), sort=False):
+    for _, alike in is_stated.groupby(list(flows), sort=False):
         names = [name for name in flows if alike[name].iloc[0]]
         left = flows[names].assign(at=np.arange(len(flows)))
         right = rows.loc[alike.index, names].assign(row=alike.index, n_levels=len(names))
@@ -150,10 +152,10 @@ def _match(path: Path, rows: pd.DataFrame, flows: pd.DataFrame) -> pd.DataFrame:
     differs = value[other["row"]] != value[other["row_first"]]
     if differs.any():
         pair = other[differs].iloc[0]
-        one, two = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
+        earlier, later = rows.loc[pair["row_first"]], rows.loc[pair["row"]]
         raise DataError(
-            f"{path}: lines {one['line']} and {two['line']} name equally many levels, but state "
-            f"{one['expected']:g} and {two['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
+            f"{path}: lines {earlier['line']} and {later['line']} name equally many levels, but state "
+            f"{earlier['expected']:g} and {later['expected']:g} for the flow {flows.iloc[pair['at']].to_dict()}; "
             "add a row with more levels, or drop one"
         )
     return first

@@ -54,12 +54,13 @@ def other_flows(
         names = list(a.factors)
         both = [flows.set_index("flow")[names].astype(str) for flows in (flows_a, flows_b)]
         shared = both[0].index.intersection(both[1].index)
-        one, other = (levels.loc[shared] for levels in both)
-        differ = (one != other).to_numpy()
+        first, other = (levels.loc[shared] for levels in both)
+        differ = (first != other).to_numpy()
         if not differ.any():
             return ""
         row, column = np.argwhere(differ)[0]
-        why = f"{names[column]} of its flow {shared[row]} is {one.iloc[row, column]!r}, not {other.iloc[row, column]!r}"
+        level, other_level = first.iloc[row, column], other.iloc[row, column]
+        why = f"{names[column]} of its flow {shared[row]} is {level!r}, not {other_level!r}"
     return (
         f"dataset {a.dataset!r} does not tell the flows of {b.dataset!r}: {why}; "
         "flows are matched by their number: name arms of one dataset, or state flows_of in the file of one that tells "

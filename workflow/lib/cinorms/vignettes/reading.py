@@ -93,9 +93,9 @@ def _lines(path: Path) -> list[str]:
 
 
 def _numbers(path: Path, values: pd.Series) -> pd.Series:
-    given = values.str.strip() != ""
-    numbers = pd.to_numeric(values.where(given), errors="coerce").astype("float64")
-    wrong = given & numbers.isna()
+    is_stated = values.str.strip() != ""
+    numbers = pd.to_numeric(values.where(is_stated), errors="coerce").astype("float64")
+    wrong = is_stated & numbers.isna()
     if wrong.any():
         row = _first(wrong)
         raise DataError(f"{path}: row {row}: expected value {values[row]!r} is not a number")

@@ -126,8 +126,8 @@ def local_copy(file: SourceFile, cache_dir: str | Path, mirror: str | Path | Non
 
 def _checked(path: Path, file: SourceFile, remedy: str) -> Path:
     # Only a user's own file has no SHA-256.
-    if file.sha256 is not None and (given := sha256_of(path)) != file.sha256:
-        raise DataError(f"{path}: its SHA-256 is {given}, expected {file.sha256}; {remedy}")
+    if file.sha256 is not None and (digest := sha256_of(path)) != file.sha256:
+        raise DataError(f"{path}: its SHA-256 is {digest}, expected {file.sha256}; {remedy}")
     return path
 
 

@@ -52,24 +52,24 @@ def read(path: Path) -> Iterator[Received]:
 
 def _prompt_of(path: Path, line: int, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row states of its prompt: numbers, a hash, or both; and the prompt as it was recorded."""
-    given = {name: row[name] for name in (*NUMBERS, *NAMING) if row.get(name) is not None}
+    stated = {name: row[name] for name in (*NUMBERS, *NAMING) if row.get(name) is not None}
     fields: dict[str, Any] = {}
-    if any(name in given for name in NUMBERS):
-        absent = [name for name in NUMBERS if name not in given]
+    if any(name in stated for name in NUMBERS):
+        absent = [name for name in NUMBERS if name not in stated]
         if absent:
             raise broken(path, line, f"has no '{absent[0]}'; flow, template and order belong together")
-        fields = {name: _whole(path, line, name, given[name]) for name in NUMBERS}
-    if "id" in given:
-        fields = {**read_id(given["id"]), **fields}
-    if "prompt_sha256" in given:
-        fields["sha256"] = str(given["prompt_sha256"]).lower()
-    if "input" not in given and not fields:
+        fields = {name: _whole(path, line, name, stated[name]) for name in NUMBERS}
+    if "id" in stated:
+        fields = {**read_id(stated["id"]), **fields}
+    if "prompt_sha256" in stated:
+        fields["sha256"] = str(stated["prompt_sha256"]).lower()
+    if "input" not in stated and not fields:
         raise lacking(path, line, "id", "plain", row)
-    if "input" in given:
-        recorded = chat_text(given["input"])
+    if "input" in stated:
+        recorded = chat_text(stated["input"])
         if recorded is None:
             raise broken(
-                path, line, f"has {given['input']!r:.40} as 'input', which is neither a text nor messages"
+                path, line, f"has {stated['input']!r:.40} as 'input', which is neither a text nor messages"
             )
         fields = {"recorded": recorded, **(fields or {"sha256": prompt_hash(recorded)})}
     return fields

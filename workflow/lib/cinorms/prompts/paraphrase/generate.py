@@ -36,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="cinorms.prompts.paraphrase.generate")
     for name in ("request", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
-    given = parser.parse_args(arguments)
-    request = json.loads(given.request)
+    options = parser.parse_args(arguments)
+    request = json.loads(options.request)
     key = os.environ.get(request["key_variable"] or "")
-    start_logging(given.log, secrets=[key] if key else [])
+    start_logging(options.log, secrets=[key] if key else [])
     end_with_run()
     paraphraser = open_paraphraser(request["paraphraser"], request["key_variable"], key)
-    freeze(request, paraphraser, Path(given.out))
+    freeze(request, paraphraser, Path(options.out))
 
 
 class Registered(Protocol):

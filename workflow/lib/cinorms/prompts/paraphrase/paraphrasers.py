@@ -68,9 +68,9 @@ class Paraphraser:
         raise NotImplementedError
 
     def _not_installed(self, error: ImportError) -> ConfigError:
-        own, other = self.virtual_environment, "install it"
-        if own:
-            other = f"run `make {own}/done` once: that environment is then used"
+        folder, other = self.virtual_environment, "install it"
+        if folder:
+            other = f"run `make {folder}/done` once: that environment is then used"
         return ConfigError(
             f"{self._name}: the package {error.name!r} is not installed in this Python; run with "
             f"`--sdm conda`, which installs envs/{self.environment}.yaml, or {other}"

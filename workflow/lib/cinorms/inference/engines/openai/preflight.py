@@ -75,8 +75,8 @@ def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
         with openai.OpenAI(
             api_key=key or "none", base_url=_url(entry), max_retries=0, timeout=PATIENCE, http_client=http
         ) as client:
-            known = [str(model.id) for model in client.models.list().data]
-            if source in known or any(name.endswith(f"/{source}") for name in known):
+            served = [str(model.id) for model in client.models.list().data]
+            if source in served or any(name.endswith(f"/{source}") for name in served):
                 return None
             with suppress(openai.APIStatusError):  # lists can leave out models that an account may use
                 if client.models.retrieve(source).id == source:
@@ -102,12 +102,12 @@ def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
         return warning(f"{text} (asked from this machine)") if surroundings.cluster else error(text)
     except Exception:  # whatever a server can send instead of a list
         return unlisted
-    if not known:
+    if not served:
         return unlisted
-    near = nearest(source, known) or "."
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    near = nearest(source, served) or "."
+    more = f" and {len(served) - SHOWN} more" if len(served) > SHOWN else ""
     return error(
-        f"does not know model {source!r}; it has {', '.join(sorted(known)[:SHOWN])}{more}"
+        f"does not know model {source!r}; it has {', '.join(sorted(served)[:SHOWN])}{more}"
         f"{near} Correct `source` in config/models.yaml"
     )
 

@@ -52,10 +52,10 @@ KNOWN = {
 def explain(error: BaseException, model: str, output: str = "") -> EngineError:
     """Return why vLLM failed, found in ``error``, in its causes, or in the ``output`` of vLLM's processes."""
     chain: list[str] = []
-    at: BaseException | None = error
-    while at is not None:
-        chain.append(f"{type(at).__name__}: {at}")
-        at = at.__cause__ or at.__context__
+    link: BaseException | None = error
+    while link is not None:
+        chain.append(f"{type(link).__name__}: {link}")
+        link = link.__cause__ or link.__context__
     # Where another process failed, the exception here says no more than that.
     elsewhere = re.search(r"[Ee]ngine ?[Cc]ore|EngineDead|WorkerProc|background process", chain[0])
     for text in ("\n".join(chain), output if elsewhere else ""):
