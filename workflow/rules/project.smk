@@ -64,10 +64,10 @@ def get_rules(stage):
     return str(PROJECT / "workflow" / "rules" / f"{stage}.smk")
 
 
-def get_page_templates(package, names):
-    """Return the templates of a page: those of its package with these names, and those of all pages."""
+def get_page_templates(package, *patterns):
+    """Return the templates of a page: those of its package with names like these, and those of all pages."""
     library = LIBRARY / "cinorms"
-    own = (library / package / "templates").glob(names)
+    own = [path for pattern in patterns for path in (library / package / "templates").glob(pattern)]
     return sorted(map(str, [*own, *(library / "core" / "templates").glob("page.*")]))
 
 
