@@ -7,6 +7,7 @@ import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -244,7 +245,9 @@ def test_watch_shows_it_again_until_ctrl_c(study, monkeypatch, capsys):
             raise stop
 
     monkeypatch.setattr(status, "read_study", lambda given: study)
-    monkeypatch.setattr(status.time, "sleep", sleep)
+    monkeypatch.setattr(
+        status, "time", SimpleNamespace(time=time.time, sleep=sleep)
+    )  # other threads sleep too
     with pytest.raises(KeyboardInterrupt):
         status.main(["--watch"])
     assert capsys.readouterr().out.count("Study s: ") == 2
