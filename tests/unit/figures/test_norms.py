@@ -56,6 +56,13 @@ def test_a_cell_is_empty_where_one_of_the_models_has_no_norm(norms_of, figure_en
     assert "Empty (24 cells)" in draw(nothing, entry, {"main": small_vignettes}).caption
 
 
+def test_the_axes_of_inches_are_not_shown(plain):
+    axes = plain[0].plot.draw().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "")
+    ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert [tick.get_text() for tick in ticks if tick.get_visible() and tick.get_text()] == []
+
+
 def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vignettes):
     frame = cells([norms_of("a", LEVELS)], figure_entry("norms", ["a"]), {"main": small_vignettes})
     assert frame["flow"].tolist() == list(range(24))

@@ -300,6 +300,9 @@ def _look(
             plot_subtitle=p9.element_text(size=TEXT_SIZE, color="#444444", ha="left"),
             plot_caption=p9.element_text(size=theme.NOTE_SIZE, color="#444444", ha="left"),
             text=p9.element_text(color=theme.WORDS),
+            # theme_void has no axes, and `text` would bring their words back.
+            axis_text=p9.element_blank(),
+            axis_title=p9.element_blank(),
             plot_title_position="plot",
             plot_caption_position="plot",
         ),
