@@ -49,6 +49,9 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 JobAcctGatherType=jobacct_gather/none
+# A job in a partition of a higher tier takes the place of others, which are queued again.
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 MpiDefault=none
 GresTypes=gpu
 # The sizes stated below, not those of this machine.
@@ -62,6 +65,7 @@ PLAIN = """\
 AccountingStorageType=accounting_storage/none
 NodeName={host} NodeAddr=127.0.0.1 Port={node_port} CPUs={cpus} RealMemory={memory} Gres=gpu:2 State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=2-00:00:00 State=UP
+PartitionName=urgent Nodes={host} PriorityTier=2 State=UP
 """
 
 ACCOUNTED = """\
@@ -211,7 +215,7 @@ class Cluster:
                     stdout=printed,
                     stderr=subprocess.STDOUT,
                     env=self.environment,
-                    preexec_fn=_end_with_parent,
+                    preexec_fn=end_with_parent,
                 )
             )
 
@@ -234,7 +238,7 @@ class Cluster:
 
     def _is_idle(self) -> bool:
         states = self.ask("sinfo", "--noheader", "--Node", "--format=%T", check=False).split()
-        return states == ["idle"] * len(self.nodes)
+        return set(states) == {"idle"}
 
     def ask(self, *command: str, check: bool = True) -> str:
         """Run one of SLURM's commands and return what it prints."""
@@ -326,6 +330,6 @@ def _which(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-def _end_with_parent() -> None:
-    """Have the daemon end when the tests' process does, however that ends."""
+def end_with_parent() -> None:
+    """Have a process end when the tests' process does, however that ends."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..snakemake_runs import ROOT, add_model, write_yaml
-from .cluster import Cluster
+from .cluster import Cluster, end_with_parent
 
 VENV = ROOT / ".venv-vllm"
 #: Seconds after which a run that should have come somewhere is given up; a loaded machine is slow.
@@ -66,10 +66,10 @@ class Project:
         """Run Snakemake to its end and return what it printed."""
         return self.start(*arguments, local=local, study=study).end()
 
-    def check(self, *arguments: str) -> list[str]:
-        """Check the study as ``make check`` does and return the lines that it printed."""
+    def call(self, module: str, *arguments: str) -> str:
+        """Run a module of the library, as ``make`` does, and return what it printed."""
         done = subprocess.run(
-            [sys.executable, "-m", "cinorms.run.check", "--configfile", "trial.yaml", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=self.folder,
             env={**self.environment, "PYTHONPATH": str(self.folder / "workflow/lib")},
             user=self.user,
@@ -78,7 +78,7 @@ class Project:
             text=True,
         )
         assert done.returncode in (0, 1), done.stderr
-        return done.stdout.splitlines()
+        return done.stdout
 
     def content(self, *folders: str) -> dict[str, bytes]:
         """Return the files below ``folders`` of the results, without hidden ones and records of when each job ran."""
@@ -110,6 +110,7 @@ class Run:
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
+                preexec_fn=end_with_parent,
             )
 
     def wait_for(self, what: str, holds: Callable[[], Any]) -> Any:

@@ -40,7 +40,9 @@ def pretend(folder: Path, cluster: Cluster) -> tuple[Project, dict[str, Any]]:
         (checkpoint / "model.safetensors").write_bytes(b"no weights")
     python = project.folder / ".venv-vllm" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {PRETEND} "$@"\n')
+    # On a compute node there is no network at all.
+    on_node = '[ -z "$SLURM_JOB_ID" ] || net="unshare --net"'
+    python.write_text(f'#!/bin/sh\n{on_node}\nexec $net {sys.executable} {PRETEND} "$@"\n')
     python.chmod(0o755)
     return project, entries
 

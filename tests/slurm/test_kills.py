@@ -3,32 +3,37 @@
 import os
 import signal
 
+from .cluster import CPUS
 from .held import check_results, endpoints, entries, process_of, release, wait_until_held
 from .project import Project
 
 
 def test_jobs_that_are_ended_go_on_where_they_were(tmp_path, cluster):
-    models = ["cancelled", "killed", "overdue", "preempted"]
+    models = ["one", "two", "three", "four"]
     with endpoints(models) as running:
         project = Project(tmp_path / "project", cluster, entries(running))
         run = project.start()
         wait_until_held(run, running)
         first = {model: cluster.job_of(model)["JobId"] for model in models}
-        cluster.ask("scancel", first["cancelled"])
-        os.kill(process_of(project, "killed"), signal.SIGKILL)
-        cluster.ask("scontrol", "update", f"JobId={first['overdue']}", "TimeLimit=1")
-        cluster.ask("scontrol", "requeue", first["preempted"])
-        states = {"cancelled": "CANCELLED", "killed": "FAILED", "overdue": "TIMEOUT"}
+        # It fits where one of the four has made room.
+        wide = ("--mem=1000", f"--cpus-per-task={CPUS - len(models) + 1}")
+        urgent = cluster.ask("sbatch", "--parsable", "--partition=urgent", *wide, "--wrap=sleep 600").strip()
+        run.wait_for("an urgent job runs", lambda: cluster.state(urgent) == "RUNNING")
+        (preempted,) = (model for model in models if cluster.state(first[model]) != "RUNNING")
+        cancelled, killed, overdue = (model for model in models if model != preempted)
+        cluster.ask("scancel", urgent, first[cancelled])
+        os.kill(process_of(project, killed), signal.SIGKILL)
+        cluster.ask("scontrol", "update", f"JobId={first[overdue]}", "TimeLimit=1")
+        states = {cancelled: "CANCELLED", killed: "FAILED", overdue: "TIMEOUT", preempted: "PENDING"}
         for model, state in states.items():
             run.wait_for(f"{model} is {state}", lambda j=first[model], s=state: cluster.state(j) == s)
-        run.wait_for("preempted is queued again", lambda: cluster.state(first["preempted"]) == "PENDING")
-        cluster.ask("scontrol", "update", f"JobId={first['preempted']}", "StartTime=now")
+        cluster.ask("scontrol", "update", f"JobId={first[preempted]}", "StartTime=now")
         release(running)
         printed = run.end()
-        for model in ("cancelled", "overdue"):
+        for model in (cancelled, overdue):
             assert f"SLURM ended job {first[model]}: {states[model]}: " in printed
         last = {model: cluster.job_of(model) for model in models}
         assert {job["JobState"] for job in last.values()} == {"COMPLETED"}
-        assert {model for model in models if last[model]["JobId"] == first[model]} == {"preempted"}
-        assert last["preempted"]["Restarts"] == "1"
+        assert {model for model in models if last[model]["JobId"] == first[model]} == {preempted}
+        assert last[preempted]["Restarts"] == "1"
         check_results(project, running, Project(tmp_path / "here", cluster, entries(running)))

@@ -49,49 +49,71 @@ def add_profile(folder: Path, **rules: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("site_says", "rule", "reason", "key"),
+    ("usual", "rules", "refusals"),
     [
-        ({"usual": {}}, "ask_openai", "Job violates accounting/QOS policy", "slurm_account"),
         (
-            {"usual": {"slurm_account": "nope"}},
-            "ask_openai",
-            "Invalid account or account/partition",
-            "slurm_account",
+            {},
+            {"ask_vllm": {"slurm_partition": "gpus"}},
+            {
+                "ask_openai": ("Job violates accounting/QOS policy", "slurm_account"),
+                "ask_vllm": ("Invalid partition name", "slurm_partition"),
+            },
         ),
-        ({"ask_openai": {"runtime": 1440}}, "ask_openai", "Requested time limit is invalid", "runtime"),
         (
-            {"ask_vllm": {"slurm_partition": "short"}},
-            "ask_vllm",
-            "Requested node configuration is not",
-            "gpu",
+            {"slurm_account": "nope"},
+            {"ask_vllm": {"slurm_partition": "gpu"}},
+            {"ask_openai": ("Invalid account or account/partition", "slurm_account")},
         ),
-        ({"ask_vllm": {"slurm_partition": "gpus"}}, "ask_vllm", "Invalid partition name", "slurm_partition"),
+        (
+            {"slurm_account": "lab"},
+            {"ask_openai": {"runtime": 1440}, "ask_vllm": {"slurm_partition": "short"}},
+            {
+                "ask_openai": ("Requested time limit is invalid", "runtime"),
+                "ask_vllm": ("Requested node configuration is not", "gpu"),
+            },
+        ),
     ],
 )
-def test_each_refusal_is_told_before_the_first_job(site, refused, site_says, rule, reason, key):
+def test_each_refusal_is_told_before_the_first_job(site, refused, usual, rules, refusals):
     before = len(site.jobs())
-    given = {"ask_vllm": {"slurm_partition": "gpu"}} | site_says
-    profile = add_profile(refused.folder, **given)
-    lines = refused.check("--profile", "profiles/slurm", "--profile", profile)
-    found = [at for at, line in enumerate(lines) if re.match(rf"error +slurm +{rule} ", line)]
-    assert len(found) == 1, lines
-    assert f"SLURM would refuse it: {reason}" in lines[found[0]]
-    assert key in lines[found[0] + 1]
+    profile = add_profile(refused.folder, usual=usual, **rules)
+    profiles = ("--profile", "profiles/slurm", "--profile", profile)
+    lines = refused.call("cinorms.run.check", "--configfile", "trial.yaml", *profiles).splitlines()
+    for rule, (reason, key) in refusals.items():
+        (found,) = (at for at, line in enumerate(lines) if re.match(rf"error +slurm +{rule} ", line))
+        assert f"SLURM would refuse it: {reason}" in lines[found]
+        assert key in lines[found + 1]
     assert len(site.jobs()) == before, "nothing is queued"
 
 
-def test_a_study_runs_to_its_report_with_what_the_site_requires(site, endpoint):
-    project = project_of(site, "whole", endpoint, "remote")
-    profile = add_profile(project.folder)
-    project.environment["SBATCH_PARTITION"] = "short"
-    printed = project.run("--profile", profile)
-    assert re.search(r"Report +results/trial/report/index.html", printed)
-    (job,) = (job for job in site.jobs() if "remote" in job["Comment"])
-    assert job["JobState"] == "COMPLETED"
+def test_a_new_study_comes_to_its_report_although_a_node_fails(site):
+    """As README says it, with what the site requires: SLURM starts the job of the failed node again by itself."""
+    with Endpoint() as endpoint:
+        endpoint.hold_from = 60
+        project = project_of(site, "whole", endpoint)
+        where = ("--endpoint", endpoint.url, "--model", "remote")
+        project.call("cinorms", "new", "clinic", "--context", "a public library", *where)
+        profile = add_profile(project.folder)
+        project.environment["SBATCH_PARTITION"] = "short"
+        run = project.start("--profile", profile, study="clinic/study.yaml")
+        run.wait_for("a job is held", lambda: endpoint.number > endpoint.hold_from)
+        number = site.job_of("clinic_remote")["JobId"]
+        site.ask("scontrol", "update", "NodeName=cpu1", "State=DOWN", "Reason=test")
+        run.wait_for("it is queued again", lambda: site.state(number) == "PENDING")
+        said = site.folder / "slurmd.cpu1.log"
+        run.wait_for("its processes have ended", lambda: f"[{number}.0] done with job" in said.read_text())
+        endpoint.released.set()
+        site.ask("scontrol", "update", "NodeName=cpu1", "State=RESUME")
+        site.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
+        printed = run.end()
+    assert re.search(r"Report +results/clinic/report/index.html", printed)
+    assert len(endpoint.asked) == 4 * 11 * 3
+    job = site.job_of("clinic_remote")
+    assert (job["JobId"], job["JobState"], job["Restarts"]) == (number, "COMPLETED", "1")
     assert job["UserId"].startswith(site.user)
     assert (job["Account"], job["Partition"], job["TimeLimit"]) == ("lab", "short", "00:31:00")
     assert job["JobName"].startswith("cinorms_")
-    assert job["Comment"] == "rule_ask_openai_wildcards_trial_remote_1-of-1"
+    assert job["Comment"] == "rule_ask_openai_wildcards_clinic_remote_1-of-1"
 
 
 def test_a_refusal_after_the_checks_is_told_in_slurms_words_and_not_retried(site, endpoint):

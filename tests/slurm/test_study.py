@@ -1,11 +1,10 @@
 """A whole planted study through the profile, and one figure of it again."""
 
 import re
-import sys
 
 import pytest
 
-from ..snakemake_runs import run, write_yaml
+from ..snakemake_runs import write_yaml
 from .cluster import Cluster
 from .held import endpoints, entries
 from .project import Project
@@ -46,14 +45,10 @@ def test_a_partition_that_does_not_exist_is_refused_before_anything_is_submitted
 
 
 def test_the_status_is_read_on_the_machine_that_submitted(project):
-    for arguments, words in (
-        (["status"], "Study trial: 3 done"),
-        (["check", "--profile", "profiles/slurm"], "ok       slurm        nothing to look at"),
-    ):
-        module, *options = arguments
-        command = [sys.executable, "-m", f"cinorms.run.{module}", "--configfile", "trial.yaml", *options]
-        environment = {**project.environment, "PYTHONPATH": str(project.folder / "workflow/lib")}
-        assert words in run(command, project.folder, environment=environment)
+    about = ("--configfile", "trial.yaml")
+    assert "Study trial: 3 done" in project.call("cinorms.run.status", *about)
+    checked = project.call("cinorms.run.check", *about, "--profile", "profiles/slurm")
+    assert "ok       slurm        nothing to look at" in checked
 
 
 def test_a_figure_alone_submits_no_job(project, cluster):
