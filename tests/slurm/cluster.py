@@ -255,7 +255,7 @@ class Cluster:
 
     def job_of(self, model: str) -> dict[str, str]:
         """Return the newest job that asks ``model``."""
-        jobs = [job for job in self.jobs() if model in job["Comment"]]
+        jobs = [job for job in self.jobs() if model in job.get("Comment", "")]
         assert jobs, f"no job asks {model}"
         return jobs[-1]
 
@@ -332,4 +332,4 @@ def _which(name: str) -> str | None:
 
 def end_with_parent() -> None:
     """Have a process end when the tests' process does, however that ends."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
