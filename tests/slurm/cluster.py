@@ -3,6 +3,9 @@
 Nothing of the machine is changed: configuration, sockets, spool and logs are in one temporary folder. `Cluster` has one
 node, one partition and no accounting, and `sacct` is there all the same, which is where Snakemake's own settings wait
 for ever. `Site` is what a university has: accounts by slurmdbd, a short default partition, and GPUs in another one.
+
+Not here: OUT_OF_MEMORY, which SLURM learns from cgroups, and containers may have none (its words are in
+`tests/unit/run/test_slurm.py`); real GPUs; a file system that other machines see late.
 """
 
 from __future__ import annotations
