@@ -65,7 +65,7 @@ def printed_by(study: Study) -> str:
         ("key", "keys         PLANTED_KEY is not set; behind-an-api needs it"),
         (
             "norms",
-            "arms.main: 2 variants per flow (2 templates x 1 order) for every model are fewer than t_val (10)",
+            "arms.main: 2 variants per flow (2 wordings x 1 order) for every model are fewer than t_val (10)",
         ),
     ],
 )

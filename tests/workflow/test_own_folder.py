@@ -11,7 +11,7 @@ from ..snakemake_runs import write_yaml
 from ..unit.human.surveys import DATASET
 from .conftest import PROMPTS, Project
 
-MIXED = "(simulated; no model gave their answers): planted-uniform. The others are models."
+MIXED = "(no model gave their answers): planted-uniform. The others are models."
 
 
 def make_study(folder: Path, url: str) -> dict[str, Any]:
@@ -73,15 +73,15 @@ def test_a_mixed_study_names_the_planted_and_does_not_deny_the_model(mixed, file
     text = (mixed[0].folder / "results/doors" / file).read_text(encoding="utf-8")
     text = " ".join(text.replace("</text>", " ").split())
     assert "planted-uniform. The others are models." in text, file
-    assert "Planted respondents: no model gave their answers" not in text
+    assert "Simulated respondents: no model gave their answers" not in text
 
 
 def test_the_terminal_names_them_and_what_is_not_planted_is_not_marked(mixed):
     project, printed = mixed
     assert MIXED in " ".join(printed.split())
-    assert "Planted respondents: no model gave their answers" not in printed
+    assert "Simulated respondents: no model gave their answers" not in printed
     results = project.folder / "results/doors"
     assert "lanted" not in (results / "tables/endpoint.tex").read_text(encoding="utf-8")
     assert "lanted" not in (results / "cards/my-endpoint.md").read_text(encoding="utf-8")
     card = (results / "cards/planted-uniform.md").read_text(encoding="utf-8")
-    assert "Planted respondents: no model gave their answers" in card
+    assert "Simulated respondents: no model gave their answers" in card

@@ -48,7 +48,7 @@ def test_run_makes_every_stage(finished):
     for kind in ("pdf", "png", "svg"):
         assert (results / f"figures/distribution.{kind}").stat().st_size > 5_000
     page = (results / "report/index.html").read_text(encoding="utf-8")
-    assert "Planted respondents: no model gave their answers" in page
+    assert "Simulated respondents: no model gave their answers" in page
 
 
 def test_quiet_respondent_is_recovered_and_a_constant_position_comes_out_flat(finished):
@@ -141,7 +141,7 @@ def test_the_papers_studies_run_on_stand_ins(project, study):
     project.run("--configfile", f"{study}.yaml")
     results = project.folder / f"results/{study}"
     page = (results / "report/index.html").read_text(encoding="utf-8")
-    assert "Planted respondents: no model gave their answers" in page
+    assert "Simulated respondents: no model gave their answers" in page
     assert {path.stem for path in results.glob("figures/*.pdf")} == set(settings["figures"])
     for name in ("table1", "table2", "table3", "table4"):
         assert "Planted respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ def test_snakemakes_report_shows_what_a_study_made(finished):
     categories = ("Report", "Norm cards", "Figures", "Tables")
     for quoted in (*categories, "the report", "planted-gpt-4o-mini.md"):
         assert f'"{quoted}"' in text, quoted
-    mark = "Planted respondents: no model gave their answers."
+    mark = "Simulated respondents: no model gave their answers."
     captions = ("for readers who do not run Python", "Norm card of", "Nothing is filtered", "answer_counts")
     for caption in (*captions, mark):
         assert caption in text, caption

@@ -20,7 +20,7 @@ REPORT = Path(__file__).parents[3] / "workflow/report"
 #: A text with everything that reStructuredText would take for its own.
 SAID = (
     "Norms of *a* and tulu_2_: |x| `b`, n = 20 <flows> & 5%. " * 4
-    + "\n- Planted respondents: no model gave their answers."
+    + "\n- Simulated respondents: no model gave their answers."
 )
 
 

@@ -85,7 +85,10 @@ def test_words_and_tiles_are_one_group_and_the_picture_is_the_same():
 def small_entry(width: float | str | None) -> Any:
     """Return an entry with a width and no other option."""
     return make_entry(
-        "figures", "distribution", {"arms": ["main"], "title": "T", "width": width}, name="held"
+        "figures",
+        "distribution",
+        {"arms": ["main"], "title": "T", **({"width": width} if width else {})},
+        name="held",
     )
 
 

@@ -69,16 +69,16 @@ def test_the_json_has_every_claim_and_is_plain(gate):
 @pytest.mark.parametrize(
     ("base", "new", "mark"),
     [
-        ("planted", "planted", "Planted respondents: no model gave their answers."),
+        ("planted", "planted", "Simulated respondents: no model gave their answers."),
         (
             "model",
             "planted",
-            "Planted respondents (simulated; no model gave their answers): new (v2/main/m). The others are models.",
+            "Simulated respondents (no model gave their answers): new (v2/main/m). The others are models.",
         ),
         (
             "people",
             "simulated",
-            "Rated by people, not by a model: base (v1/main/m). The others are planted respondents: no model gave "
+            "Rated by people, not by a model: base (v1/main/m). The others are simulated respondents: no model gave "
             "their answers.",
         ),
         ("simulated", "simulated", "Simulated ratings: no people and no model gave these answers."),

@@ -340,7 +340,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
     mixed_study = replace(results, study=changed(results.study, **told))
     text = " ".join(Page(appendix.render(mixed_study, COMMAND)).text.split())
-    assert f"(simulated; no model gave their answers): {first}. The others are models." in text
+    assert f"(no model gave their answers): {first}. The others are models." in text
     assert "The results of planted respondents say nothing about any real model" in text
     assert "0.50" in text, "what it cost"
     assert "I will not say" in text
@@ -442,7 +442,7 @@ def test_a_card_counts_what_the_norms_hold(results):
 def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results):
     card = make_card(results, "model-a")
     text = card_markdown(card)
-    assert "Planted respondents: no model gave their answers." in text
+    assert "Simulated respondents: no model gave their answers." in text
     assert "A flow without a norm is not neutral" in text
     assert text.count("## Flows (arm ") == 2
     assert "Mean answer minus expected value: -40.00 on average over 10 flows" in text

@@ -46,7 +46,7 @@ def test_people_answer_in_their_arms_and_models_in_theirs(study):
 def test_marks_say_who_are_people(study):
     assert study.mark(["people"]) == "Ratings by people: no model gave these answers."
     assert study.mark(study.all_models()) == (
-        "Rated by people, not by a model: people. The others are planted respondents: no model gave their answers."
+        "Rated by people, not by a model: people. The others are simulated respondents: no model gave their answers."
     )
     assert "are planted" in study.mark(["people", "tulu-2-7b"])
 

@@ -177,7 +177,7 @@ def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
 _EQUIVALENCE = {
     "margin": "A smaller difference counts as none, in levels (only where the analysis states one, as the next two).",
     "p_equivalent_holm": "p-value of the two one-sided tests that the difference is smaller than the margin, after "
-    "Holm over all rows that have one; needs six templates.",
+    "Holm over all rows that have one; needs six wordings.",
     "conclusion": "What holds of other wordings, at 5% after Holm. equivalent: the difference is smaller than the "
     "margin; different: there is a difference; small_difference: both; undecided: neither, which is no evidence that "
     "there is no difference. Missing without a test.",
@@ -287,12 +287,12 @@ KINDS = (
         columns={
             **PAIR,
             "n_flows": "Flows that both sides answered.",
-            "n_templates": "Templates in which both sides answered; the test swaps the sides in them.",
+            "n_templates": "Wordings in which both sides answered; the test swaps the sides in them.",
             "estimate": "Mean level of the first side minus that of the second.",
             **INTERVAL,
             **usual("p", "log10_p", "p_text"),
             **CORRECTED,
-            "p_smallest": "The smallest p-value that this number of templates can give.",
+            "p_smallest": "The smallest p-value that this number of wordings can give.",
             **_EQUIVALENCE,
             "status": "ok, alike_templates if the wordings are too alike for interval and tests to hold, or why "
             "there are no numbers.",

@@ -72,7 +72,7 @@ KINDS = (
     Kind(
         name="variance_components",
         about="What decides the answers: the share of their variance from each factor, from what factors do together, "
-        "from the template, and from the single answer.",
+        "from the wording, and from the single answer.",
         function=variance_components,
         reads="answers",
         report_section="factors",
@@ -99,11 +99,11 @@ KINDS = (
             **usual("arm", "model", "factor", "level"),
             "n": "Combinations of the other factors in which the level has a value.",
             "n_missing": "Combinations of the other factors in which the level has no value.",
-            "templates": "Templates in which the level has a value.",
-            "templates_missing": "Templates in which the level has no value.",
+            "templates": "Wordings in which the level has a value.",
+            "templates_missing": "Wordings in which the level has no value.",
             "mean": "Mean level of the scale over these combinations, each counted once.",
             **INTERVAL,
-            "status": "ok; incomplete if a combination of the other factors or a template is missing; alike_templates "
+            "status": "ok; incomplete if a combination of the other factors or a wording is missing; alike_templates "
             "if the wordings are too alike for the interval to hold; or why there is no number.",
             **usual("reason"),
         },

@@ -148,7 +148,7 @@ def people_flows(
 
 _BASELINE = "The arm of people, or expected: the expected values of the dataset."
 _N_RATERS = "Raters; 0 for expected values, which nobody drew."
-_N_TEMPLATES = "Templates with a valid answer."
+_N_TEMPLATES = "Wordings with a valid answer."
 _FLOWS = {
     **WHO,
     "baseline": _BASELINE,
@@ -180,9 +180,9 @@ KINDS = (
             "or rms (root of the mean square).",
             "observed": "The distance between the means as they are, in the dataset's units.",
             "estimate": "The distance between all such people and all such wordings: without the noise of "
-            "raters and templates, except for mean_absolute.",
-            "conf_low": "Lower end of the 95% interval of the estimate, over raters and templates.",
-            "conf_high": "Upper end of the 95% interval of the estimate, over raters and templates.",
+            "raters and wordings, except for mean_absolute.",
+            "conf_low": "Lower end of the 95% interval of the estimate, over raters and wordings.",
+            "conf_high": "Upper end of the 95% interval of the estimate, over raters and wordings.",
             "ceiling": "How far the means of another group of as many people would be from those of these people.",
             "ceiling_all": "How far they would be from all such people, on the scale of estimate.",
             "verdict": "farther or nearer than another group of as many people would be to all such people; "

@@ -100,9 +100,9 @@ class GeneralizabilityOptions(OfNorms):
     """Options of kind ``generalizability``."""
 
     templates: Counts = (1, 3, 5, 11, 30)
-    """Numbers of templates to try, besides that of the study."""
+    """Numbers of wordings to try, besides that of the study."""
     orders: Counts = (1,)
-    """Numbers of orders per template to try, besides that of the study."""
+    """Numbers of orders per wording to try, besides that of the study."""
 
 
 def generalizability(
@@ -198,12 +198,12 @@ KINDS = (
             **WHO,
             "measure": "wordings: their number, what they are worth (alike ones count less), and how much the two most "
             "alike correlate; alpha (Krippendorff's), icc_1 (of people: intraclass correlation of one rating), valid "
-            "(share of valid answers), the share of the variance from one source, or how often orders of a template "
+            "(share of valid answers), the share of the variance from one source, or how often orders of a wording "
             "give different levels or signs.",
             **usual("estimate"),
-            "conf_low": "Lower end of the 95% interval over templates or raters (alpha, icc_1).",
+            "conf_low": "Lower end of the 95% interval over wordings or raters (alpha, icc_1).",
             "conf_high": "Upper end of that interval.",
-            "n": "Flows in the estimate; for the orders, flows times templates.",
+            "n": "Flows in the estimate; for the orders, flows times wordings.",
             "status": "ok, or why the row has no numbers; alike_templates: the wordings are worth less than "
             f"{ENOUGH} of their number, so intervals and tests over wordings do not hold.",
         },
@@ -230,7 +230,7 @@ KINDS = (
     ),
     Kind(
         name="missing_answers",
-        about="Missing answers by status, template, order and variant.",
+        about="Missing answers by status, wording, order and variant.",
         function=missing_answers,
         reads="answers",
         report_section="answers",
@@ -238,7 +238,7 @@ KINDS = (
         columns={
             **WHO,
             "by": "How the answers are grouped: by status, template_no, order_no or variant.",
-            "level": "Which status, template, order or variant.",
+            "level": "Which status, wording, order or variant.",
             "n": "Missing answers.",
             "of": "Answers that were asked for.",
             "share": "n / of.",
@@ -287,7 +287,7 @@ KINDS = (
     Kind(
         name="generalizability",
         about="Generalisability: how well a study tells flows apart, and how well one with other numbers of "
-        "templates and orders would.",
+        "wordings and orders would.",
         function=generalizability,
         reads="answers",
         report_section="reliability",
@@ -297,20 +297,20 @@ KINDS = (
             "other": "The second model of a difference; else empty.",
             "measure": "What is told apart. mean: the mean answer of each flow; difference: by how much the means of "
             "two models differ in each flow; norm: whether each flow holds a norm under the thresholds.",
-            "templates": "Templates of the design.",
-            "orders": "Orders of each template.",
-            "asked": "Whether this is the design of the study itself: as many templates and orders as the median flow "
+            "templates": "Wordings of the design.",
+            "orders": "Orders of each wording.",
+            "asked": "Whether this is the design of the study itself: as many wordings and orders as the median flow "
             "was asked in, with an answer or without.",
             "g": "Coefficient G: share of the variance of these values between flows that another study like it would "
             "repeat. It is about which flows are higher.",
-            "g_low": f"Lower end of its 95% interval, over flows and templates; from {FEWEST_TEMPLATES} templates on.",
+            "g_low": f"Lower end of its 95% interval, over flows and wordings; from {FEWEST_TEMPLATES} wordings on.",
             "g_high": "Upper end of that interval.",
-            "phi": "Coefficient Phi: the same for how high each flow is, which also depends on what templates do to "
+            "phi": "Coefficient Phi: the same for how high each flow is, which also depends on what wordings do to "
             "all flows alike.",
-            "phi_low": "Lower end of its interval, which is often too narrow with 30 templates or where few wordings "
+            "phi_low": "Lower end of its interval, which is often too narrow with 30 wordings or where few wordings "
             "move much (docs/method/stats/generalizability.md).",
             "phi_high": "Upper end of that interval.",
-            "share_norms": "Share of the flows that hold a norm by so many templates, mean over random parts of the "
+            "share_norms": "Share of the flows that hold a norm by so many wordings, mean over random parts of the "
             "study's (measure norm).",
             "status": "ok; no_interval; alike_templates (wordings are alike: the intervals do not hold, and "
             "coefficients are too high); or why there is no coefficient: few_templates (norms need twice as many, and "

@@ -1,6 +1,6 @@
 """Regressions on the factors: cumulative link mixed models of the answers, and the papers' models of the norms.
 
-The answers have an intercept for each flow and each template, so that a term's interval holds for other wordings and
+The answers have an intercept for each flow and each wording, so that a term's interval holds for other wordings and
 for what the factors do not say of a flow. The norms are a selection: flows whose answers disagree hold none. Of norms,
 one of each model in each arm, or one of several. A factor is one of the dataset, ``model``, ``arm``, or an attribute of
 these. Naming the model, the arm or one of their attributes makes one regression of several models or arms.
@@ -372,7 +372,7 @@ _OF_ANSWERS = {
     "n_missing": "Answers without a level.",
     "n_flows": "Flows in the fit.",
     "sd_flow": "Standard deviation of the flows' intercepts: what the factors leave, on the scale of the link.",
-    "sd_template": "Standard deviation of the templates' intercepts.",
+    "sd_template": "Standard deviation of the wordings' intercepts.",
     "mcfadden_r2": "Missing: a mixed model has none.",
     "fit_status": "ok; alike_templates if the wordings are too alike for intervals and p-values to hold; or why there "
     "is no fit.",
@@ -386,7 +386,7 @@ _SHOWN = (*WHO, "term", "level", "baseline", "estimate", "std_err", "statistic",
 KINDS = (
     Kind(
         name="answer_regression",
-        about="Ordinal regression of the answers on factors, with an intercept for each flow and each template "
+        about="Ordinal regression of the answers on factors, with an intercept for each flow and each wording "
         "(cumulative link mixed model): coefficients, then thresholds.",
         function=answer_regression,
         reads="answers",

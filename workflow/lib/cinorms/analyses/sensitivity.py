@@ -30,8 +30,8 @@ class VariancePairsOptions(Compares):
     """Options of kind ``variance_pairs``."""
 
     over: Literal["variants", "orders"] = "variants"
-    """variants: a flow's variance over all its variants; orders: over the orders of a template, and then the mean over
-    templates."""
+    """variants: a flow's variance over all its variants; orders: over the orders of a wording, and then the mean over
+    wordings."""
 
 
 def variance_pairs(
@@ -97,9 +97,7 @@ def order_pairs(
     return pd.DataFrame([{"status": "one_order"}]).reindex(columns=list(entry.declared.columns))
 
 
-_ORDER = (
-    "Number of the answer order on the {} side: one order per template, fixed or drawn as the arm states."
-)
+_ORDER = "Number of the answer order on the {} side: one order per wording, fixed or drawn as the arm states."
 
 KINDS = (
     Kind(

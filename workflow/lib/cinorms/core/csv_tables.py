@@ -37,9 +37,9 @@ PLAN = CsvTable(
         "model": "Name of the model.",
         "engine": "The engine that asks the model.",
         "flows": "Flows that are asked about.",
-        "templates": "Templates in which each flow is asked.",
-        "orders": "Answer orders in which each template is asked.",
-        "prompts": "Prompts that are sent: flows x templates x orders; of a coder, at most so many.",
+        "templates": "Wordings in which each flow is asked.",
+        "orders": "Answer orders in which each wording is asked.",
+        "prompts": "Prompts that are sent: flows x wordings x orders; of a coder, at most so many.",
         "input_tokens": "Estimated tokens of all prompts.",
         "output_tokens": "Estimated tokens of all answers.",
         "gpus": "GPUs of a job.",
@@ -51,7 +51,7 @@ PLAN = CsvTable(
         "gpu_minutes_most": "GPU-minutes if each trace is as long as the budget (only with such arms).",
         "usd_most": "Dollars if each trace is as long as the budget (only with such arms).",
         "phi": "Predicted coefficient Phi of a flow's mean (only with existing answers).",
-        "templates_needed": "Templates needed for plan.target_phi (only with existing answers).",
+        "templates_needed": "Wordings needed for plan.target_phi (only with existing answers).",
     },
     frozenset({"phi", "templates_needed", *OF_TRACES}),
 )
@@ -74,14 +74,14 @@ UNMATCHED = CsvTable(
     "Responses of another tool that answer no prompt of the arm or are doubled, and prompts without a response.",
     ("reason", "file", "line", "flow", "template", "order", "sha256", "text"),
     {
-        "reason": "Why: unknown_prompt, unknown_numbers (no such flow, template and order), other_prompt (the hash is "
+        "reason": "Why: unknown_prompt, unknown_numbers (no such flow, wording and order), other_prompt (the hash is "
         "another's), asked_otherwise (the file records another prompt than the id or the numbers name), shared_prompt "
         "(several questions have this prompt), repeated (the same again), contradicting "
         "(several texts, none is used); not_received for a prompt.",
         "file": "Name of the file; missing for a prompt.",
         "line": "Line of the file; missing for a prompt.",
         "flow": "Number of the flow; missing where the response has none.",
-        "template": "Number of the template; missing where the response has none.",
+        "template": "Number of the wording; missing where the response has none.",
         "order": "Number of the answer order; missing where the response has none.",
         "sha256": "SHA-256 of the prompt, or its beginning; missing where the response has none.",
         "text": "The response; missing for a prompt, and where the model gave no text.",

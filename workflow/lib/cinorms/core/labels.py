@@ -1,10 +1,11 @@
 """Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 #: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
-PLANTED_MARK = "Planted respondents: no model gave their answers."
+PLANTED_MARK = "Simulated respondents: no model gave their answers."
 #: The mark of every table, figure and page that only shows ratings by people.
 PEOPLE_MARK = "Ratings by people: no model gave these answers."
 #: The same, where a script made the ratings.
@@ -48,7 +49,7 @@ def origin_mark(
         return SIMULATED_MARK if unreal else PEOPLE_MARK
     simulated = set(planted)
     if set(others) <= simulated:
-        rest = "The others are planted respondents: no model gave their answers."
+        rest = "The others are simulated respondents: no model gave their answers."
     else:
         rest = planted_mark(planted, others) or "The others are models."
     by = "Simulated ratings, not by real people" if unreal else "Rated by people, not by a model"
@@ -63,7 +64,7 @@ def planted_mark(planted: Iterable[str], shown: Iterable[str]) -> str:
     names = list(dict.fromkeys(planted))
     if not names or set(shown) <= set(names):
         return PLANTED_MARK if names else ""
-    return f"Planted respondents (simulated; no model gave their answers): {', '.join(names)}. The others are models."
+    return f"Simulated respondents (no model gave their answers): {', '.join(names)}. The others are models."
 
 
 #: Why models that were asked in different numbers of wordings are not compared.
@@ -80,3 +81,19 @@ def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}")
     known = list(pairs)
     several = len({arm for arm, _ in known}) > 1
     return [form.format(model=model, arm=arm) if several else model for arm, model in known]
+
+
+def with_labels(text: str, labels: Mapping[str, str]) -> str:
+    """Return ``text`` with the label of each model in place of its name, also where a line breaks inside the name.
+
+    A name inside an address, a path or a quoted setting stays: files and commands know models by it.
+    """
+    for name, label in labels.items():
+        pattern = re.escape(name).replace(r"\-", "-\n?")
+        broken = label.replace(" (", "\n(")
+        text = re.sub(
+            rf'(?<![\w/=,%."-]){pattern}(?![\w/=-]|[.%]\w)',
+            lambda found: broken if "\n" in found[0] else label,  # noqa: B023
+            text,
+        )
+    return text

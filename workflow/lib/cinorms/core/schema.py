@@ -6,7 +6,7 @@ How to use it::
         '''In which orders the answer options are shown.'''
 
         method: Literal["balanced", "random", "fixed"] = Field(description="How orders are made.")
-        count: int = Field(ge=1, le=120, description="Orders per template.")
+        count: int = Field(ge=1, le=120, description="Orders per wording.")
 
     orders = load_as(Orders, path)  # the typed, frozen value, or one message for the first mistake
 

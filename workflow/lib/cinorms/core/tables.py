@@ -156,12 +156,12 @@ PROMPTS = Contract(
         "order_no": pa.int32(),
     },
     file="results/{study}/prompts/{arm}.parquet",
-    holds="The variants of an arm: its templates, each in every order of the answer options.",
+    holds="The variants of an arm: its wordings, each in every order of the answer options.",
     about={
         "variant": "Name of the variant, {template_no}_{order_no}.",
         "template": "Text of the template.",
-        "prompt_set": "The prompt set that the template is from.",
-        "template_no": "Number of the template in its prompt set; 0 is the original.",
+        "prompt_set": "The prompt set that the wording is from.",
+        "template_no": "Number of the wording in its prompt set; 0 is the original.",
         "order_no": "Number of the order of the answer options, from 0.",
     },
 )
@@ -334,9 +334,9 @@ AGAIN = Contract(
         "again": "Norms that are expected to be the same in as many fresh wordings and orders.",
         "low": "Lower end of the 95% interval of that number, over wordings.",
         "high": "Upper end of that interval.",
-        "templates": "Templates that were asked.",
-        "effective_templates": "What they are worth, in templates that do not answer alike.",
-        "half_predicted": "Of the norms of one half of the templates, the share that was predicted to be the same in "
+        "templates": "Wordings that were asked.",
+        "effective_templates": "What they are worth, in wordings that do not answer alike.",
+        "half_predicted": "Of the norms of one half of the wordings, the share that was predicted to be the same in "
         "the other half.",
         "half_seen": "The share of them that was the same there.",
         "status": "ok, or why there is no number: few_templates, few_flows, no_norms, people (asked in one wording); "

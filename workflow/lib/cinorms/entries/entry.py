@@ -57,6 +57,7 @@ class Entry(Generic[O]):
     people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
+    ``labels`` are what a figure calls models that have a label.
     ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
@@ -74,6 +75,7 @@ class Entry(Generic[O]):
     thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
     grid: tuple[Thresholds, ...] = ()
     mark: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
     registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property

@@ -17,7 +17,7 @@ from cinorms.entries.options import Names, OfArms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, group_looks
-from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, WORDS, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
 #: The kinds of tables with terms.
@@ -34,7 +34,7 @@ LABELS, PANEL, LINE_HEIGHT = (3.0, 1.6), (6.3, 3.2), 0.13
 
 
 #: A heading covers the lines behind it.
-HEADING = {"fontweight": "bold", "color": INK, "fill": "white", "label_size": 0, "label_padding": 0.1}
+HEADING = {"fontweight": "bold", "color": WORDS, "fill": "white", "label_size": 0, "label_padding": 0.1}
 
 
 class CoefficientsOptions(FigureOptions, OfArms):

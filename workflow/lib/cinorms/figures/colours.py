@@ -36,7 +36,7 @@ PALETTES: dict[str, Palette] = {
         lower=("#5e2400", "#d2722f", "#fbf3d5"),
         upper=("#2166ac", "#aed4f0", "#fbf3d5"),
         groups=("#1f4e79", "#e69f00", "#7fb7a3", "#9b1b1b", "#8c8c8c", "#000000", "#c9a0dc", "#5b8c2a"),
-        shares=("#f7f7f7", "#c9dbe8", "#7ba6c6", "#1f4e79"),
+        shares=("#f7f7f7", "#d3e2ee", "#9cc3e0", "#1f4e79"),
     ),
     "purple-green": Palette(
         lower=("#3f0a52", "#a972c0", "#f7f2f8"),
@@ -79,7 +79,8 @@ STATUS_LABELS = {
 }
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
-INK = "#222222"
+#: Of words on a colour, where black has more contrast than white: at least 4.5 to 1 on every colour.
+INK = "#000000"
 
 #: Colours of a figure's own, as red, green and blue.
 Colours = Annotated[Distinct[Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]], Field(min_length=2)]

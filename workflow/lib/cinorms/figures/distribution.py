@@ -24,13 +24,15 @@ from cinorms.figures.colours import (
     ink_on,
     level_colours,
 )
-from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, WORDS, FigureOptions, p9
 from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
 #: The panels of a figure of answers, and the segment of all that have no level.
 ALL, REASONS, INVALID = "all answers", "why no level", "no level"
+#: Where the panel of reasons has its words: beyond the marks of its axis.
+AT = 10.0
 #: Width of the names of models in inches.
 LABELS = 1.7
 
@@ -61,13 +63,13 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     frame = in_panels(counts)
     reasons = bool(frame["panel"].eq(REASONS).any())
     beside = reasons and width >= 7
-    part = np.where(frame["panel"] == REASONS, 0.25, 0.75) if beside else 1
+    part = np.where(frame["panel"] == REASONS, 0.4, 0.6) if beside else 1
     plot = _stacked(frame, models, width, part * width) + p9.labs(x="share of all answers", y="")
     rows = len(arms) * (2 if reasons and not beside else 1)
     if beside:
         plot += p9.theme(panel_spacing_x=0.045)
         down = "arm" if len(arms) > 1 else "."
-        space: Any = {"x": [3, 1], "y": [1] * len(arms)}
+        space: Any = {"x": [3, 2], "y": [1] * len(arms)}
         plot += p9.facet_grid(f"{down} ~ panel", scales="free_x", space=space)
     elif rows > 1:
         panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
@@ -116,7 +118,7 @@ def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
     """Return the segments of the bars with their panel, start and end.
 
     Of several kinds of invalid answers, most would be slivers at the end of a bar that nobody can tell apart. There
-    they are one segment, and a second panel shows them by reason on its own scale.
+    they are one segment, and a second panel names the reasons.
     """
     counts = counts[counts["count"] > 0].assign(panel=ALL)
     invalid = counts[counts["status"] != "ok"]
@@ -146,24 +148,57 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
         label=[f"{share:.0%}" for share in frame["share"]],
         ink=[ink_on(colour) for colour in frame["colour"]],
     )
-    longest = frame.groupby("panel", observed=True)["end"].transform("max")
-    shown = (inches - theme.widest(rows, TEXT_SIZE) * inches / width - 0.8) * frame["share"] / longest
-    fits = shown > [theme.width_of(label, NOTE_SIZE) for label in frame["label"]]
-    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
-    order = [name for name in frame["segment"].cat.categories if name in colours]
     rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
+    room = inches - theme.widest(rows, TEXT_SIZE) * inches / width - 0.8
+    reasons = frame["panel"] == REASONS
+    levels, words = (
+        frame[~reasons],
+        _reasons(frame[reasons], np.broadcast_to(room + 0.5, len(frame))[reasons]),
+    )
+    fits = np.broadcast_to(room, len(frame))[~reasons] * levels["share"] > [
+        theme.width_of(label, NOTE_SIZE) for label in levels["label"]
+    ]
+    colours = dict(zip(levels["segment"], levels["colour"], strict=True))
+    order = [name for name in frame["segment"].cat.categories if name in colours]
     across = theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE))
-    return (
+    plot = (
         p9.ggplot(frame)
-        + p9.geom_rect(rectangle, color="white", size=0.3)
-        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=NOTE_SIZE)
+        + p9.geom_rect(rectangle, levels, color="white", size=0.3)
+        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), levels[fits], size=NOTE_SIZE)
         + p9.scale_color_identity()
         + p9.scale_fill_manual(values=colours, limits=order)
         + p9.guides(fill=p9.guide_legend(ncol=across, byrow=True))
-        + p9.scale_x_continuous(labels=theme.percents, expand=(0.01, 0))
+        + p9.scale_x_continuous(labels=theme.percents, breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0.01, 0))
         + p9.scale_y_continuous(breaks=[-i for i in range(len(models))], labels=rows, minor_breaks=[])
         + theme.base_theme()
     )
+    if len(words):
+        plot += p9.geom_text(p9.aes("x", "y", label="label"), words, size=NOTE_SIZE, ha="left", color=WORDS)
+        plot += p9.geom_blank(p9.aes("x + 1", "y"), words)
+        plot += p9.theme(panel_grid_major_y=p9.element_blank())
+    return plot
+
+
+def _reasons(frame: pd.DataFrame, room: Any) -> pd.DataFrame:
+    """Return a text per bar: its most frequent reasons for no level, as many as fit into its ``room`` in inches."""
+    rows: list[pd.DataFrame] = []
+    if frame.empty:
+        return frame
+    for _, part in frame.assign(room=room).groupby(["arm", "model"], observed=True, sort=False):
+        shares = part.sort_values("share", ascending=False)
+        texts = [
+            f"{name} {100 * share:.2g}%"
+            for name, share in zip(shares["segment"], shares["share"], strict=True)
+        ]
+        named = len(texts)
+        while True:
+            rest = shares["share"].iloc[named:].sum()
+            text = ", ".join([*texts[:named], *([f"other {100 * rest:.2g}%"] if rest else [])])
+            if named == 1 or theme.width_of(text, NOTE_SIZE) <= part["room"].iloc[0]:
+                break
+            named -= 1
+        rows.append(part.iloc[:1].assign(x=AT, label=text))
+    return pd.concat(rows)
 
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:

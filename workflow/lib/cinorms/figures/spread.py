@@ -59,8 +59,8 @@ PANELS = {
 ALIKE = 0.95
 NAMES = {
     "variants": "variance of a flow's valid answers over all variants",
-    "templates": "variance of a flow's valid answers over the templates that showed one answer order",
-    "orders": "variance of a flow's valid answers over the answer orders, within one template",
+    "templates": "variance of a flow's valid answers over the wordings that showed one answer order",
+    "orders": "variance of a flow's valid answers over the answer orders, within one wording",
 }
 DIVIDED = {
     0: "divided by their number: fewer answers give a smaller variance",
@@ -80,7 +80,7 @@ class VarianceOptions(FigureOptions, OfFlows):
 
     arms: Names = Field(description="Arms to compare; each has one box.")
     over: Literal["variants", "templates", "orders"] = "variants"
-    """variants: over all variants; templates: those that showed one order; orders: within one template."""
+    """variants: over all variants; templates: over wordings that showed one order; orders: within one wording."""
     by: Literal["arm", "temperature", "paraphraser", "order", "readout", "wrapper", "layout"] = "arm"
     """How the boxes are labelled: arm (its name), or a condition of the arm."""
     ddof: Literal[0, 1] = 1
@@ -259,7 +259,7 @@ def draw_variance(
     x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TEXT_SIZE)
     plot = p9.ggplot() + theme.base_theme() + p9.labs(x=x, y="")
     plot += layers(place(frame, rows, groups), rows, groups, entry, width)
-    what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x templates"}[over]
+    what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x wordings"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
     means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
     return theme.finish(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.labels import model_labels
+from cinorms.core.labels import model_labels, with_labels
 from cinorms.core.schema import LeftOut, Number
 from cinorms.core.validation import unknown
 from cinorms.entries.entry import Entry, Selected
@@ -149,6 +149,8 @@ class Drawn:
     further: tuple[p9.ggplot, ...] = ()
     #: Size in print over the size at which it is laid out.
     zoom: float = 1.0
+    #: What is written in place of the names of models.
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
@@ -267,6 +269,7 @@ def finish(
     zoom = options.inches / width if options.inches else scale_of(entry)
     height = options.height / zoom if options.height else size[1]
     inside = width - 2 * MARGIN
+    finding = with_labels(finding, entry.labels)
     above = [finding, options.title] if options.title and finding else [options.title, ""]
     title, subtitle = wrap(above[0], inside, TITLE_SIZE, bold=True), wrap(above[1], inside, TEXT_SIZE)
     plot += p9.labs(title=title, subtitle=subtitle or None, caption=wrap(entry.mark, inside, NOTE_SIZE))
@@ -284,7 +287,8 @@ def finish(
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
     caption = "\n".join(filter(None, (f"{finding}." if finding else "", *notes, selected, entry.mark)))
-    return Drawn(plot, width, height, caption, data, zoom=zoom)
+    caption = with_labels(caption, entry.labels)
+    return Drawn(plot, width, height, caption, data, zoom=zoom, labels=entry.labels)
 
 
 def scale_of(entry: Entry[FigureOptions]) -> float:
@@ -337,7 +341,7 @@ def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     width = room(entry, 6.0, 3.0)
     text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
-    plot += [p9.geom_text(size=11, color=INK), p9.labs(x="", y=""), base_theme()]
+    plot += [p9.geom_text(size=11, color=WORDS), p9.labs(x="", y=""), base_theme()]
     plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
     drawn = finish(plot, entry, pd.DataFrame(), (width, 2.5), "", "n = 0.")
     caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
@@ -434,6 +438,8 @@ def _resize_pages(document: PdfPages, zoom: float) -> None:
 def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     _draw_at_once(page)
     figure = page.draw()
+    if drawn.labels:
+        _put_labels(figure, drawn.labels)
     figure.set_size_inches(drawn.width, drawn.height)
     # The layout is computed once, not again for each format; at a high resolution, as letters of few
     # dots are wider or narrower than they are in print.
@@ -443,6 +449,18 @@ def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
         engine.execute(figure)
         figure.set_layout_engine(None)
     return figure
+
+
+def _put_labels(figure: Figure, labels: Mapping[str, str]) -> None:
+    """Call models by their labels in all text of a figure; an axis keeps the words of its marks itself."""
+    from matplotlib.text import Text
+
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        words = [mark.get_text() for mark in axis.get_ticklabels()]
+        if (called := [with_labels(word, labels) for word in words]) != words:
+            axis.set_ticklabels(called)
+    for text in figure.findobj(Text):
+        text.set_text(with_labels(text.get_text(), labels))
 
 
 def _draw_at_once(plot: p9.ggplot) -> None:

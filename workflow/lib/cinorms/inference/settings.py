@@ -64,6 +64,8 @@ class EntrySettings(Value):
         description="Planted model that answers in place of this one under `engine: planted`; "
         f"default: {DEFAULT_STAND_IN}.",
     )
+    label: LeftOut[str] = None
+    """What pages and figures call the model in place of its name."""
     note: LeftOut[str] = None
     """Anything a user of the model should know."""
 

@@ -46,7 +46,7 @@ class Generation(Value):
     paraphraser: Text = Field(description="A model of config/models.yaml, or pegasus.")
     scale: ResourceName = Field(description="The answer scale (resources/scales) that the original asks for.")
     original: Text = Field(
-        description="Template 0, which the others reword. It has {scenario} and {options} exactly once."
+        description="Wording 0, which the others reword. It has {scenario} and {options} exactly once."
     )
     count: int = Field(ge=1, le=50, description="Number of paraphrases, in addition to the original.")
     tries: int = Field(ge=1, le=50)
@@ -62,7 +62,7 @@ class GenerateFile(Generation):
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
     source: Literal["generate"]
-    """generate, for a prompt set whose templates a paraphraser makes."""
+    """generate, for a prompt set whose wordings a paraphraser makes."""
 
 
 class Round(Value):
@@ -70,7 +70,7 @@ class Round(Value):
 
     date: str = Field(description="When it was asked (UTC).")
     seed: int = Field(description="Seed of the round.")
-    asked: int = Field(description="Templates asked for.")
+    asked: int = Field(description="Wordings asked for.")
     returned: int = Field(description="Candidates that came back.")
     accepted: int = Field(description="Candidates that passed every check.")
     reported: LeftOut[Mapping[str, Word]] = None
@@ -90,7 +90,7 @@ class Mended(Value):
 
     date: str = Field(description="When it was confirmed (UTC).")
     templates: tuple[int, ...] | None
-    """Numbers of the templates worded by hand; null where the paraphraser's words were not kept."""
+    """Numbers of the wordings worded by hand; null where the paraphraser's words were not kept."""
 
 
 class Confirmed(Value):
@@ -111,12 +111,12 @@ class Provenance(Value):
     rounds: tuple[Round, ...] = Field(description="Each round of asking.")
     rejected: tuple[Rejected, ...] = Field(description="Candidates that were not used.")
     software: Mapping[str, Word] = Field(description="Versions by package.")
-    generated: tuple[str, ...] = Field((), description="Templates 1 and up as the paraphraser wrote them.")
+    generated: tuple[str, ...] = Field((), description="Wordings 1 and up as the paraphraser wrote them.")
     mended: tuple[Mended, ...] = Field((), description="Edits by hand that were confirmed.")
     confirmed: Confirmed | None = None
     """When and how somebody confirmed that models may be asked in these words; null until then."""
     templates_sha256: str = Field(pattern=SHA256)
-    """SHA-256 of the templates, joined by line breaks."""
+    """SHA-256 of the wordings, joined by line breaks."""
 
 
 class PromptFile(Value):
@@ -124,12 +124,12 @@ class PromptFile(Value):
 
     title: Text = Field(description="Name for people, used in tables, figures and the report.")
     source: Literal["published", "frozen"] = "published"
-    """published for templates written down by people; frozen for those that the rule generate_paraphrases wrote. A file
+    """published for wordings written down by people; frozen for those that the rule generate_paraphrases wrote. A file
     with `source: generate` has other keys."""
-    paraphraser: Text = Field(description="Who or what worded templates 1 and up.")
+    paraphraser: Text = Field(description="Who or what worded wordings 1 and up.")
     scale: ResourceName
-    """An answer scale (resources/scales); the templates fit every scale that measures the same."""
-    origin: Origin = Field(description="Where the templates come from.")
+    """An answer scale (resources/scales); the wordings fit every scale that measures the same."""
+    origin: Origin = Field(description="Where the wordings come from.")
     templates: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """The wordings; the first is the original, number 0. Each has {scenario} and {options} exactly once; wordings that
     ask for an action have {scenario} and {seen}."""
@@ -140,7 +140,7 @@ class PromptFile(Value):
 class PromptSet:
     """The wordings of one paraphraser; ``templates[0]`` is the original, as the papers number it.
 
-    ``generate`` is the request for templates 1 and up where they do not exist yet; ``templates`` then holds the
+    ``generate`` is the request for wordings 1 and up where they do not exist yet; ``templates`` then holds the
     original alone. ``waits`` is why nobody may be asked in these words yet (see ``confirm``): nobody has read
     them since the paraphraser wrote them, or a person has edited them since. ``file`` is where they are.
     """
@@ -157,12 +157,12 @@ class PromptSet:
 
     @property
     def task(self) -> str:
-        """What its templates ask for: to rate a flow, or to act."""
+        """What its wordings ask for: to rate a flow, or to act."""
         return "act" if asks_for_action(self.templates[0]) else "rate"
 
     @property
     def n_templates(self) -> int:
-        """Number of templates, including those that do not exist yet."""
+        """Number of wordings, including those that do not exist yet."""
         return self.generate.count + 1 if self.generate else len(self.templates)
 
 
@@ -179,7 +179,7 @@ def load_prompt_set(path: str | Path) -> PromptSet:
     document = load_yaml(path)
     source = document.get("source", "published") if isinstance(document, dict) else "published"
     if source not in SOURCES:
-        raise unknown(str(path), "source", source, SOURCES, "source of templates")
+        raise unknown(str(path), "source", source, SOURCES, "source of wordings")
     if source != "generate":
         return _stated(path)
     asked = load_as(GenerateFile, path)
@@ -314,15 +314,15 @@ def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -
     made_with = stored.get("provenance", {}).get("request")
     if made_with is None:
         raise ConfigError(
-            f"{frozen}: key 'provenance' is missing; restore it, or delete the file to generate all templates again. "
-            "Edited templates can stay: `make confirm` records who worded which"
+            f"{frozen}: key 'provenance' is missing; restore it, or delete the file to generate all wordings again. "
+            "Edited wordings can stay: `make confirm` records who worded which"
         )
     for key in ("paraphraser", "scale", "original", "temperature", "seed", "checkpoint", "count"):
         asked, held = document.get(key), made_with.get(key)
         if asked == held:
             continue
-        keep = f", or move it to {part_path(frozen)}, which keeps its templates" if key == "count" else ""
+        keep = f", or move it to {part_path(frozen)}, which keeps its wordings" if key == "count" else ""
         raise ConfigError(
             f"{path}: {key}: {asked!r} differs from {held!r}, with which {frozen} was made; restore that, or delete "
-            f"{frozen} to generate all templates again{keep}"
+            f"{frozen} to generate all wordings again{keep}"
         )

@@ -188,6 +188,7 @@ def render(results: StudyResults, command: str) -> str:
         "appendix",
         script=(files("cinorms.report") / "templates/appendix.js").read_text(encoding="utf-8"),
         study=results.study,
+        labels=results.study.labels,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),
         summary=method.summary(results),
         main_arm=results.main_arm(),

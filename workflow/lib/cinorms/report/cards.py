@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from cinorms.core.filling import environment
-from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, with_labels
 from cinorms.core.version import version
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
@@ -201,4 +201,6 @@ def card_markdown(card: dict[str, Any]) -> str:
     needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
-    return made.get_template("card.md").render(card=card, needs=needs, **marks)
+    text = made.get_template("card.md").render(card=card, needs=needs, **marks)
+    label = card["identity"].get("label")
+    return with_labels(text, {card["model"]: escape(label)} if label else {})

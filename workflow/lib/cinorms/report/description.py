@@ -13,7 +13,7 @@ ON_CARDS = ("norms_again", "flow_dependence", "say_do", "mean_delta", "people_di
 
 #: What the report shows of a registry entry, next to its note and what its engine declares as ``public``. Names of
 #: keys, limits and prices only matter to those who run jobs.
-PUBLIC = ("engine", "source", "revision", "family", "capacity", "alignment", "quantisation", "dtype")
+PUBLIC = ("label", "engine", "source", "revision", "family", "capacity", "alignment", "quantisation", "dtype")
 #: Those that say what exactly was asked.
 CHECKPOINT = ("source", "revision", "dtype")
 
@@ -180,6 +180,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
             }
             for arm in compared
         },
+        "labels": study.labels(study.all_models()),
         # People are named as such all over the page; the mark is about the models.
         "mark": study.mark(dict.fromkeys(model for arm in compared for model in study.models(arm))),
         "scale": units,

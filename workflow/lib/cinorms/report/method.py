@@ -132,6 +132,7 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
     return {
         "arm": arm,
         "model": model,
+        "in files": f"{arm}/{model}" if model in results.study.labels else "",
         "engine": str(record.get("engine") or ENGINES[results.study.arms[arm].source]),
         "source": str(request.get("source") or entry.get("source", "")),
         "revision": _revision(request.get("revision"), entry.get("revision")),

@@ -96,6 +96,7 @@ def render(
         "report",
         "people",
         facts=facts,
+        labels=facts.get("labels"),
         scale=scale,
         baselines=[
             _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)} for name in ordered

@@ -269,7 +269,11 @@ def who_of(rows: Sequence[Standing]) -> str:
 
 def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the headline and a line for each model, for the end of a run; ``cards`` are the study's (`cards`)."""
-    every = [Standing(**card["standing"]) for card in cards if card["standing"]]
+    every = [
+        Standing(**card["standing"] | {"model": card["identity"].get("label", card["model"])})
+        for card in cards
+        if card["standing"]
+    ]
     if not every:
         return []
     # A card knows its model's arms only; the page is about one arm, that with most norms.

@@ -11,8 +11,8 @@ from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
 from cinorms.study.load import parser, read_study
 
 WHAT_TO_LOOK_AT = """\
-Check each one: does it ask the same as template 0, as strictly? Is every sentence complete? Does it hint at an answer?
-Correct a bad one in the file, then run this command again; the file records which templates you changed."""
+Check each one: does it ask the same as wording 0, as strictly? Is every sentence complete? Does it hint at an answer?
+Correct a bad one in the file, then run this command again; the file records which wordings you changed."""
 
 
 @command()
@@ -62,7 +62,7 @@ def _agrees() -> bool:
     if not sys.stdin.isatty():
         print("Run this in a terminal to confirm them, or with YES=1 to accept them unread.")
         return False
-    print("Ask models with these templates? [y/N] ", end="", flush=True)
+    print("Ask models with these wordings? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

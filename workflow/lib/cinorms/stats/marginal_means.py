@@ -68,7 +68,7 @@ def _row(table: Floats, problem: tuple[str, str] | None, fixed_flows: bool) -> d
     status, reason = ("incomplete", f"{' and '.join(lost)} have no value") if lost else ("ok", "")
     few = []
     if templates < FEWEST:
-        few.append("an interval needs at least two templates")
+        few.append("an interval needs at least two wordings")
     if not fixed_flows and n < FEWEST:
         few.append("an interval needs at least two combinations of the other factors")
     found = _mean(table)

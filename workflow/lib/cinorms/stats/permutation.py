@@ -1,8 +1,8 @@
 """Tests and contrasts between two models that include the noise of the wording (docs/method/stats/tests.md).
 
-Whole templates are the units, and whole flows too where they are a sample. ``levels`` is `norms.level_matrix(answers)`:
+Whole wordings are the units, and whole flows too where they are a sample. ``levels`` is `norms.level_matrix(answers)`:
 flows x variants, NaN where there is no valid answer. Only cells that both models answered count. ``templates`` (index:
-variant) is the template of each variant; variants of a template (its answer orders) are averaged within a flow.
+variant) is the wording of each variant; variants of a wording (its answer orders) are averaged within a flow.
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ def compare(
     if d.size == 0:
         status, reason = "no_flows", "the models have no answers to the same flow and wording"
     elif n_templates < FEWEST:
-        status, reason = "one_template", "the test needs at least two templates"
+        status, reason = "one_template", "the test needs at least two wordings"
     elif not fixed_flows and n_flows < FEWEST:
         status, reason = "one_flow", "the test needs at least two flows"
     if margin and status == "ok":
@@ -68,7 +68,7 @@ def compare(
     elif status == "ok":
         p, smallest = _swap_p(d, seed, fixed_flows, draws)
         if smallest > 0.05:
-            reason = f"with {n_templates} templates p cannot be below {smallest:.2g}"
+            reason = f"with {n_templates} wordings p cannot be below {smallest:.2g}"
         _, std_err, low, high = mean_interval(d, fixed_flows)
         row |= {"std_err": std_err, "low": low, "high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}

@@ -59,6 +59,7 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         conditions={arm: study.conditions(arm) for arm in options.arms},
         attributes={model: study.attributes(model) for model in names},
         mark=study.mark(names),
+        labels=study.labels(names) if section == "figures" else {},
         **more,
     )
 

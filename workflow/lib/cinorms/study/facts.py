@@ -175,6 +175,13 @@ class StudyFacts(_Facts):
         """Return the facts as they are in the file, and as rules hand them to jobs."""
         return self.model_dump(mode="json", exclude_unset=True)
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """What pages call the models that have a label."""
+        return {
+            name: model.identity["label"] for name, model in self.models.items() if "label" in model.identity
+        }
+
     def pairs(self) -> list[tuple[str, str]]:
         """Return every arm with each of its models."""
         return [(name, model) for name, arm in self.arms.items() for model in arm.models]

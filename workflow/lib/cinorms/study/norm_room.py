@@ -53,7 +53,7 @@ def norm_room(study: Study) -> Room:
         more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
         where = f" (in {', '.join(entries[:SHOWN])}{more})" if entries else ""
         orders = study.arms[arm].orders.count
-        asked = f"{n_variants // orders} templates x {orders} order{'s'[: orders > 1]}"
+        asked = f"{n_variants // orders} wordings x {orders} order{'s'[: orders > 1]}"
         texts.append(
             f"arms.{arm}: {n_variants} variants per flow ({asked}) for {who} are fewer than t_val ({t_val}), so no "
             f"flow can hold a norm{where}; raise templates or orders.count, or lower t_val"

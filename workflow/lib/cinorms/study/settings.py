@@ -33,7 +33,7 @@ class PlanSettings(Settings):
 
     pilot: str | None
     """Name of a study whose answers are in results/{pilot}/answers; from how much they vary, the plan predicts
-    how many templates are enough. Null for this study."""
+    how many wordings are enough. Null for this study."""
     target_phi: Number = Field(gt=0, lt=1)
     """Wanted coefficient Phi: the share of the variance between flows that another study would show again."""
 
@@ -50,8 +50,8 @@ class OrderSettings(Settings):
 
     method: Literal["balanced", "random", "fixed"]
     """balanced: every option in every position equally often, to within one; random: seeded random orders, all
-    different for a template, as in the papers; fixed: the papers' order."""
-    count: int = Field(ge=1, le=120, description="Orders per template.")
+    different for a wording, as in the papers; fixed: the papers' order."""
+    count: int = Field(ge=1, le=120, description="Orders per wording.")
 
 
 class Reasoning(Settings):
@@ -97,10 +97,10 @@ class ArmDefaults(Settings):
     null."""
     select: Select = Field(description="Factor -> list of its levels; flows with other levels are left out.")
     templates: Annotated[int, Field(ge=1, le=10_000)] | Literal["all"]
-    """How many templates of the prompt set to use, starting with the first (the original); 'all' for all."""
+    """How many wordings of the prompt set to use, starting with the first (the original); 'all' for all."""
     templates_for: Mapping[
-        str, Annotated[int, Field(ge=1, le=10_000, description="Number of templates for this model.")]
-    ] = Field(description="How many templates to use for single models, by model.")
+        str, Annotated[int, Field(ge=1, le=10_000, description="Number of wordings for this model.")]
+    ] = Field(description="How many wordings to use for single models, by model.")
     orders: OrderSettings = Field(description="The orders in which the answer options are shown.")
     scale: str | None
     """An answer scale of resources/scales that measures what the prompts ask for; null for that of the dataset."""

@@ -314,6 +314,10 @@ class Study:
         """Return the models of the study that planted respondents answer for."""
         return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
 
+    def labels(self, shown: Iterable[str]) -> dict[str, str]:
+        """Return what pages and figures call those of the models ``shown`` that have a label."""
+        return {model: label for model in shown if (label := self.registry[model].get("label"))}
+
     def people(self) -> list[str]:
         """Return those of the study's respondents that are people."""
         return [model for model in self.all_models() if self.registry[model].kind.people]

@@ -50,7 +50,7 @@ def fault_of(candidate: str, templates: Sequence[str], options: Sequence[str]) -
     wordings = [wording(template) for template in templates]
     if not fault and wording(candidate) in wordings:
         number = wordings.index(wording(candidate))
-        fault = f"the same wording as template {number}" + (" (the original)" if number == 0 else "")
+        fault = f"the same wording as wording {number}" + (" (the original)" if number == 0 else "")
     return fault
 
 

@@ -26,7 +26,7 @@ async function showCell(state, i, close) {
 
 function modelPart(arm, model, i) {
   const planted = model.planted ? make("p", { class: "soft" }, "Planted (simulated): no model gave these answers.") : "";
-  const parts = [make("h4", {}, model.name), planted, make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
+  const parts = [make("h4", {}, model.label), planted, make("p", {}, chip(arm, model, i), ` ${normText(arm, model, i)}`)];
   if (valid(model, i)) {
     const head = arm.levels.map((level, k) => make("th", { scope: "col" }, optionText(arm, k)));
     const cells = model.counts.map((of) => bar(of[i], valid(model, i)));
@@ -74,7 +74,7 @@ function variantPart(arm, models, packs, replies, i) {
   }
   const asked = make("td", { id: "question", colspan: 1 + models.length });
   const below = make("tr", {}, asked);
-  const head = ["Variant (choose one to read its prompt and replies)", ...models.map((model) => model.name)];
+  const head = ["Variant (choose one to read its prompt and replies)", ...models.map((model) => model.label)];
   const rows = arm.variants.map((_, v) => {
     const show = async (event) => {
       const row = event.target.closest("tr");
@@ -112,7 +112,7 @@ async function questionPart(arm, models, replies, v, i) {
     const key = JSON.stringify(messages);
     if (seen.has(key)) continue;
     seen.add(key);
-    parts.push(make("h4", {}, `${variantName(arm, v)}${models.length > 1 && model.layout !== "single" ? `, as ${model.name} was asked` : ""}`));
+    parts.push(make("h4", {}, `${variantName(arm, v)}${models.length > 1 && model.layout !== "single" ? `, as ${model.label} was asked` : ""}`));
     messages.forEach(({ role, content }) => parts.push(make("p", {}, `${capital(role)} message:`), make("blockquote", {}, content)));
   }
   return parts;

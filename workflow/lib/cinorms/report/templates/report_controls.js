@@ -76,7 +76,7 @@ function modelChoice(state, change) {
     };
     // At least one model stays chosen, and at most four can be.
     const fixed = (on && state.models.length === 1) || (!on && full);
-    return check(model.name, `model:${model.name}`, on, toggle, fixed);
+    return check(model.label, `model:${model.name}`, on, toggle, fixed);
   });
   const open = document.querySelector("#controls details")?.open;
   const title = make("summary", {}, `Models: ${state.models.length} of ${boxes.length}`);

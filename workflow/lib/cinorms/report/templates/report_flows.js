@@ -33,7 +33,7 @@ function cellWords(state) {
 function heads(state, models, factors, change) {
   const list = [["flow:", "Flow"], ...factors.map((factor) => [`factor:${factor.name}`, factor.label])];
   if (!factors.length) list.push(["", "Vignette"]);
-  models.forEach((model) => list.push([`norm:${model.name}`, model.name], [`share:${model.name}`, "Agree"]));
+  models.forEach((model) => list.push([`norm:${model.name}`, model.label], [`share:${model.name}`, "Agree"]));
   if (models.length > 1) list.push(["distance:", "Distance"]);
   return list.map(([key, text]) => headCell(state, key, text, change));
 }

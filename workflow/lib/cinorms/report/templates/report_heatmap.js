@@ -11,7 +11,7 @@ function showCounts(state, slice) {
     const n = outcomes(arm, model, slice);
     const asked = n.reduce((sum, of) => sum + of, 0);
     const cells = n.map((of) => bar(of, asked));
-    return make("tr", {}, make("th", { scope: "row" }, model.name), ...cells);
+    return make("tr", {}, make("th", { scope: "row" }, model.label), ...cells);
   });
   fill("counts", makeTable(head.map((text) => make("th", { scope: "col" }, text)), rows));
 }
@@ -65,8 +65,8 @@ function showHeatmap(state, slice, open) {
 
 /** Return which part of a cell is which model's. */
 function modelKey(models) {
-  if (models.length < 2) return make("p", {}, `Each cell: ${models[0].name}.`);
-  return make("p", {}, `In each cell, from left to right: ${models.map((model) => model.name).join(", ")}.`);
+  if (models.length < 2) return make("p", {}, `Each cell: ${models[0].label}.`);
+  return make("p", {}, `In each cell, from left to right: ${models.map((model) => model.label).join(", ")}.`);
 }
 
 /** Return the levels of an axis that the slice has; in compare mode, too, none is drawn without need. */
@@ -108,7 +108,7 @@ function heatPart(state, model, places) {
   if (places.length === 1) {
     const [i] = places;
     const node = make("div", { class: `part ${classOf(state.arm, model, i)}` }, signOf(model, i) || " ");
-    return { node, label: `${model.name}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
+    return { node, label: `${model.label}: ${holds(model, i) ? `${signed(model.value[i])} ` : ""}${wordsOf(state.arm, model, i)}` };
   }
   const { arm } = state;
   const n = outcomes(arm, model, places);
@@ -121,7 +121,7 @@ function heatPart(state, model, places) {
     return piece;
   });
   const node = make("div", { class: "part several" }, make("div", { class: "stack" }, ...pieces), make("small", {}, `${count(held)}/${count(asked)}`));
-  return { node, label: `${model.name}, ${count(asked)} flows: ${parts.map(([, of, text]) => `${count(of)} ${text}`).join(", ")}` };
+  return { node, label: `${model.label}, ${count(asked)} flows: ${parts.map(([, of, text]) => `${count(of)} ${text}`).join(", ")}` };
 }
 
 /** Make the cells of a grid one stop of the Tab key; arrows, Home and End move, Enter and Space open. */

@@ -72,7 +72,7 @@ function markedText(text, marks, cut) {
 
 /** Return what a model replied in variant `v`, what was read in it, and how to set that right. */
 function replyPart(arm, model, i, v, reply) {
-  const head = make("h4", {}, `Reply of ${model.name}${model.planted ? " (planted: simulated)" : ""}`);
+  const head = make("h4", {}, `Reply of ${model.label}${model.planted ? " (planted: simulated)" : ""}`);
   if (!model.replies) return [head, make("p", {}, "This study has no replies of it: its answers were published, or its settings leave replies out.")];
   if (!reply) return [head, make("p", {}, "The replies are in the folder “replies” next to this page. It is missing or cannot be read: keep the two together.")];
   const read = make("p", {}, "Read as ", answerWords(arm, reply.code), reply.rule ? ` by the rule ${reply.rule}` : "", reply.finish && reply.finish !== "stop" ? ` (the model ended with: ${reply.finish})` : "", ".");

@@ -95,7 +95,7 @@ function fitsSaid(state, model, i, v, reply) {
 function saidRow(state, { model, i, v, reply }, change) {
   const { arm } = state;
   const open = make("button", { type: "button", class: "link", onclick: () => change({ flow: arm.flow[i], variant: arm.variants[v][0] }) }, `Flow ${arm.flow[i]}, ${variantName(arm, v)}`);
-  const cells = [answerWords(arm, reply.code), reply.rule, model.name].map((cell) => make("td", {}, cell));
+  const cells = [answerWords(arm, reply.code), reply.rule, model.label].map((cell) => make("td", {}, cell));
   return make("tr", {}, make("th", { scope: "row" }, open), make("td", { class: "reply", dir: "auto" }, ...excerpt(state, reply)), ...cells);
 }
 
