@@ -93,7 +93,7 @@ def test_two_waves_are_two_groups_and_the_page_says_how_far_they_differ(rated):
     assert "How far do two groups of people differ?" in page
     assert "6 people are in both surveys; here they count in the smaller group only." in page
     assert "the same person, asked twice" in page
-    assert "planted-uniform, in two wordings" in page
+    assert "simulated: at random, in two wordings" in page
     assert (
         0 < page.index("Who says so?") < page.index("How sure is that?") < page.index("How far is each model")
     )

@@ -144,7 +144,7 @@ def test_the_papers_studies_run_on_stand_ins(project, study):
     assert "Simulated respondents: no model gave their answers" in page
     assert {path.stem for path in results.glob("figures/*.pdf")} == set(settings["figures"])
     for name in ("table1", "table2", "table3", "table4"):
-        assert "Planted respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")
+        assert "Simulated respondents" in (results / f"printed/{name}.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
