@@ -120,7 +120,7 @@ def test_an_identifier_is_found_wherever_it_hides(tmp_path):
 def test_results_say_which_are_people(rated):
     project, printed = rated
     results = project.folder / "results/doors"
-    mark = "Rated by people, not by a model: people. The others are planted respondents"
+    mark = "Rated by people, not by a model: people. The others are simulated respondents"
     assert mark in printed
     page, appendix = ((results / f"report/{name}.html").read_text("utf-8") for name in ("index", "appendix"))
     assert mark in page

@@ -69,7 +69,7 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
     assert rectangles["fill"].nunique() == 2
     scale = next(s for s in drawn.plot.scales if "y" in s.aesthetics)
     assert scale.labels == ["b", "a"]
-    assert "n = 48 flows x templates" in drawn.caption
+    assert "n = 48 flows x wordings" in drawn.caption
     assert list(group_names(entry).values()) == ["temperature 0", "temperature 0.5"]
 
 

@@ -57,7 +57,7 @@ def test_only_a_yes_confirms(tmp_path, answer, confirmed):
     assert code == (0 if confirmed else 1)
     assert str(frozen) in printed
     assert all(f"  {number}  {text}" in printed for number, text in enumerate(GOOD, start=1))
-    assert "Ask models with these templates? [y/N]" in printed
+    assert "Ask models with these wordings? [y/N]" in printed
     assert ("Confirmed; commit" in printed) == confirmed
     assert (load_prompt_set(frozen).waits is None) == confirmed
     if confirmed:

@@ -130,7 +130,7 @@ def test_with_one_template_there_is_a_mean_and_no_interval():
     for fixed in (False, True):
         found = marginal_means.marginal_means(small(), ["A", "B"], fixed_flows=fixed)
         assert (found["status"] == "no_interval").all()
-        assert found["reason"].str.contains("two templates").all()
+        assert found["reason"].str.contains("two wordings").all()
         assert found["mean"].notna().all()
         assert found["conf_low"].isna().all()
 

@@ -29,7 +29,7 @@ def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study):
     room = norm_room(build_study(study({"main": nine()}, {"norms": COUNTS})))
     assert room.none_at_all
     assert room.texts == [
-        "arms.main: 9 variants per flow (3 templates x 3 orders) for every model are fewer than t_val (10), so no "
+        "arms.main: 9 variants per flow (3 wordings x 3 orders) for every model are fewer than t_val (10), so no "
         "flow can hold a norm (in norms); raise templates or orders.count, or lower t_val"
     ]
 
@@ -65,7 +65,7 @@ def test_a_model_with_fewer_templates_is_named_unless_it_has_a_threshold_of_its_
     assert not room.none_at_all
     (text,) = room.texts
     assert text.startswith(
-        "arms.main: 9 variants per flow (3 templates x 3 orders) for planted-llama-3.1-8b are fewer than t_val (10)"
+        "arms.main: 9 variants per flow (3 wordings x 3 orders) for planted-llama-3.1-8b are fewer than t_val (10)"
     )
     own = {"t_val_for": {"planted-llama-3.1-8b": 9}}
     assert norm_room(build_study(study(arms, {"norms": COUNTS}, norms=own))).texts == []

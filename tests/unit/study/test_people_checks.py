@@ -48,7 +48,7 @@ def test_marks_say_who_are_people(study):
     assert study.mark(study.all_models()) == (
         "Rated by people, not by a model: people. The others are simulated respondents: no model gave their answers."
     )
-    assert "are planted" in study.mark(["people", "tulu-2-7b"])
+    assert "are simulated" in study.mark(["people", "tulu-2-7b"])
 
 
 TOYS = {"dataset": "coppa", "prompts": "chatgpt"}

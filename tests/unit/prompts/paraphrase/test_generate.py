@@ -120,9 +120,9 @@ def stored(path: Path) -> dict[str, Any]:
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
         (
             ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
-            "template 0",
+            "wording 0",
         ),
-        (GOOD[1].replace(".", " -- "), "the same wording as template 1"),
+        (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
     ],
 )
 def test_a_faulty_candidate_is_refused_with_its_reason(candidate, reason):
@@ -265,7 +265,7 @@ def test_a_part_of_another_request_or_one_that_was_edited_is_set_aside(declared,
     [
         ("seed", 8, "seed: 8 differs from 7"),
         ("original", "Judge this scenario: {scenario}. Answer with one of: {options}", "original: "),
-        ("count", 2, "templates again, or move it to"),
+        ("count", 2, "wordings again, or move it to"),
     ],
 )
 def test_a_changed_declaration_is_not_taken_for_the_frozen_one(declared, out, key, value, words):

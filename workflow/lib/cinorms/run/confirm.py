@@ -39,7 +39,7 @@ def _confirm(prompt_set: PromptSet, yes: bool) -> bool:
     print("\n".join(_shown(prompt_set)))
     print(f"\n{WHAT_TO_LOOK_AT}")
     if not (yes or accepted_unread() or _agrees()):
-        print("Not confirmed: no model will be asked with these templates.")
+        print("Not confirmed: no model will be asked with these wordings.")
         return False
     # A user at a terminal has just read them.
     confirm(Path(prompt_set.file), read=not (yes or accepted_unread()))
