@@ -392,6 +392,7 @@ def test_what_slurm_refuses_is_told_with_its_words_and_the_key_to_set(elsewhere,
             "echo 'allocation failure: Unable to contact slurm controller (connect failure)' >&2; exit 1",
             "SLURM does not",
         ),
+        ("echo 'sbatch: fatal: Could not establish a configuration source' >&2; exit 1", "SLURM does not"),
     ],
 )
 def test_without_slurm_there_is_one_error(elsewhere, script, words):

@@ -12,7 +12,7 @@ from cinorms.run.progress import SLURM_PATIENCE
 #: What SLURM says where it refuses a job, and what to change. `{rule}` is the rule of the job.
 ADVICE = (
     (
-        r"contact slurm controller|Unable to process configuration|Munge|munge",
+        r"contact slurm controller|process configuration|configuration source|[Mm]unge",
         "is this machine part of the cluster, and is its controller running?",
     ),
     (
