@@ -65,6 +65,16 @@ def test_templates_that_move_all_flows_in_the_same_direction_are_not_alike(flows
         assert found.effective > 29
 
 
+def test_camps_of_templates_are_no_copies_where_their_members_differ_in_each_flow():
+    camp, rng = np.repeat([-1.0, 1.0], [6, 5]), np.random.default_rng(1)
+    x = rng.normal(0, 1.2, (400, 1, 1)) + (camp * rng.normal(size=(400, 1)))[:, :, None]
+    for own, worth in ((0.3, 11), (0.05, 2)):
+        each = own * rng.normal(size=(400, 11, 1)) + rng.normal(0, 0.6, (400, 11, 3))
+        levels = np.clip(np.round(x + each), -2, 2)
+        counts = np.stack([(levels == level).sum(axis=2) for level in range(-2, 3)]).astype(float)
+        assert wordings.worth_of(counts).effective == pytest.approx(worth, abs=0.5)
+
+
 def test_groups_of_noisy_copies_are_named_with_many_flows():
     named = [
         wordings.worth_of(asked_in_groups([4, 4, 3], 400, 0.6, seed, 0.3)).too_alike for seed in range(8)

@@ -24,13 +24,15 @@ from cumulink import two_way_variance
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
 FEWEST = 2
 CONFIDENCE = 0.95
-#: Templates are alike whose answers, less the noise of single answers, correlate by more; and none are unless the
-#: correlations of all pairs together are so many standard deviations above those of chance.
-ALIKE, CHANCE = 0.65, 3.0
+#: Two templates are copies whose answers, less the noise of single answers, correlate by more, and what they differ by
+#: is less than this part of the variance of all answers: two camps of templates correlate, but differ by more.
+ALIKE, APART = 0.65, 0.02
+#: No templates are copies unless the correlations of all pairs together are so many standard deviations above chance.
+CHANCE = 3.0
 #: The least part of what a template's answers vary that is not noise: less cannot be told from none.
 LEAST_OWN = 0.2
 #: Newton steps to the shift of a template.
-STEPS = 4
+STEPS = 3
 #: Templates that are worth less than this part of their number are too alike for intervals over wordings.
 ENOUGH = 0.6
 #: The status of numbers over such templates.
@@ -191,9 +193,9 @@ class Worth(NamedTuple):
 def worth_of(counts: Floats) -> Worth:
     """Return what templates are worth; ``counts`` are as of `level_counts`.
 
-    Templates are alike where what flow and template leave of the shares of the answers up to each level correlates:
-    copies count once. The correlation is that without the noise of single answers, which the orders of a template show.
-    n templates in groups of g copies are worth n / g.
+    Copies count once. They are templates in which what flow and template leave of the shares of the answers up to each
+    level correlates and hardly differs, less the noise of single answers, which the orders of a template show (with
+    one order nobody knows it, and the correlation decides). n templates in groups of g copies are worth n / g.
     """
     size = counts.sum(axis=0)
     there, share = size > 0, divide(np.cumsum(counts, axis=0)[:-1], size)
@@ -212,7 +214,10 @@ def worth_of(counts: Floats) -> Worth:
         np.clip(np.nan_to_num(divide(shared, np.sqrt(np.outer(x, x)))) * (1 - 1 / n) + 1 / n, 0.0, 1.0)
         for shared, x in ((together, squares), (signal, own))
     )
-    alike = np.where((cleaned > ALIKE) & _beyond_chance(seen, left), cleaned, 0.0)
+    apart = (np.diag(signal)[:, None] + np.diag(signal)) / 2 - signal
+    below = counts.sum(axis=(1, 2)).cumsum()[:-1] / max(counts.sum(), 1)
+    copies = (apart < APART * (below * (1 - below)).sum() * there.shape[0]) | np.isnan(noise).all()
+    alike = np.where(copies & (cleaned > ALIKE) & _beyond_chance(seen, left), cleaned, 0.0)
     np.fill_diagonal(alike, 1.0)
     sums = alike.sum(axis=1)
     return Worth(float(n**2 / sums.sum()), 1 / sums, cleaned)
@@ -226,11 +231,12 @@ def _without_moves(counts: Floats, share: Floats, there: Bools) -> Floats:
     """
     of_flow = np.cumsum(counts.sum(axis=2), axis=0)[:-1] + 0.5
     logit = np.log(of_flow / (counts.sum(axis=(0, 2)) + 1 - of_flow))[:, :, None]
-    move = np.zeros((len(share), 1, share.shape[2]))
+    expected = scipy.special.expit(logit) * there
     for _ in range(STEPS):
-        expected = scipy.special.expit(logit + move) * there
         room = (expected * (1 - expected)).sum(axis=1, keepdims=True)
-        move += np.nan_to_num(divide((np.nan_to_num(share) - expected).sum(axis=1, keepdims=True), room))
+        too_few = (np.nan_to_num(share) - expected).sum(axis=1, keepdims=True)
+        logit = logit + np.nan_to_num(divide(too_few, room))
+        expected = scipy.special.expit(logit) * there
     left = np.where(there, share - expected, np.nan)
     return np.nan_to_num(left - divide(np.nansum(left, 2, keepdims=True), there.sum(axis=1)[:, None]))
 
