@@ -68,7 +68,7 @@ def test_templates_that_move_all_flows_in_the_same_direction_are_not_alike(flows
 def test_camps_of_templates_are_no_copies_where_their_members_differ_in_each_flow():
     camp, rng = np.repeat([-1.0, 1.0], [6, 5]), np.random.default_rng(1)
     x = rng.normal(0, 1.2, (400, 1, 1)) + (camp * rng.normal(size=(400, 1)))[:, :, None]
-    for own, worth in ((0.3, 11), (0.05, 2)):
+    for own, worth in ((0.4, 11), (0.05, 2)):
         each = own * rng.normal(size=(400, 11, 1)) + rng.normal(0, 0.6, (400, 11, 3))
         levels = np.clip(np.round(x + each), -2, 2)
         counts = np.stack([(levels == level).sum(axis=2) for level in range(-2, 3)]).astype(float)
