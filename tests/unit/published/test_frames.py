@@ -1,11 +1,9 @@
-"""The reader of published pickles: it reads what the authors published and runs nothing."""
+"""The reader of published pickles: it reads what the authors published and calls nothing else."""
 
-import io
 import itertools
 import lzma
 import os
 import pickle
-import pickletools
 
 import numpy as np
 import pandas as pd
@@ -82,7 +80,7 @@ def attacks(target):
 def test_a_pickle_that_runs_code_is_refused_by_name_and_runs_nothing(tmp_path, name):
     target = tmp_path / "ran"
     attack, named = attacks(target)[name]
-    with pytest.raises(DataError, match=rf"asks for '.*{named}.*nothing in it was run"):
+    with pytest.raises(DataError, match=rf"asks for '.*{named}.*fetch the file again"):
         frames.read_frame(save(attack, tmp_path / "f"))
     assert not target.exists()
 
@@ -95,35 +93,11 @@ def test_attributes_of_admitted_classes_are_refused(tmp_path, path):
         frames.read_frame(save(payload, tmp_path / "f"))
 
 
-def opcodes(*parts):
-    return b"\x80\x05" + b"".join(parts) + b"."
-
-
-def text(value):
-    return b"\x8c" + bytes([len(value)]) + value.encode()
-
-
-def test_admitted_names_are_inert_and_cannot_be_changed(tmp_path):
-    frame_class = text("pandas.core.frame") + text("DataFrame") + b"\x93"
-    # Calling the class with arguments builds a record, not a frame: it is then found not to be one.
-    called = opcodes(frame_class, text("x"), b"\x85R")
-    # Sending state to the class itself, to plant an attribute, fails.
-    planted = opcodes(frame_class, b"N}", text("planted"), b"K\x01s\x86b")
-    for i, payload in enumerate((called, planted)):
-        pickletools.dis(payload, out=io.StringIO())  # well formed
-        with pytest.raises(DataError, match=r"not a pickled frame|not laid out"):
-            frames.read_frame(save(payload, tmp_path / str(i)))
-    assert not hasattr(pd.DataFrame, "planted")
-    assert not any(hasattr(kind, "planted") for kind in frames._KINDS.values())
-    assert frames.read_frame(save(wide(), tmp_path / "good"))["Scenario"].tolist() == TEXTS
-
-
 @pytest.mark.parametrize(
     "thing",
     [
         [1, 2],
         wide(x=pd.to_datetime(["2020", "2021", "2022"])),
-        wide(x=np.array([{"a": 1}, None, 2], dtype=object)),
         b"not a pickle",
     ],
 )
@@ -132,54 +106,14 @@ def test_anything_but_a_plain_frame_is_refused(tmp_path, thing):
         frames.read_frame(save(thing, tmp_path / "f"))
 
 
-def test_a_frame_with_a_lying_index_is_refused(tmp_path):
-    payload = pickle.dumps(wide(), protocol=4)
-    stop = b"\x8c\x04stop\x94K\x03"
-    assert stop in payload
-    with pytest.raises(DataError, match="a block is not laid out"):
-        frames.read_frame(save(payload.replace(stop, stop[:-1] + b"\x04"), tmp_path / "f"))
-
-
-def test_missing_damaged_and_oversized_files_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match="not a readable LZMA"):
-        frames.read_frame(tmp_path / "absent")
+def test_missing_and_damaged_files_are_refused(tmp_path):
     whole = save(wide(), tmp_path / "whole").read_bytes()
-    huge = whole[:1] + b"\xff" * 4 + whole[5:]  # the size of its dictionary
-    for data in (b"\x00" * 40, whole[: len(whole) // 2], huge):
+    for data in (b"\x00" * 40, whole[: len(whole) // 2]):
         (tmp_path / "spoilt").write_bytes(data)
-        with pytest.raises(DataError, match="not a readable LZMA" if data is huge else "spoilt: "):
+        with pytest.raises(DataError, match="spoilt: not a pickled frame"):
             frames.read_frame(tmp_path / "spoilt")
-    monkeypatch.setattr(frames, "MAX_BYTES", 100)
-    with pytest.raises(DataError, match="more than 100 bytes"):
-        frames.read_frame(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("first", [b"r\xff\xff\xff\x0f", b"r\xff\xff\xff\xff", b"p268435455\n", b"q\x01"])
-def test_a_pickle_that_remembers_its_first_thing_under_a_large_number_is_refused(tmp_path, first):
-    """The reader would reserve memory for every smaller number."""
-    with pytest.raises(DataError, match="it remembers thing 0 under the number"):
-        frames.read_frame(save(opcodes(b"}" + first), tmp_path / "f"))
-
-
-@pytest.mark.parametrize(
-    ("limit", "message"),
-    [
-        ("MAX_COLUMNS", "the frame is not laid out"),
-        ("MAX_CELLS", "the frame is not laid out"),
-        ("MAX_OPCODES", "more instructions than any published frame"),
-        ("MAX_TUPLES", "more instructions than any published frame"),
-    ],
-)
-def test_a_frame_that_claims_too_much_is_refused(tmp_path, monkeypatch, limit, message):
-    monkeypatch.setattr(frames, limit, 2)
-    with pytest.raises(DataError, match=message):
-        frames.read_frame(save(wide(), tmp_path / "f"))
-
-
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_honest_pickles_pass_whatever_their_protocol(protocol):
-    frames.check_opcodes(pickle.dumps(wide(), protocol=protocol))
-    frames.check_opcodes(pickletools.optimize(pickle.dumps(wide(), protocol=protocol)))
+    with pytest.raises(DataError, match="absent: not a pickled frame"):
+        frames.read_frame(tmp_path / "absent")
 
 
 # --- answers

@@ -1,14 +1,11 @@
 """Read what the authors of the papers published: scored responses (pickled frames) and raw CSV files.
 
-A pickle is a program. These are read by an unpickler that runs nothing: each of the few pandas and
-NumPy names in `_ADMITTED` becomes an inert record of what was asked for, every other name is refused,
-and the frame is built here from the records. No pandas or NumPy code is ever called by the file.
+A pickle is a program. A release states the SHA-256 of each of these files, and the reader gives a pickle the few names
+in `_ADMITTED` and no other: pandas' and NumPy's own constructors of plain data.
 """
 
-import io
 import lzma
 import pickle
-import pickletools
 import re
 from pathlib import Path
 from typing import Any
@@ -20,20 +17,6 @@ import pandas as pd
 from cinorms.core.errors import DataError
 from cinorms.core.scales import papers_scale
 from cinorms.prompts.orders import orders_of
-
-#: Largest unpacked file that is read: the published ones have up to 32 MB, a bomb would have more.
-MAX_BYTES = 128 * 2**20
-
-#: Most memory for unpacking, in bytes: a file states the size of its dictionary; the published ones have 64 MiB.
-MAX_DICTIONARY = 128 * 2**20
-
-#: Most rows, columns and cells a frame may claim to have; the published ones have up to 165,405, 78 and 4,313,088.
-MAX_ROWS, MAX_COLUMNS, MAX_CELLS = 10**7, 10_000, 5 * 10**7
-
-#: Most instructions of a pickle; the published ones have up to 1,499,499. One makes at most some 250 bytes.
-MAX_OPCODES = 5_000_000
-#: Most tuples of a pickle; the published ones have up to 139. Hashing tuples in tuples overflows the C stack.
-MAX_TUPLES = 10_000
 
 #: The wide frames' answer columns: template number, then the number of the random answer order.
 ANSWER_COLUMN = re.compile(r"p#(\d+)(?:_(\d+))?")
@@ -50,176 +33,56 @@ FEWEST_VALUES = 20
 #: The columns of the authors' raw CSV files.
 RAW_COLUMNS = ("Scenario", "Prompt", "Response", "prompt_id", "likert", "likert_order_id")
 
-_PLAIN = {str, int, float, bool, type(None)}
-
-
-class _Record:
-    """What a pickle asked to build: arguments and state, nothing executed.
-
-    A pickle that sends state to the class itself (to change it) fails, because `__setstate__` then
-    lacks its instance.
-    """
-
-    args: tuple[Any, ...]
-    state: Any
-
-    def __new__(cls, *args: Any) -> "_Record":
-        record = object.__new__(cls)
-        record.args, record.state = args, None
-        return record
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state
-
-
-#: The admitted names, and what kind of record stands for each; pandas 3 calls its classes by short names.
+#: The modules of the names that a pickled frame may ask for; pandas 3 calls its classes by short names.
 _ADMITTED = {
-    ("pandas", "DataFrame"): "frame",
-    ("pandas", "Categorical"): "name",
-    ("pandas", "CategoricalDtype"): "categories",
-    ("pandas", "Index"): "name",
-    ("pandas", "RangeIndex"): "range",
-    ("pandas.core.frame", "DataFrame"): "frame",
-    ("pandas.core.internals.managers", "BlockManager"): "manager",
-    ("pandas._libs.internals", "_unpickle_block"): "block",
-    ("pandas._libs.arrays", "__pyx_unpickle_NDArrayBacked"): "categorical",
-    ("pandas._libs.missing", "NA"): "missing",
-    ("pandas.core.arrays.categorical", "Categorical"): "name",
-    ("pandas.core.dtypes.dtypes", "CategoricalDtype"): "categories",
-    ("pandas.core.indexes.base", "_new_Index"): "index",
-    ("pandas.core.indexes.base", "Index"): "name",
-    ("pandas.core.indexes.range", "RangeIndex"): "range",
-    ("numpy.core.multiarray", "_reconstruct"): "array",
-    ("numpy._core.multiarray", "_reconstruct"): "array",
-    ("numpy", "ndarray"): "name",
-    ("numpy", "dtype"): "dtype",
-    ("builtins", "slice"): "slice",
+    "pandas": ("DataFrame", "Categorical", "CategoricalDtype", "Index", "RangeIndex"),
+    "pandas.core.frame": ("DataFrame",),
+    "pandas.core.internals.managers": ("BlockManager",),
+    "pandas._libs.internals": ("_unpickle_block",),
+    "pandas._libs.arrays": ("__pyx_unpickle_NDArrayBacked",),
+    "pandas._libs.missing": ("NA",),
+    "pandas.core.arrays.categorical": ("Categorical",),
+    "pandas.core.dtypes.dtypes": ("CategoricalDtype",),
+    "pandas.core.indexes.base": ("_new_Index", "Index"),
+    "pandas.core.indexes.range": ("RangeIndex",),
+    "numpy.core.multiarray": ("_reconstruct",),
+    "numpy._core.multiarray": ("_reconstruct",),
+    "numpy": ("ndarray", "dtype"),
+    "builtins": ("slice",),
 }
-_KINDS = {kind: type(kind, (_Record,), {}) for kind in _ADMITTED.values()}
 
 
 class _Unpickler(pickle.Unpickler):
-    """Admits the names above, each as an inert record; refuses all others before anything is built."""
+    """Admits the names above; refuses all others before anything is built."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the record for an admitted name; raise `DataError` for any other."""
-        kind = _ADMITTED.get((module, name))
-        if kind is None:
+        """Return what an admitted name stands for; raise `DataError` for any other."""
+        if name not in _ADMITTED.get(module, ()):
             raise DataError(
                 f"pickle refused: it asks for '{module}.{name}', but only plain pandas and numpy data are "
-                "allowed; nothing in it was run. Fetch the file again and check its SHA-256"
+                "allowed; fetch the file again and check its SHA-256"
             )
-        return None if kind == "missing" else _KINDS[kind]
-
-
-def _is(thing: Any, kind: str) -> bool:
-    return type(thing) is _KINDS[kind]
-
-
-def _need(condition: bool, what: str) -> None:
-    if not condition:
-        raise DataError(f"pickle refused: {what} is not laid out as in the published frames")
-
-
-def _array(record: Any) -> np.ndarray[Any, Any]:
-    """Return the array of an ``array`` record; objects may only be text, numbers, truth values or missing."""
-    _need(_is(record, "array") and isinstance(record.state, tuple), "an array")
-    _, shape, kind, fortran, data = record.state
-    _need(_is(kind, "dtype") and isinstance(kind.state, tuple), "a numpy type")
-    code, order = kind.args[0], kind.state[1]
-    _need(code in ("f8", "i8", "i1", "b1", "O8") and order in ("<", ">", "|"), "a numpy type")
-    if code == "O8":
-        _need(isinstance(data, list) and set(map(type, data)) <= _PLAIN, "a column")
-        flat = np.empty(len(data), dtype=object)
-        flat[:] = data
-    else:
-        _need(isinstance(data, bytes), "a column")
-        flat = np.frombuffer(data, dtype=np.dtype(order + code))
-    return flat.reshape(shape, order="F" if fortran else "C")
-
-
-def _categorical(record: _Record) -> np.ndarray[Any, Any]:
-    dtype, codes = record.state[0], _array(record.state[1])
-    _need(_is(dtype, "categories"), "a categorical column")
-    categories = np.array([*_index(dtype.state["categories"]), None], dtype=object)
-    _need(bool((codes >= -1).all() and (codes < len(categories) - 1).all()), "a categorical column")
-    return np.asarray(categories[codes])[np.newaxis, :]  # code -1, missing, is the None at the end
-
-
-def _index(record: Any) -> np.ndarray[Any, Any]:
-    _need(_is(record, "index") and len(record.args) == 2, "an index")
-    kind, fields = record.args
-    if kind is _KINDS["range"]:
-        bounds = (fields["start"], fields["stop"], fields["step"])
-        _need(all(type(b) is int for b in bounds) and len(range(*bounds)) <= MAX_ROWS, "an index")
-        return np.arange(*bounds)
-    return _array(fields["data"])
-
-
-def _frame(record: Any) -> pd.DataFrame:
-    _need(_is(record, "frame") and isinstance(record.state, dict), "the pickle")
-    manager = record.state["_mgr"]
-    _need(_is(manager, "manager") and len(manager.args) == 2, "the frame")
-    blocks, (names, rows) = manager.args
-    columns, n_rows = _index(names), len(_index(rows))
-    _need(len(columns) <= MAX_COLUMNS and len(columns) * n_rows <= MAX_CELLS, "the frame")
-    data: dict[int, np.ndarray[Any, Any]] = {}
-    for block in blocks:
-        _need(_is(block, "block"), "a block")
-        values, placement, _ = block.args
-        values = _categorical(values) if _is(values, "categorical") else _array(values)
-        sliced = _is(placement, "slice")
-        where = np.arange(len(columns))[slice(*placement.args)] if sliced else _array(placement)
-        _need(values.shape == (len(where), n_rows), "a block")
-        data.update(zip(where.tolist(), values, strict=True))
-    _need(sorted(data) == list(range(len(columns))), "the list of columns")
-    frame = pd.DataFrame({i: data[i] for i in range(len(columns))})
-    frame.columns = pd.Index(columns.tolist())
-    return frame
-
-
-def check_opcodes(pickled: bytes) -> None:
-    """Raise ``DataError`` for a pickle that could take much more memory than its bytes, before it is read.
-
-    The reader trusts the numbers that are in it. An honest pickle numbers what it remembers 0, 1, 2, ...: the reader
-    reserves memory for every smaller number.
-    """
-    remembered = tuples = 0
-    for count, (opcode, argument, _) in enumerate(pickletools.genops(pickled)):
-        tuples += opcode.name.startswith("TUPLE")
-        if count >= MAX_OPCODES or tuples > MAX_TUPLES:
-            raise DataError("pickle refused: it has more instructions than any published frame")
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT"):
-            if int(argument or 0) > remembered:
-                raise DataError(
-                    f"pickle refused: it remembers thing {remembered} under the number {argument}; fetch the file again"
-                )
-            remembered += 1
-        elif opcode.name == "MEMOIZE":
-            remembered += 1
+        return super().find_class(module, name)
 
 
 def read_frame(path: str | Path) -> pd.DataFrame:
     """Return the wide frame in a pickle packed as LZMA-alone or xz, with a fresh row index.
 
-    Raises `DataError` if the file is missing, damaged, larger than `MAX_BYTES` unpacked, asks for any
-    class or function that is not plain pandas or NumPy data, or is not a frame.
+    Raises `DataError` if the file is missing, damaged, asks for any class or function that is not plain pandas or
+    NumPy data, or is not a frame.
     """
-    path = Path(path)
     try:
-        reader = lzma.LZMADecompressor(format=lzma.FORMAT_AUTO, memlimit=MAX_DICTIONARY)
-        unpacked = reader.decompress(path.read_bytes(), MAX_BYTES + 1)
-    except (OSError, lzma.LZMAError) as error:
-        raise DataError(f"{path}: not a readable LZMA file ({error}); fetch it again") from error
-    if len(unpacked) > MAX_BYTES:
-        raise DataError(f"{path}: more than {MAX_BYTES} bytes unpacked; fetch it again")
-    try:
-        check_opcodes(unpacked)
-        return _frame(_Unpickler(io.BytesIO(unpacked)).load())
+        with lzma.open(path) as unpacked:
+            frame = _Unpickler(unpacked).load()
     except DataError as error:
-        raise DataError(f"{path}: {error}") from error
-    except Exception as error:  # a crafted pickle can make the reader fail in any way, but only fail
-        raise DataError(f"{path}: not a pickled frame ({type(error).__name__}: {error})") from error
+        raise DataError(f"{path}: {error}") from None
+    except Exception as error:  # a damaged pickle can make the reader fail in any way
+        raise DataError(
+            f"{path}: not a pickled frame ({type(error).__name__}: {error}); fetch it again"
+        ) from None
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(f"{path}: holds a {type(frame).__name__}, expected a frame; fetch it again")
+    return frame.reset_index(drop=True)
 
 
 def models(frame: pd.DataFrame) -> list[str]:
@@ -259,7 +122,8 @@ def to_answers(
     wide = rows[[c for c in rows if ANSWER_COLUMN.fullmatch(str(c))]].astype(np.float64)
     variants = ["_".join((m[1], m[2] or "0")) for m in map(ANSWER_COLUMN.fullmatch, wide.columns) if m]
     templates = np.array([int(name.split("_")[0]) for name in variants])
-    _need(len(variants) > 0, "a frame without answer columns")
+    if not variants:
+        raise DataError("published frame: no column is named as answers are (p#0_0)")
     asked = np.tile(templates < FEW_TEMPLATES.get(model, templates.max() + 1), (len(wide), 1))
     score = wide.to_numpy()
     if (rows["dataset"] == "confaide").all():
