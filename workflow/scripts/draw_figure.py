@@ -11,5 +11,5 @@ if __name__ == "__main__":
     entry = ENTRIES.validate_python(snakemake.params.entry)
     drawn = make(entry, {name: list(files) for name, files in snakemake.input.items()})
     save(drawn, snakemake.output.pdf, snakemake.output.png, snakemake.output.svg, snakemake.output.caption)
-    write_csv(data_of(drawn, entry.declared), snakemake.output.data)
+    write_csv(data_of(drawn, entry.declared, entry.labels), snakemake.output.data)
     print(drawn.caption)

@@ -1,9 +1,10 @@
 """Labels: a model is called by its arm too only where there are several arms."""
 
+import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, PLANTED_MARK, model_labels, planted_mark, with_labels
+from cinorms.core.labels import NORM_LABELS, PLANTED_MARK, alone, model_labels, planted_mark, relabelled
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,11 @@ def test_the_mark_names_the_planted_and_does_not_deny_the_models(planted, shown,
     assert planted_mark(iter(planted), iter(shown)) == mark
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("planted-a and planted-a-b agree", "simulated A (a-like) and planted-a-b agree"),
-        ("planted-a: 3%; planted-a.", "simulated A (a-like): 3%; simulated A (a-like)."),
-        ("planted-\na", "simulated A\n(a-like)"),
-        ("norms/main/planted-a.parquet, model=planted-a", "norms/main/planted-a.parquet, model=planted-a"),
-        ('["planted-a"]', '["planted-a"]'),
-    ],
-)
-def test_a_model_is_called_by_its_label_except_in_paths_addresses_and_settings(text, shown):
-    assert with_labels(text, {"planted-a": "simulated A (a-like)"}) == shown
+def test_a_label_takes_the_place_of_a_name_in_columns_of_models_alone():
+    labels = alone({"a": "simulated A", "b": "a", "c": "twin", "d": "twin"})
+    assert labels == {"a": "simulated A"}, "a label that another model has, as name or label, is left out"
+    table = pd.DataFrame({"model": ["a", "b", None], "model_b": ["b", "a", "a"], "level": ["a", "a", "a"]})
+    shown = relabelled(table, labels)
+    assert shown["model"].fillna("").tolist() == ["simulated A", "b", ""]
+    assert shown["model_b"].tolist() == ["b", "simulated A", "simulated A"]
+    assert shown["level"].tolist() == ["a", "a", "a"]

@@ -17,6 +17,7 @@ from cinorms.stats.samples import Sample
 FACTS = {
     "study": "s",
     "people": {"survey": {"title": "A <b>survey</b>", "people": "12 people", "question": "Is it kind?"}},
+    "labels": {},
     "models": {"main": {"question": "Rate it: {scenario}", "wordings": 8, "models": 2}},
     "mark": "planted",
     "simulated": False,

@@ -2,13 +2,10 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-from cinorms.core.labels import with_labels
 
 
 def environment(package: str, **options: Any) -> Environment:
@@ -33,23 +30,18 @@ def render_page(
     style: str = "",
     script: str = "",
     beside: bool = False,
-    labels: Mapping[str, str] | None = None,
     **values: Any,
 ) -> str:
     """Return the page ``{name}.html`` of ``cinorms.{package}`` as one text that needs no network.
 
     Its look is that of every page (``page.css``), then ``{name}.css`` of its package, then ``style``. A page with files
-    ``beside`` it may load scripts from where it is. Models that have one of the ``labels`` are called by it.
+    ``beside`` it may load scripts from where it is.
     """
     own = files(f"cinorms.{package}") / "templates" / f"{name}.css"
     sheets = [(files("cinorms.core") / "templates" / "page.css"), own]
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets) + style
 
-    def named(value: Any) -> Any:
-        # What a template marks as safe keeps the mark.
-        return type(value)(with_labels(value, labels or {})) if isinstance(value, str) else value
-
-    template = environment(package, finalize=named).get_template(f"{name}.html")
+    template = environment(package).get_template(f"{name}.html")
     return template.render(style=style, script=script, content_policy=policy(style, script, beside), **values)
 
 

@@ -1,8 +1,9 @@
 """Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import pandas as pd
 
 #: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
 PLANTED_MARK = "Simulated respondents: no model gave their answers."
@@ -14,6 +15,8 @@ SIMULATED_MARK = "Simulated ratings: no people and no model gave these answers."
 POOLED = "pooled"
 #: A flow on which the model holds no norm, and why.
 NO_NORM = "no norm"
+#: Columns of tables that hold the names of models.
+MODEL_COLUMNS = ["model", "model_a", "model_b", "said_by"]
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
 
 
@@ -83,17 +86,14 @@ def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}")
     return [form.format(model=model, arm=arm) if several else model for arm, model in known]
 
 
-def with_labels(text: str, labels: Mapping[str, str]) -> str:
-    """Return ``text`` with the label of each model in place of its name, also where a line breaks inside the name.
+def alone(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the ``labels`` (by model) that name one model only: another's would mix up two models."""
+    taken = [*labels.values(), *labels]
+    return {model: label for model, label in labels.items() if taken.count(label) == 1}
 
-    A name inside an address, a path or a quoted setting stays: files and commands know models by it.
-    """
-    for name, label in labels.items():
-        pattern = re.escape(name).replace(r"\-", "-\n?")
-        broken = label.replace(" (", "\n(")
-        text = re.sub(
-            rf'(?<![\w/=,%."-]){pattern}(?![\w/=-]|[.%]\w)',
-            lambda found: broken if "\n" in found[0] else label,  # noqa: B023
-            text,
-        )
-    return text
+
+def relabelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return ``table`` with the labels of models in place of their names, in the columns that hold models."""
+    held = table.columns.intersection(MODEL_COLUMNS)
+    called = {column: table[column].map(lambda name: labels.get(name, name)) for column in held}
+    return table.assign(**called)

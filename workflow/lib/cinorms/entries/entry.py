@@ -1,7 +1,7 @@
 """An entry of a study: one analysis, figure or printed table, with everything of the study that it depends on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
@@ -57,7 +57,7 @@ class Entry(Generic[O]):
     people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
-    ``labels`` are what a figure calls models that have a label.
+    ``labels`` are what a figure calls models that have a label; `called` has them in place of the names.
     ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
@@ -87,6 +87,21 @@ class Entry(Generic[O]):
     def arms(self) -> Sequence[str]:
         """The arms it is made of."""
         return tuple(getattr(self.options, "arms", ()))
+
+    @property
+    def called(self) -> "Entry[O]":
+        """The entry with the label of each model that has one in place of its name."""
+
+        def of(name: str) -> str:
+            return self.labels.get(name, name)
+
+        pairs = ("selected", "respondents", "people")
+        return replace(
+            self,
+            **{part: tuple((arm, of(model)) for arm, model in getattr(self, part)) for part in pairs},
+            attributes={of(model): facts for model, facts in self.attributes.items()},
+            thresholds={of(model): under for model, under in self.thresholds.items()},
+        )
 
 
 #: Between an entry and plain data, as a parameter of a rule has it: a change of what it depends on makes it again.

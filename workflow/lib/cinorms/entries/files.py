@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.labels import relabelled
 from cinorms.core.sealing import read_tidy
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
@@ -53,7 +54,11 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
 
 
 def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
-    """Return what an entry's kind makes of its files, named as `inputs_of` names them."""
+    """Return what an entry's kind makes of its files, named as `inputs_of` names them.
+
+    This is where a figure's models get their labels: what is drawn knows no other names.
+    """
+    entry = entry.called
     return call(entry, read_selected(entry, paths.get("frames", [])), read_further(entry, paths))
 
 
@@ -86,7 +91,10 @@ def read_selected(entry: Entry[Any], paths: Sequence[str]) -> list[Selected]:
     if reads in PER_MODEL:
         return _read_pairs(reads, entry, paths)
     names = [options.table] if reads == "table" else getattr(options, "sources", ())
-    return [Selected("", name, read_tidy(path)) for name, path in zip(names, paths, strict=True)]
+    return [
+        Selected("", name, relabelled(read_tidy(path), entry.labels))
+        for name, path in zip(names, paths, strict=True)
+    ]
 
 
 def read_further(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:

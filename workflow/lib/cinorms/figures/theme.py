@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
-from cinorms.core.labels import model_labels, with_labels
+from cinorms.core.labels import model_labels, relabelled
 from cinorms.core.schema import LeftOut, Number
 from cinorms.core.validation import unknown
 from cinorms.entries.entry import Entry, Selected
@@ -149,20 +149,20 @@ class Drawn:
     further: tuple[p9.ggplot, ...] = ()
     #: Size in print over the size at which it is laid out.
     zoom: float = 1.0
-    #: What is written in place of the names of models.
-    labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def data_of(drawn: Drawn, kind: Kind) -> pd.DataFrame:
+def data_of(drawn: Drawn, kind: Kind, labels: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return what a figure of ``kind`` shows: its declared columns in their order, then `ENDING`.
 
-    A figure with nothing to show has one row with the reason and no other values.
+    Models that are drawn with one of the ``labels`` have their names, as in every table. A figure with nothing to show
+    has one row with the reason and no other values.
     """
     if drawn.nothing:
         named = [name for name in kind.columns if not name.startswith("<")]
         blank = pd.DataFrame({name: pd.array([None], dtype="str") for name in named})
         return blank.assign(figure_status="empty", figure_reason=drawn.nothing)
-    data = kind.arranged(drawn.data)
+    names = {label: name for name, label in (labels or {}).items()}
+    data = kind.arranged(relabelled(drawn.data, names))
     return data.assign(figure_status="ok", figure_reason=pd.array([None] * len(data), "str"))
 
 
@@ -269,7 +269,6 @@ def finish(
     zoom = options.inches / width if options.inches else scale_of(entry)
     height = options.height / zoom if options.height else size[1]
     inside = width - 2 * MARGIN
-    finding = with_labels(finding, entry.labels)
     above = [finding, options.title] if options.title and finding else [options.title, ""]
     title, subtitle = wrap(above[0], inside, TITLE_SIZE, bold=True), wrap(above[1], inside, TEXT_SIZE)
     plot += p9.labs(title=title, subtitle=subtitle or None, caption=wrap(entry.mark, inside, NOTE_SIZE))
@@ -287,8 +286,7 @@ def finish(
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
     caption = "\n".join(filter(None, (f"{finding}." if finding else "", *notes, selected, entry.mark)))
-    caption = with_labels(caption, entry.labels)
-    return Drawn(plot, width, height, caption, data, zoom=zoom, labels=entry.labels)
+    return Drawn(plot, width, height, caption, data, zoom=zoom)
 
 
 def scale_of(entry: Entry[FigureOptions]) -> float:
@@ -438,8 +436,6 @@ def _resize_pages(document: PdfPages, zoom: float) -> None:
 def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     _draw_at_once(page)
     figure = page.draw()
-    if drawn.labels:
-        _put_labels(figure, drawn.labels)
     figure.set_size_inches(drawn.width, drawn.height)
     # The layout is computed once, not again for each format; at a high resolution, as letters of few
     # dots are wider or narrower than they are in print.
@@ -449,18 +445,6 @@ def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
         engine.execute(figure)
         figure.set_layout_engine(None)
     return figure
-
-
-def _put_labels(figure: Figure, labels: Mapping[str, str]) -> None:
-    """Call models by their labels in all text of a figure; an axis keeps the words of its marks itself."""
-    from matplotlib.text import Text
-
-    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
-        words = [mark.get_text() for mark in axis.get_ticklabels()]
-        if (called := [with_labels(word, labels) for word in words]) != words:
-            axis.set_ticklabels(called)
-    for text in figure.findobj(Text):
-        text.set_text(with_labels(text.get_text(), labels))
 
 
 def _draw_at_once(plot: p9.ggplot) -> None:

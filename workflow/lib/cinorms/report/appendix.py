@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cinorms.core.csv_files import read_csv
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
 from cinorms.report.findings import discarded, findings
 from cinorms.report.results import StudyResults
-from cinorms.report.words import STATUSES, header, link, number
+from cinorms.report.words import STATUSES, header, number
 from cinorms.study.facts import EntryFacts
 
 # --- Sections: every figure and table of the study, under the question that its kind answers
@@ -76,7 +75,7 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
         figures = []
         for name, entry in study.figures.items():
             if entry.section == section:
-                figures.append(_figure(results.files["figures"], name, entry, command, left))
+                figures.append(_figure(results, name, entry, command, left))
                 left -= len(figures[-1]["src"])
         own = ((name, entry) for name, entry in study.analyses.items() if entry.section == section)
         tables = [_table(results, name, entry, command) for name, entry in own]
@@ -97,9 +96,8 @@ def printed(results: StudyResults) -> list[dict[str, Any]]:
     return shown
 
 
-def _figure(
-    files: Mapping[Any, Path], name: str, entry: EntryFacts, command: str, left: int
-) -> dict[str, Any]:
+def _figure(results: StudyResults, name: str, entry: EntryFacts, command: str, left: int) -> dict[str, Any]:
+    files = results.files["figures"]
     svg = files[name, "svg"]
     src = svg_address(svg.read_text(encoding="utf-8"))
     return {
@@ -112,7 +110,7 @@ def _figure(
         "pdf": f"../figures/{name}.pdf",
         "data": _data(files[name, "csv"], f"../figures/{name}.csv"),
         # A heatmap's data are long: the explorer has its norms, with a CSV download.
-        "explore": link(entry.arms[0], entry.models[:4]) if entry.kind == "norms" else "",
+        "explore": results.link(entry.arms[0], entry.models[:4]) if entry.kind == "norms" else "",
         "command": f"{command} {svg.with_suffix('.png').as_posix()}",
     }
 
@@ -132,7 +130,7 @@ def svg_address(text: str) -> str:
 
 def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) -> dict[str, Any]:
     path = results.files["tables"][name]
-    frame = read_csv(path, as_text=True)
+    frame = results.table(name, as_text=True)
     columns = [c for c in entry.columns if c in frame] or [str(c) for c in frame if c != "any_planted"]
     shown = frame[columns].head(SHOWN_ROWS)
     # What is in angle brackets describes the columns named by the data.
@@ -156,7 +154,7 @@ def _table(results: StudyResults, name: str, entry: EntryFacts, command: str) ->
 def _to_flow(results: StudyResults, row: Mapping[Any, Any]) -> str:
     """Return the address of what a model replied to the flow of a row; empty where the row is of no single model."""
     arm, model = row.get("arm", ""), row.get("model", "")
-    return link(arm, [model], flow=row["flow"]) if (arm, model) in results.codes else ""
+    return results.link(arm, [model], flow=row["flow"]) if (arm, model) in results.codes else ""
 
 
 def _cell(text: str, href: str = "") -> dict[str, Any]:
@@ -188,7 +186,6 @@ def render(results: StudyResults, command: str) -> str:
         "appendix",
         script=(files("cinorms.report") / "templates/appendix.js").read_text(encoding="utf-8"),
         study=results.study,
-        labels=results.study.labels,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),
         summary=method.summary(results),
         main_arm=results.main_arm(),

@@ -9,14 +9,14 @@ import pandas as pd
 from markupsafe import Markup
 
 from cinorms.core.filling import environment
-from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, with_labels
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
 from cinorms.core.version import version
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import grid
 from cinorms.report import words
 from cinorms.report.findings import said_and_done
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import headline, standings
+from cinorms.report.screen import headline, standing_of, standings
 
 #: Flows that a card names as most accepted, and as least accepted.
 NAMED_FLOWS = 5
@@ -201,6 +201,6 @@ def card_markdown(card: dict[str, Any]) -> str:
     needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}
-    text = made.get_template("card.md").render(card=card, needs=needs, **marks)
-    label = card["identity"].get("label")
-    return with_labels(text, {card["model"]: escape(label)} if label else {})
+    called = card["identity"].get("label", card["model"])
+    title = headline([standing_of(card)]) if card["standing"] else ""
+    return made.get_template("card.md").render(card=card, called=called, headline=title, needs=needs, **marks)

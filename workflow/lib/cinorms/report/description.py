@@ -182,6 +182,9 @@ def people_page_facts(study: Study) -> dict[str, Any]:
         },
         "labels": study.labels(study.all_models()),
         # People are named as such all over the page; the mark is about the models.
-        "mark": study.mark(dict.fromkeys(model for arm in compared for model in study.models(arm))),
+        "mark": study.mark(
+            dict.fromkeys(model for arm in compared for model in study.models(arm)),
+            study.labels(study.all_models()),
+        ),
         "scale": units,
     }

@@ -127,8 +127,8 @@ def _model(results: StudyResults, pair: Pair, flows: npt.NDArray[np.int64], take
     columns = tables.count_columns(results.scale(arm).levels)
     counts = norms[["n_asked", *columns]].fillna(0).to_numpy().T
     return {
-        "name": model,
-        "label": results.study.labels.get(model, model),
+        "name": results.name_of(model),
+        "label": model,
         "planted": model in results.study.planted,
         "t_val": results.study.t_val[model],
         "layout": results.study.arms[arm].layouts[model],

@@ -13,7 +13,7 @@ from cinorms.core import tables
 from cinorms.core.labels import NORM_LABELS, listed, variant_words
 from cinorms.report.results import NOTHING, StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
-from cinorms.report.words import STATUSES, count, counted, link, plain, share
+from cinorms.report.words import STATUSES, count, counted, in_words, plain, share
 from cinorms.stats.agreement import pairs, reworded
 from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
@@ -109,7 +109,7 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
     shares = shares.sort_values(ascending=False)
     (first, *others), (of_first, *of_others) = map(str, shares.index), shares
-    whose = models[0] if len(models) == 1 else f"mean of {len(models)} models"
+    whose = models[0] if len(models) == 1 else f"mean of {in_words(len(models))} {results.nouns(models)}"
     whose = "people's ratings" if results.is_people(arm) else whose
     text = f"{plain(first)}. {share(of_first, 1)} of the variance of the answers goes with it ({whose}"
     text += (
@@ -124,7 +124,7 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
         text += f" With those that could not, which may say anything, it is {most.of_all} and {least.of_all}."
     if share_interval(most, 1) is not None:
         text += f" Brackets: 95% intervals over {variant_words(results.is_people(arm)).many}."
-    shown = link(arm, list(models)[:4], rows=most.factor)
+    shown = results.link(arm, models[:4], rows=most.factor)
     return Finding(
         "decides", "What decides", share(of_first, 1), text, shown, f"the norms by {plain(most.factor)}"
     )
@@ -157,7 +157,7 @@ def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
             f" The same model reworded (one half of its wordings and the other) differs on {share(1 - same, 1)}; "
             f"kappa: {kappa:.2f}."
         )
-    shown = link(arm, [a, b], compare="1")
+    shown = results.link(arm, [a, b], compare="1")
     return Finding(
         "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"
     )
@@ -248,8 +248,9 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
     if table is None:
         return None
     total, depends = len(table), table["verdict"].isin(DEPENDS)
+    nouns = results.nouns(table["model"])
     whose = (
-        f"{count(depends.sum())} of {counted(total, 'model')}"
+        f"{count(depends.sum())} of {total} {nouns}"
         if total > 1 or not depends.all()
         else table["model"].iloc[0]
     )
@@ -268,8 +269,8 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
     if 0 < depends.sum() < total:
         text += " “What decides” and “Who differs most” cover only models that do."
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
-    shown = link(arm, list(map(str, table["model"][:4])))
-    return Finding("dependence", title, number, text, shown, "these models in the explorer", "models")
+    shown = results.link(arm, table["model"][:4])
+    return Finding("dependence", title, number, text, shown, f"these {nouns} in the explorer", nouns)
 
 
 # --- How sure
@@ -292,7 +293,7 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     known = halves(results, arm)
     if len(known):
         predicted, seen = (share(number, 1) for number in known.mean())
-        mean = f" (mean of {counted(len(known), 'model')})" if len(known) > 1 else ""
+        mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
         text.append(
             f"One half of the wordings predicts that {predicted} of the norms are the same in the other half; "
             f"{seen} are{mean}."
@@ -333,7 +334,7 @@ def _delta(results: StudyResults) -> Finding | None:
             f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
             "too low on others cancel out."
         )
-        title, shown = ("Distance from expected values", link(str(far["arm"]), [str(far["model"])]))
+        title, shown = ("Distance from expected values", results.link(str(far["arm"]), [far["model"]]))
         see, unit = (
             "the flows with an expected value",
             f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
@@ -367,7 +368,7 @@ def _acts(results: StudyResults) -> Finding | None:
                 "acts",
                 "Says no, and shares",
                 most,
-                " ".join([*said, *map(_act, rows_of.to_dict("records"))]),
+                " ".join([*said, *(_act(row, row["model"]) for row in rows_of.to_dict("records"))]),
                 unit=unit,
             )
     if said:
@@ -381,7 +382,7 @@ def _acts(results: StudyResults) -> Finding | None:
 def said_and_done(results: StudyResults, model: str) -> list[str]:
     """Return what a model does next to what it says, a sentence for each table that compares both."""
     tables_of = results.tables_of("say_do", None, model)
-    return [_act(row) for table in tables_of for row in _said_no(table).to_dict("records")]
+    return [_act(row, "It") for table in tables_of for row in _said_no(table).to_dict("records")]
 
 
 def _said_no(table: pd.DataFrame) -> pd.DataFrame:
@@ -390,9 +391,9 @@ def _said_no(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table["factor"] == ALL_FLOWS) & enough].drop_duplicates("model")
 
 
-def _act(row: Mapping[Any, Any]) -> str:
+def _act(row: Mapping[Any, Any], who: str) -> str:
     return (
-        f"{row['model']} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
+        f"{who} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
         f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
         f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
         f"{share(row['shares_given_no_high'], 1)})."
@@ -432,7 +433,7 @@ def discarded(results: StudyResults) -> Finding:
     else:
         text += " Every flow has a norm; nothing was discarded."
     text = " ".join([text, *_association(results, arm)])
-    shown = link(arm, [worst], held="none") if gone else ""
+    shown = results.link(arm, [worst], held="none") if gone else ""
     see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
     unit = f"of all {'pairs of model and flow' if several else 'flows'} have no norm"
     return Finding("discarded", "What was discarded", share(gone, total), text, shown, see, unit)

@@ -132,7 +132,7 @@ def _model(results: StudyResults, pair: tuple[str, str], record: Mapping[str, An
     return {
         "arm": arm,
         "model": model,
-        "in files": f"{arm}/{model}" if model in results.study.labels else "",
+        "in files": f"{arm}/{results.name_of(model)}" if results.name_of(model) != model else "",
         "engine": str(record.get("engine") or ENGINES[results.study.arms[arm].source]),
         "source": str(request.get("source") or entry.get("source", "")),
         "revision": _revision(request.get("revision"), entry.get("revision")),
@@ -189,7 +189,7 @@ def hashes(results: StudyResults) -> list[tuple[str, str]]:
         for name, path in results.files[part].items()
     ]
     responses = [
-        (f"responses/{record['arm']}/{record['model']}.parquet", record["sha256"])
+        (f"responses/{record['arm']}/{results.name_of(record['model'])}.parquet", record["sha256"])
         for record in results.provenance["asked"]
     ]
     return asked + responses

@@ -34,7 +34,6 @@ def render(results: StudyResults) -> str:
         "report",
         "report",
         study=results.study,
-        labels=results.study.labels,
         style=_colours(results),
         script=script,
         beside=_loads(data),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from cinorms.analyses.people import EXPECTED
 from cinorms.core.filling import render_page
-from cinorms.core.labels import model_labels
+from cinorms.core.labels import model_labels, relabelled
 from cinorms.core.version import version
 from cinorms.report.words import plain
 
@@ -74,6 +74,10 @@ def render(
     groups: Sequence[pd.DataFrame] = (),
 ) -> str:
     """Return the page as one HTML text that needs no network; ``facts`` are those of `people_facts`."""
+    distances, flows, *further = (
+        relabelled(table, facts["labels"]) for table in (distances, flows, *standing, *groups)
+    )
+    standing, groups = further[: len(standing)], further[len(standing) :]
     distances, flows = (
         table.assign(model=model_labels(zip(table["arm"], table["model"], strict=True), "{model} ({arm})"))
         for table in (distances, flows)
@@ -96,7 +100,6 @@ def render(
         "report",
         "people",
         facts=facts,
-        labels=facts.get("labels"),
         scale=scale,
         baselines=[
             _baseline(name, distances, flows, people, axis) | {"alone": alone.get(name)} for name in ordered

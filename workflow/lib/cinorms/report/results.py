@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pandas as pd
 
 from cinorms.core import tables
 from cinorms.core.csv_files import read_csv
+from cinorms.core.labels import relabelled
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
@@ -134,7 +136,8 @@ SHOWN_TEXTS = 3
 class StudyResults:
     """Results of a study; pairs are (arm, model).
 
-    ``files`` are those that it is made from. What only the page shows (`read_page_results`) is empty for a card.
+    ``files`` are those that it is made from. What only the page shows (`read_page_results`) is empty for a card. On the
+    page, models that have one of the ``labels`` (by name) are called by it, everywhere here.
     """
 
     study: StudyFacts
@@ -150,11 +153,60 @@ class StudyResults:
     #: How well a coder agrees with a person, and how many answers each rule read; None where no person codes a sample.
     agreement: pd.DataFrame | None = None
     readers: "pd.Series[int] | None" = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def of_model(self, model: str) -> "StudyResults":
         """Return what the card of ``model`` is made from: its own results alone."""
         norms = {pair: table for pair, table in self.norms.items() if pair[1] == model}
         return replace(self, study=self.study.of_model(model), norms=norms)
+
+    def called(self) -> "StudyResults":
+        """Return the results with the label of each model that has one in place of its name."""
+        labels = self.study.labels
+
+        def by_pair(values: Mapping[Pair, Any]) -> dict[Pair, Any]:
+            return {(arm, labels.get(model, model)): value for (arm, model), value in values.items()}
+
+        def of_models(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+            return [{**record, "model": labels.get(record["model"], record["model"])} for record in records]
+
+        cards = self.files["cards"].items()
+        return replace(
+            self,
+            study=self.study.called(),
+            labels=labels,
+            norms=by_pair(self.norms),
+            codes=by_pair(self.codes),
+            again=by_pair(self.again),
+            reviews=by_pair(self.reviews),
+            agreement=None if self.agreement is None else relabelled(self.agreement, labels),
+            provenance={
+                **self.provenance,
+                **{part: of_models(self.provenance.get(part, ())) for part in ("asked", "received")},
+            },
+            files={
+                **self.files,
+                "replies": by_pair(self.files["replies"]),
+                "cards": {(labels.get(model, model), ending): path for (model, ending), path in cards},
+            },
+        )
+
+    def name_of(self, model: str) -> str:
+        """Return what files and addresses call a model."""
+        return next((name for name, label in self.labels.items() if label == model), model)
+
+    def link(self, arm: str, models: Iterable[str], **state: str) -> str:
+        """Return the address of a state of the explorer, as report_state.js reads it."""
+        pairs = [("arm", arm), *(("model", self.name_of(model)) for model in models), *state.items()]
+        return "#explorer?" + urlencode(pairs)
+
+    def nouns(self, models: Iterable[str]) -> str:
+        """Return what models are, in the plural."""
+        return "respondents" if set(models) <= set(self.study.planted) else "models"
+
+    def table(self, name: str, as_text: bool = False) -> pd.DataFrame:
+        """Return the table of an analysis."""
+        return relabelled(read_csv(self.files["tables"][name], as_text), self.labels)
 
     def flows(self, arm: str) -> pd.DataFrame:
         """Return the vignettes of the arm's dataset."""
@@ -195,7 +247,7 @@ class StudyResults:
     ) -> Iterator[pd.DataFrame]:
         """Yield the tables of the study's analyses of a kind: their rows of an arm and a model, where they have any."""
         for name in self.study.analyses_of(kind, arm):
-            table = read_csv(self.files["tables"][name], as_text)
+            table = self.table(name, as_text)
             for column, value in (("arm", arm), ("model", model)):
                 if value is not None:
                     table = table[table[column] == value]
@@ -284,7 +336,10 @@ def read_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> Study
 
 
 def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> StudyResults:
-    """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now."""
+    """Read what the page is made from; ``paths`` are `page_inputs_of` the study, wherever the files are now.
+
+    This is where models get their labels: what the page is made from knows no other names.
+    """
     files = _found(_page_files(study), paths)
     reviews = {}
     for pair, path in files["reviews"].items():
@@ -296,7 +351,7 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
         counts = pd.concat([rule.value_counts().rename(index=str) for rule in rules])
         readers = counts.groupby(level=0).sum()
-    return replace(
+    results = replace(
         read_results(study, paths),
         files=files,
         again={
@@ -307,3 +362,4 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
         agreement=read_csv(files["agreement"][""]) if study.hand_sample else None,
         readers=readers,
     )
+    return results.called()

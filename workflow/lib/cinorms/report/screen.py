@@ -267,13 +267,14 @@ def who_of(rows: Sequence[Standing]) -> str:
     return rows[0].model if len(rows) == 1 else f"{in_words(len(rows))} {nouns_of(rows)}"
 
 
+def standing_of(card: Mapping[str, Any]) -> Standing:
+    """Return how the model of a card stands, called by its label where it has one."""
+    return Standing(**card["standing"] | {"model": card["identity"].get("label", card["model"])})
+
+
 def closing_lines(cards: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the headline and a line for each model, for the end of a run; ``cards`` are the study's (`cards`)."""
-    every = [
-        Standing(**card["standing"] | {"model": card["identity"].get("label", card["model"])})
-        for card in cards
-        if card["standing"]
-    ]
+    every = [standing_of(card) for card in cards if card["standing"]]
     if not every:
         return []
     # A card knows its model's arms only; the page is about one arm, that with most norms.

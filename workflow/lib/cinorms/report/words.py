@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 
@@ -156,12 +155,6 @@ def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
     agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
     number = f"at least {usual} valid answers" + (f" ({others})" if others else "")
     return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"
-
-
-def link(arm: str, models: Sequence[str], **state: str) -> str:
-    """Return the address of a state of the explorer, as report_state.js reads it."""
-    pairs = [("arm", arm), *(("model", model) for model in models), *state.items()]
-    return "#explorer?" + urlencode(pairs)
 
 
 def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], *notes: str) -> str:

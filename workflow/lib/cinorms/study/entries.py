@@ -41,6 +41,7 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
+    labels = study.labels(names) if section == "figures" else {}
     more: dict[str, Any] = {}
     if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
         # Its own thresholds override the study's. An entry that reads no norms has none: they do not affect it.
@@ -58,8 +59,8 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         factors_of={arm: study.factors_of(arm) for arm in options.arms},
         conditions={arm: study.conditions(arm) for arm in options.arms},
         attributes={model: study.attributes(model) for model in names},
-        mark=study.mark(names),
-        labels=study.labels(names) if section == "figures" else {},
+        mark=study.mark(names, labels),
+        labels=labels,
         **more,
     )
 

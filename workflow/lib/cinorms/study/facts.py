@@ -1,6 +1,6 @@
 """What a study is, for those who read its results: the one class that writes and reads ``study.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from cinorms.core.errors import DataError
-from cinorms.core.labels import origin_mark
+from cinorms.core.labels import alone, origin_mark
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.schema import Number
 from cinorms.entries.entry import PlainScale
@@ -153,12 +153,10 @@ class StudyFacts(_Facts):
             if model in arm.models
         }
         datasets = {arm.dataset for arm in arms.values()}
-        rated = [arm for arm in self.arms.values() if arm.people]
-        unreal = bool(rated) and all(arm.simulated for arm in rated)
         changed = {
             "planted": tuple(name for name in self.planted if name == model),
             "people": tuple(name for name in self.people if name == model),
-            "mark": origin_mark(self.planted, [model], {model} & {*self.people}, unreal),
+            "mark": origin_mark(self.planted, [model], {model} & {*self.people}, self._unreal),
             "t_val": {model: self.t_val[model]},
             "arms": arms,
             "datasets": {name: dataset for name, dataset in self.datasets.items() if name in datasets},
@@ -178,9 +176,46 @@ class StudyFacts(_Facts):
     @property
     def labels(self) -> dict[str, str]:
         """What pages call the models that have a label."""
-        return {
-            name: model.identity["label"] for name, model in self.models.items() if "label" in model.identity
+        stated = {name: model.identity.get("label") for name, model in self.models.items()}
+        return alone({name: label for name, label in stated.items() if label})
+
+    @property
+    def _unreal(self) -> bool:
+        """Whether a script made the ratings by people."""
+        rated = [arm for arm in self.arms.values() if arm.people]
+        return bool(rated) and all(arm.simulated for arm in rated)
+
+    def called(self) -> "StudyFacts":
+        """Return the facts with the label of each model that has one in place of its name, as pages show them."""
+        labels = self.labels
+
+        def names(models: Iterable[str]) -> tuple[str, ...]:
+            return tuple(labels.get(name, name) for name in models)
+
+        def by_name(facts: Mapping[str, Any]) -> dict[str, Any]:
+            return dict(zip(names(facts), facts.values(), strict=True))
+
+        def about(entries: Mapping[str, EntryFacts]) -> dict[str, EntryFacts]:
+            return {
+                name: entry.model_copy(update={"models": names(entry.models)})
+                for name, entry in entries.items()
+            }
+
+        planted, people, models = map(names, (self.planted, self.people, self.models))
+        changed = {
+            "planted": planted,
+            "people": people,
+            "mark": origin_mark(planted, models, people, self._unreal),
+            "t_val": by_name(self.t_val),
+            "arms": {
+                name: arm.model_copy(update={"models": names(arm.models), "layouts": by_name(arm.layouts)})
+                for name, arm in self.arms.items()
+            },
+            "models": by_name(self.models),
+            "analyses": about(self.analyses),
+            "figures": about(self.figures),
         }
+        return self.model_copy(update=changed)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return every arm with each of its models."""

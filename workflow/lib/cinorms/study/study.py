@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.core.labels import origin_mark
+from cinorms.core.labels import alone, origin_mark
 from cinorms.core.root import Root
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import DISCLOSURE, Scale
@@ -316,15 +316,19 @@ class Study:
 
     def labels(self, shown: Iterable[str]) -> dict[str, str]:
         """Return what pages and figures call those of the models ``shown`` that have a label."""
-        return {model: label for model in shown if (label := self.registry[model].get("label"))}
+        stated = {model: self.registry[model].get("label") for model in shown}
+        return alone({model: label for model, label in stated.items() if label})
 
     def people(self) -> list[str]:
         """Return those of the study's respondents that are people."""
         return [model for model in self.all_models() if self.registry[model].kind.people]
 
-    def mark(self, shown: Iterable[str]) -> str:
-        """Return the mark for results of the models ``shown``: which of them are planted, and which are people."""
-        kinds = {name: self.registry_entry(name).kind for name in shown}
+    def mark(self, shown: Iterable[str], labels: Mapping[str, str] | None = None) -> str:
+        """Return the mark for results of the models ``shown``: which of them are planted, and which are people.
+
+        Models that have one of the ``labels`` are called by it.
+        """
+        kinds = {(labels or {}).get(name, name): self.registry_entry(name).kind for name in shown}
         return origin_mark(
             [name for name, kind in kinds.items() if kind.planted],
             list(kinds),
