@@ -37,7 +37,7 @@ from cinorms.report.results import (
     read_results,
     tally,
 )
-from cinorms.report.words import STATUSES, link, number, share
+from cinorms.report.words import STATUSES, number, share
 from cinorms.stats import agreement, wordings
 from cinorms.stats.wordings import Units
 from cinorms.study.facts import StudyFacts
@@ -281,8 +281,9 @@ def test_a_share_is_not_called_all_or_none_unless_it_is():
     assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
 
 
-def test_a_link_is_read_back_as_it_was_meant():
-    found = parse_qs(link("a&b", ["m=1", "m 2"], rows="#x").partition("?")[2])
+def test_a_link_is_read_back_as_it_was_meant(results):
+    named = replace(results, labels={"m=1": "simulated"})
+    found = parse_qs(named.link("a&b", ["simulated", "m 2"], rows="#x").partition("?")[2])
     assert found == {"arm": ["a&b"], "model": ["m=1", "m 2"], "rows": ["#x"]}
 
 

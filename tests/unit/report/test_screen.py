@@ -201,7 +201,7 @@ def test_what_decides_is_the_factor_with_most_of_the_variance(results):
     sentence, differs = first_sentences(results, "main", MODELS)
     mean = np.mean([variance_shares(results, "main", model)["principle"] for model in MODELS])
     assert (
-        f"principle. {mean:.0%} of the variance of the answers goes with it (mean of three models"
+        f"principle. {mean:.0%} of the variance of the answers goes with it (mean of three respondents"
         in sentence.text
     )
     parts = pd.DataFrame(

@@ -95,10 +95,14 @@ class Entry(Generic[O]):
         def of(name: str) -> str:
             return self.labels.get(name, name)
 
-        pairs = ("selected", "respondents", "people")
+        def pairs(named: Sequence[Pair]) -> tuple[Pair, ...]:
+            return tuple((arm, of(model)) for arm, model in named)
+
         return replace(
             self,
-            **{part: tuple((arm, of(model)) for arm, model in getattr(self, part)) for part in pairs},
+            selected=pairs(self.selected),
+            respondents=pairs(self.respondents),
+            people=pairs(self.people),
             attributes={of(model): facts for model, facts in self.attributes.items()},
             thresholds={of(model): under for model, under in self.thresholds.items()},
         )
