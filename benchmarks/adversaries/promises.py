@@ -283,23 +283,23 @@ OF_GATES = tuple(
 )
 #: What is promised of each.
 ABOUT = {
-    "mean": "interval of a mean, given flows",
-    "alpha": "interval of Krippendorff's alpha",
-    "icc_1": "interval of the intraclass correlation of one rating",
-    "g": "interval of G",
-    "phi": "interval of Phi",
-    "phi, few wordings move much": "the same, skewed or rare wordings",
-    "phi, alike wordings": "the same, three groups of near-copies",
-    "alike wordings": "status `alike_templates`: missing where wordings are alike, or given where they are not",
-    "mean distance": "interval of `mean_signed`, 15 raters or more",
-    "mean distance, 8 raters": "the same, 8 raters",
+    "mean": "interval of a mean",
+    "alpha": "Krippendorff's alpha",
+    "icc_1": "intraclass correlation of one rating",
+    "g": "G",
+    "phi": "Phi",
+    "phi, few wordings move much": "skewed or rare wordings",
+    "phi, alike wordings": "three groups of near-copies",
+    "alike wordings": "status `alike_templates`, missing or wrong",
+    "mean distance": "`mean_signed`, 15 raters or more",
+    "mean distance, 8 raters": "8 raters",
     "flow_dependence": "test, where the flow is not read",
-    "flow_dependence, missing by flow and answer": "the same, low answers missing in half of the flows",
-    "equivalence": "claim of `margin`, both models react to wordings",
-    "equivalence, one model reacts": "the same, one model reacts to wordings",
-    "equivalence, few wordings move one model": "the same, by several times the margin",
+    "flow_dependence, missing by flow and answer": "low answers missing in half of the flows",
+    "equivalence": "claim of `margin`, both react to wordings",
+    "equivalence, one model reacts": "one model reacts to wordings",
+    "equivalence, few wordings move one model": "by several margins",
     **{
-        f"{kind}{part}": f"claim `{kind}` of a gate at its limit{part}{' moves' if part else ''}"
+        f"{kind}{part}": "a tenth of the wordings moves" if part else f"gate's claim `{kind}` at its limit"
         for kind in ("shift", "status", "side")
         for part in ("", ", a tenth of the wordings")
     },

@@ -35,6 +35,8 @@ from cinorms.stats import reliability, wordings
 
 ORDERS = 3
 TEMPLATES = (5, 11, 30)
+#: Where the settings are the default ones.
+USUAL = "11 wordings"
 #: Beside the whole grid, which has 60 normal flows.
 OTHER_FLOWS = ("crossed flows", "2,000 flows")
 
@@ -135,27 +137,28 @@ def by_process(cells: list[Cell]) -> str:
     for cell in cells:
         first, _, rest = cell.where.partition(", ")
         process = rest.partition(", ")[0] if first.endswith(" wordings") else first
-        rates.setdefault(process.removeprefix("reaction of wordings: ").removesuffix(" wordings"), []).append(
-            100 * cell.rate
-        )
+        process = process.removeprefix("reaction of wordings: ").removesuffix(" wordings")
+        rates.setdefault(process, []).append(100 * cell.rate)
     spans = {
         process: sorted({f"{min(of):.0f}", f"{max(of):.0f}"}, key=float) for process, of in rates.items()
     }
-    return ", ".join(f"{process} ({' to '.join(span)})" for process, span in spans.items())
+    return ", ".join(f"{process} {'–'.join(span)}" for process, span in spans.items()) or "–"
 
 
 def summary(found: list[Cell]) -> str:
     """Return the table of all promises, with the processes in which they are not kept, or are wider than promised."""
-    rows = ["| promise | of | cells that keep it | excluded (%) | wider (%) | studies |", "|---" * 6 + "|"]
-    for cell in worst(found):
-        group = [other for other in found if other.promise == cell.promise]
-        low, high = promises.limits(cell.promise)
-        wide = [other for other in group if other.rate > high and low > 0]
-        broken = [other for other in group if not low <= other.rate <= high and other not in wide]
-        keep = len(group) - len(wide) - len(broken)
+    rows = [f"| promise | of | {USUAL} | all | excluded (%) | wider (%) |", "|---" * 6 + "|"]
+    for promise in dict.fromkeys(cell.promise for cell in found):
+        group = [cell for cell in found if cell.promise == promise]
+        low, high = promises.limits(promise)
+        wide = [cell for cell in group if cell.rate > high and low > 0]
+        broken = [cell for cell in group if not low <= cell.rate <= high and cell not in wide]
+        keep = [cell for cell in group if low <= cell.rate <= high]
+        kept, usual = (sum(cell.where.startswith(USUAL) for cell in part) for part in (keep, group))
+        default = f"{kept}/{usual}" if usual else "–"
         rows.append(
-            f"| {cell.promise} | {promises.ABOUT[cell.promise]} | {keep} of {len(group)} | "
-            f"{by_process(broken) or 'none'} | {by_process(wide) or 'none'} | {cell.runs:,} |"
+            f"| {promise} | {promises.ABOUT[promise]} | {default} | {len(keep)}/{len(group)} | "
+            f"{by_process(broken)} | {by_process(wide)} |"
         )
     return "\n".join(rows) + "\n"
 
