@@ -9,7 +9,7 @@ from cinorms.stats import agreement
 from cinorms.stats.wordings import level_counts, template_numbers
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, SMALL, USUAL, norms_of, run
+from .made import ANSWERS, PROMPTS, USUAL, norms_of, run
 
 
 def held(model: str) -> np.ndarray:
@@ -42,12 +42,6 @@ def test_a_factor_compares_the_models_that_differ_in_it_only():
     table = run("agreement_pairs", factor="quantisation")
     (sides,) = table[["model_a", "level_a", "model_b", "level_b"]].to_numpy().tolist()
     assert sides == ["large", "none", "large-q", "awq"]
-
-
-def test_one_model_has_nothing_to_compare():
-    row = run("agreement_pairs", SMALL).iloc[0]
-    assert row["status"] == "one_model"
-    assert "no two of the selected models" in row["reason"]
 
 
 def test_sets_are_counted_by_name_and_all_models_without_any():

@@ -46,13 +46,6 @@ def test_arms_are_what_is_compared_under_an_attribute_of_the_arm():
     assert call(within, both, {"vignettes": {}})["status"].tolist() == ["one_model"]
 
 
-def test_one_model_differs_from_none_whatever_counts_as_no_difference():
-    entry = entry_for("model_contrasts", ["small"], margin=0.25)
-    alone = [Selected("main", "small", ANSWERS["small"])]
-    table = call(entry, alone, {"vignettes": {"main": VIGNETTES}, "prompts": {"main": PROMPTS}})
-    assert table["status"].tolist() == ["one_model"]
-
-
 @pytest.mark.parametrize(
     "kind", ["model_pairs", "model_tests", "normality", "model_contrasts", "agreement_pairs"]
 )

@@ -1,7 +1,5 @@
 """Marginal means: linked factors, the interval, and nothing to average."""
 
-from cinorms.entries.kind import kinds
-
 from .made import SMALL, run
 
 
@@ -10,14 +8,6 @@ def test_marginal_means_join_linked_factors():
     assert set(table["factor"]) == {"sender", "place + inference", "recipient"}
     asked = run("marginal_means", SMALL, factors=["place"])
     assert set(asked["factor"]) == {"place + inference"}
-
-
-def test_a_table_without_numbers_has_the_columns_of_one_with_numbers():
-    declared = list(kinds("analyses")["marginal_means"].columns)
-    assert list(run("marginal_means", SMALL).columns) == declared
-    nothing = run("marginal_means", SMALL, select={"sender": ["nobody"]})
-    assert list(nothing.columns) == declared
-    assert nothing["status"].tolist() == ["no_flows"]
 
 
 def test_what_the_flows_are_changes_the_intervals_and_not_the_means():

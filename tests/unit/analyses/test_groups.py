@@ -1,6 +1,5 @@
 """Two waves of a survey as two groups of people: ConfAIde's files as declared, and people planted in them."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ ORIGINAL = {
 }
 FLOWS = pd.DataFrame({"flow": np.arange(98, dtype=np.int32)})
 FILES = {"confaide_2b_first": "results_tier_2b_n5.csv", "confaide_2b": "results_tier_2b_n20.csv"}
-ORIGINALS = Path(os.environ.get("CINORMS_MIRROR", "")) / "confaide"
 PERSONS = [f"AQXJZ{i}WORKERQZ{i * i}" for i in range(52)]
 
 
@@ -164,27 +162,3 @@ def test_the_two_waves_without_ids(tmp_path):
     )
     assert 30.0 * low < 26.2 < 30.0 * high
     assert of_29.loc["mean_signed", "expected_high"] > 9.6
-
-
-@pytest.mark.skipif(
-    not all((ORIGINALS / name).is_file() for name in FILES.values()),
-    reason="the two original files, with workers' ids, are not in CINORMS_MIRROR/confaide",
-)
-def test_the_two_waves_of_the_original_files(tmp_path):
-    for name in FILES.values():
-        (tmp_path / name).symlink_to((ORIGINALS / name).resolve())
-    table, notes = in_waves(tmp_path)
-    assert "in the file of numbered_as too: 17 people, keep" in notes
-    apart, same = table.loc["in_one_only"], table.loc["same_person"]
-    assert apart["estimate"].abs().round(3)["correlation"] == 0.885
-    assert apart["estimate"].abs().round(1)[["mean_signed", "rms"]].tolist() == [9.6, 26.2]
-    assert round(apart.loc["rms", "expected"], 1) == 30.0
-    assert set(apart.loc[["mean_signed", "rms"], "verdict"]) == {"as_expected"}
-    assert set(same["n"]) == {243}
-    assert same["estimate"].round(3).to_dict() == {
-        "correlation": 0.755,
-        "same_answer": 0.519,
-        "one_step": 0.893,
-    }
-    personal = in_waves(tmp_path, "personal")[0].loc[("same_person", "correlation"), "estimate"]
-    assert round(personal, 3) == 0.731

@@ -9,7 +9,7 @@ from cinorms.stats.generalizability import DesignSize, coefficients
 from cinorms.stats.wordings import template_numbers
 
 from . import made
-from .made import ANSWERS, PROMPTS, SMALL, VIGNETTES, run
+from .made import ANSWERS, PROMPTS, VIGNETTES, run
 
 
 def test_two_models_differ_in_flows_as_their_difference_does():
@@ -67,13 +67,6 @@ def test_norms_recur_as_the_table_of_flows_expects_them_to(monkeypatch):
     assert 0 < row["low"] < row["again"] < row["high"] < row["norms"]
     assert row["templates"] == 8
     assert row["status"] in ("ok", "wide")
-
-
-def test_few_wordings_do_not_show_how_many_norms_recur():
-    row = run("norms_again", SMALL).iloc[0]
-    assert row["status"] == "few_templates"
-    assert np.isnan(row["again"])
-    assert run("flow_norms", SMALL)["p_again"].isna().all()
 
 
 def test_people_are_asked_in_one_wording():

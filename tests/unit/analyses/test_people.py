@@ -79,11 +79,6 @@ def test_distances_are_in_the_units_of_the_dataset():
     assert points["observed"].to_numpy() == pytest.approx(50 * levels["observed"].to_numpy())
 
 
-def test_without_expected_values_and_people_there_is_nothing_to_compare():
-    assert not len(compare("people_distances", with_expected=False))
-    assert not len(compare("people_flows", with_expected=False))
-
-
 def test_flows_that_differ_are_marked_after_the_correction():
     table = compare("people_flows", people=["people-arm"], with_expected=False)
     assert len(table) == 2 * len(VIGNETTES)

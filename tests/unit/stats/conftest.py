@@ -4,14 +4,11 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from cinorms.published import frames
 from cinorms.stats.samples import Sample
-from cinorms.vignettes.designs import load_dataset
-from cinorms.vignettes.reading import read_vignettes
 
 RATINGS = Path(__file__).parents[4] / "shared" / "human"
 
@@ -46,22 +43,3 @@ def confaide_people() -> dict[str, Sample]:
         str(tier): Sample(part.pivot_table("people", "flow", "rater").to_numpy(dtype=float))
         for tier, part in ratings("confaide_ratings.csv").groupby("tier")
     }
-
-
-@pytest.fixture(scope="session")
-def confaide_models(tmp_path_factory, folder, mirror) -> dict[str, tuple[np.ndarray, Sample]]:
-    """Return, per published model, the flows it was asked about and its answers in points (flows x templates)."""
-    frame = frames.read_frame(mirror / "responses" / "pivot_prompt_df_confaide.pkl.lzma")
-    dataset = load_dataset(folder / "resources/vignettes/confaide_2a.yaml")
-    vignettes = read_vignettes(dataset, tmp_path_factory.mktemp("cache"), mirror)
-    return {model: _of_model(frames.to_answers(frame, model, vignettes)) for model in frames.models(frame)}
-
-
-def _of_model(answers: pd.DataFrame) -> tuple[np.ndarray, Sample]:
-    answers = answers.assign(template=answers["variant"].astype(str).str.partition("_")[0])
-    points = answers["level"].astype("Float64") * 50
-    cells = answers.assign(points=points).groupby(["flow", "template"])["points"]
-    means, counts = cells.mean().unstack(), cells.count().unstack(fill_value=0)  # noqa: PD010 (keys are unique)
-    return means.index.to_numpy(), Sample(
-        means.to_numpy(dtype=float, na_value=np.nan), counts.to_numpy(dtype=float)
-    )

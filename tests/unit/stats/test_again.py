@@ -123,10 +123,3 @@ def test_a_norm_needs_its_valid_answers_in_fresh_wordings_too():
     true = np.mean([levels_held(asked(), needs) == level for _ in range(20)], axis=0)[level >= 0].mean()
     assert 0.3 < true < 0.7
     assert found.again / found.norms == pytest.approx(true, abs=0.06)
-
-
-def test_the_draws_are_the_same():
-    counts = answered(np.random.default_rng(7), np.random.default_rng(8).normal(0, 1.2, 80))
-    one, other = found_of(counts), found_of(counts)
-    np.testing.assert_equal(one.probability, other.probability)
-    assert one[1:] == other[1:]

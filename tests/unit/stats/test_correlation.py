@@ -46,10 +46,6 @@ def test_the_ceiling_is_the_r_of_sides_that_agree_but_for_noise():
     assert found["reliability_model"] == pytest.approx(variance / (variance + 40**2 / 8), abs=0.04)
 
 
-def test_what_shifts_all_flows_alike_is_no_noise():
-    assert reliability(noisy(6, 1, shared=200)) > 0.99
-
-
 def test_numbers_that_nobody_drew_are_reliable_and_one_unit_says_nothing():
     assert reliability(Sample.given(TRUE)) == 1
     assert np.isnan(reliability(Sample(TRUE[:, None])))

@@ -83,13 +83,6 @@ def test_verdicts_that_need_no_test():
     )
 
 
-def test_it_depends_on_the_seed_and_not_on_the_order_of_rows_and_columns():
-    frame, templates = matrix(uniform(np.random.default_rng(7)).reshape(-1, TEMPLATES, ORDERS))
-    mixed = frame.sample(frac=1, random_state=1).sample(frac=1, axis=1, random_state=2)
-    one, other = (dependence(each, templates, ACCEPTABILITY, NEEDED, 1, 99) for each in (frame, mixed))
-    assert one == other
-
-
 def test_answers_that_are_random_but_the_same_in_every_order_do_not_depend_on_the_flow():
     """Single answers exchanged would say so of nearly every such respondent."""
     rng = np.random.default_rng(12)

@@ -56,26 +56,6 @@ def test_the_published_models_use_the_scale_differently(published):
     assert plain.coefficients.set_index("level").loc["tulu-2-dpo-13b", "estimate"] == pytest.approx(0.8756622)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", list(MODELS))
-def test_statsmodels_gives_the_printed_table(norms, model):
-    """Coefficients, standard errors and z to half a printed digit, matched in size within each factor.
-
-    The tolerance is 0.00504, not 0.005, for one standard error: 0.17497 is printed as 0.18, as if it had been
-    rounded twice (0.175, then half up; docs/replication.md).
-    """
-    table = pd.read_csv(REFERENCE / "pets2026/table4.csv", dtype=str)
-    table = table[table["model"] == model]
-    fit = clm(FORMULA, norms[model], baselines=BASELINES, estimator="statsmodels")
-    found = fit.coefficients
-    for (_, printed), (_, own) in zip(
-        table.groupby("factor", sort=False), found.groupby("factor", sort=False), strict=True
-    ):
-        for column, value in (("coef", "estimate"), ("std_err", "std_err"), ("z", "statistic")):
-            expected = np.sort(printed[column].astype(float))
-            np.testing.assert_allclose(np.sort(own[value]), expected, atol=0.00504)
-
-
 @needs_ratings
 @pytest.mark.parametrize("tier", ["2a", "2b"])
 @pytest.mark.parametrize("groups", [("rater",), ("flow", "rater")])

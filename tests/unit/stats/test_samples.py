@@ -62,10 +62,3 @@ def test_variances_of_equal_flows_are_drawn_to_their_mean_and_others_less():
     none, unchanged = moderated(np.array([np.nan]), np.array([0.0]))
     assert np.isnan(none[0])
     assert unchanged[0] == 0
-
-
-def test_raters_who_agree_by_chance_are_not_taken_as_certain():
-    cells = np.vstack([np.full((1, 5), -50.0), np.random.default_rng(5).choice([-50.0, 0.0, 50.0], (30, 5))])
-    noise, _ = Sample(cells).moderated_noise
-    assert Sample(cells).noise[0] == 0
-    assert noise[0] > 50

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.stats.proportions import wilson
 from cinorms.stats.say_do import STATISTICS, SayDo, estimate, no_link
 
 
@@ -38,22 +37,6 @@ def test_a_middle_level_is_neither_no_nor_yes():
     found = table(SayDo.of(np.zeros((5, 1)), np.ones((5, 1)), 0.0))["estimate"]
     assert found["says_no"] == 0
     assert np.isnan(found[["shares_given_no", "withholds_given_yes", "association"]]).all()
-
-
-def test_a_share_of_one_wording_has_the_interval_of_its_flows():
-    said = np.where(np.arange(400) % 5 > 0, -1.0, 1.0)[:, None]
-    done = (np.arange(400) % 2 > 0)[:, None] * 1.0
-    row = table(SayDo.of(said, done, 0.0)).loc["shares_given_no"]
-    low, high = wilson(0.5, 320)
-    assert row["low"] == pytest.approx(low, abs=0.005)
-    assert row["high"] == pytest.approx(high, abs=0.005)
-
-
-def test_constants_have_intervals_of_their_number_of_flows():
-    said = np.linspace(-2, 2, 40)[:, None]
-    row = table(SayDo.of(said, np.ones((40, 3)), 0.0)).loc["shares"]
-    assert row["low"] == pytest.approx(40 / (40 + 2.0227**2), abs=1e-3)
-    assert row["high"] == 1
 
 
 def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flows():

@@ -1,8 +1,5 @@
 """What the thresholds discard: worked examples, and the printed Tables 2 and 3 from the published answers."""
 
-from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,8 +14,6 @@ from cinorms.stats import survivorship
 from ...scales import ACCEPTABILITY
 from .made import answers_of, norms_of
 
-#: Typed from the paper.
-PRINTED = Path(__file__).parents[2] / "reference/pets2026"
 MODELS = {
     "gpt-4o-mini-8B": "gpt-4o-mini-8B",
     "llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
@@ -28,13 +23,6 @@ MODELS = {
     "tulu-2-dpo-13B": "tulu-2-dpo-13b",
     "tulu-2-7B-AWQ": "tulu-2-7B-AWQ",
     "tulu-2-13B-AWQ": "tulu-2-13B-AWQ",
-}
-STEPS = {
-    "25_to_50": (0.25, 0.5),
-    "50_to_67": (0.5, 0.67),
-    "plurality_to_25": ("plurality", 0.25),
-    "plurality_to_50": ("plurality", 0.5),
-    "plurality_to_67": ("plurality", 0.67),
 }
 
 FLOWS = [
@@ -62,13 +50,6 @@ def test_discarded_flows_by_hand(table):
     assert found.loc[(2, "0.67"), columns].tolist() == [6, 2, 4, 1, 1, 2, 2]
     assert found.loc[(0, "0.67"), columns].tolist() == [6, 1, 5, 1, 1, 2, 3]
     assert found.loc[(2, "0.67"), "share_discarded"] == 0.5
-
-
-def test_discarded_without_a_flow_to_discard_says_so():
-    table = norms_of([[None, None]])
-    found = survivorship.discarded(table, grid([1], [0.5], "strict")).iloc[0]
-    assert found["status"] == "no_flows"
-    assert np.isnan(found["share_discarded"])
 
 
 def test_lost_norms_by_hand(table):
@@ -135,36 +116,12 @@ def published_norms(published):
     }
 
 
-def test_table_2_is_reproduced_exactly(published_norms):
-    printed = pd.read_csv(PRINTED / "table2.csv")
-    assert len(printed) == 22
-    for row in printed.itertuples():
-        found = survivorship.discarded(
-            published_norms[row.model], grid([row.t_val], [0.25, 0.5, 0.67], "papers")
-        )
-        assert found["flows"].tolist() == [row.flows] * 3
-        assert found["below_t_val"].tolist() == [row.below_t_val] * 3
-        assert found["discarded"].tolist() == [row.discarded_25, row.discarded_50, row.discarded_67]
-        assert found["of"].tolist() == [row.of_25, row.of_50, row.of_67]
-
-
 def test_more_answers_differ_over_all_flows_than_over_those_with_a_norm(published_norms):
     """As docs/method/stats/trust.md says of a flow that is asked once."""
     norms = published_norms["tulu-2-dpo-7B"]
     kept = (assessment.status(norms, grid([11], [0.5], "papers")[0]) == "kept").to_numpy()
     differ = [1 - part.mean() for part in (norms["share"], norms.loc[kept, "share"])]
     assert differ == pytest.approx([0.51, 0.40], abs=0.005)
-
-
-def test_table_3_is_reproduced_exactly(published_norms):
-    printed = pd.read_csv(PRINTED / "table3.csv", dtype=str).set_index("model")
-    assert printed.size == 40
-    for model, row in printed.iterrows():
-        found = survivorship.lost(published_norms[model], 0, list(STEPS.values()), "papers")
-        assert found["changed"].tolist() == [0] * 5
-        for name, share in zip(STEPS, found["share_lost"], strict=True):
-            rounded = Decimal(100 * share).quantize(Decimal("0.01"), ROUND_HALF_UP)
-            assert rounded == Decimal(row[name]), (model, name)
 
 
 def test_minority_analysis_equals_the_columns_the_authors_published(published_frame, published_norms, iot):

@@ -8,7 +8,7 @@ from cinorms.core.errors import DataError
 from cinorms.stats import wordings
 
 from ...scales import ACCEPTABILITY
-from .made import crossed, matrix
+from .made import matrix
 
 # --- What is one observation
 
@@ -23,14 +23,6 @@ def test_orders_of_one_template_are_one_observation():
     assert counts[:, 0].tolist() == [[1, 0], [0, 0], [0, 0], [2, 0], [0, 1]]
     with pytest.raises(DataError, match="variant 1_0 is not in the arm's prompts"):
         wordings.template_means(levels, templates[:3])
-
-
-def test_templates_are_told_by_their_number_and_not_by_their_place():
-    levels, templates = matrix(crossed(np.random.default_rng(1), 5, 12, 2))
-    mixed = levels.sample(frac=1, axis=1, random_state=1)
-    np.testing.assert_allclose(
-        wordings.template_means(mixed, templates), wordings.template_means(levels, templates)
-    )
 
 
 def asked_in_groups(sizes, flows=300, noise=0.3, seed=1, own=0.5, moves=0.0):
