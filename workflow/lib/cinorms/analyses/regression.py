@@ -193,10 +193,9 @@ def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
     """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
     used = task.frame[task.frame["value"].notna()]
     options = entry.options
-    baselines = {f: level for f, level in options.stated_baselines().items() if f in task.factors}
-    for factor, level in baselines.items():
-        if len(used) and level not in set(used[factor].astype(str)):
-            return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
+    baselines, missing = _baselines(used, task.factors, options)
+    if missing:
+        return missing
     cluster = "flow" if options.clustered(task.pools) else None
     if cluster and len(used) and used[cluster].nunique() < 2:
         return "one_flow", "all answers are in one flow; nothing shows how others would differ"
@@ -207,6 +206,17 @@ def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
         "scale": options.scale,
     }
     return fit_clm(task.frame, "value", task.factors, baselines=baselines, **how)
+
+
+def _baselines(
+    used: pd.DataFrame, factors: Sequence[str], options: Baselines
+) -> tuple[dict[str, str], tuple[str, str] | None]:
+    """Return the baselines of the factors, and the status and reason where no answer has one of them."""
+    baselines = {f: level for f, level in options.stated_baselines().items() if f in factors}
+    for factor, level in baselines.items():
+        if len(used) and level not in set(used[factor].astype(str)):
+            return baselines, ("no_baseline", f"no row with an answer has the baseline {factor} = {level}")
+    return baselines, None
 
 
 def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.DataFrame:
@@ -291,10 +301,9 @@ _INTERCEPTS = ("flow", "template")
 def _fit_answers(frame: pd.DataFrame, factors: Sequence[str], options: AnswerRegressionOptions) -> Any:
     """Return the fit, or a pair (status, reason) where the answers do not allow one."""
     used = frame[frame["value"].notna()]
-    baselines = {f: level for f, level in options.stated_baselines().items() if f in factors}
-    for factor, level in baselines.items():
-        if len(used) and level not in set(used[factor].astype(str)):
-            return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
+    baselines, missing = _baselines(used, factors, options)
+    if missing:
+        return missing
     groups = [used[name].nunique() for name in _INTERCEPTS]
     if len(used) and min(groups) < 2:
         return ("one_flow", "one_template")[groups[0] > 1], "nothing shows how others would differ"

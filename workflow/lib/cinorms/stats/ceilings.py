@@ -243,11 +243,17 @@ def correlation(model: Sample, people: Sample) -> dict[str, Any]:
     x, y = model.means, people.means
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return found | {"status": "no_variance"}
-    a, b = ((side - side.mean()) / side.std() for side in (x, y))
-    r = float((a * b).mean())
-    low, high = _limits(r, a * b - r * (a**2 + b**2) / 2)
+    r, influence = _pearson(x, y)
+    low, high = _limits(r, influence)
     ceiling = math.sqrt(math.prod(sides.values()))
     return found | {"estimate": r, "conf_low": low, "conf_high": high, "ceiling": ceiling}
+
+
+def _pearson(x: Floats, y: Floats) -> tuple[float, Floats]:
+    """Return r, and the influence of each flow or pair on it."""
+    a, b = ((side - side.mean()) / side.std() for side in (x, y))
+    r = float((a * b).mean())
+    return r, a * b - r * (a**2 + b**2) / 2
 
 
 def _limits(r: float, influence: Floats) -> tuple[float, float]:
@@ -395,11 +401,10 @@ def compare_pairs(
         rows.append({"estimate": share, **limits, "measure": name})
     related: dict[str, Any] = {"measure": "correlation"}
     if np.ptp(first) > 0 and np.ptp(second) > 0:
-        a, b = ((side - side.mean()) / side.std() for side in (first, second))
-        r = float((a * b).mean())
+        r, influence = _pearson(first, second)
         low = high = math.nan
         if 1 - abs(r) > 1e-12:  # else Fisher's scale has no place for it
-            low, high = _over(math.atanh(r), (a * b - r * (a**2 + b**2) / 2) / (1 - r**2), people)
+            low, high = _over(math.atanh(r), influence / (1 - r**2), people)
         related |= {"estimate": r, "conf_low": math.tanh(low), "conf_high": math.tanh(high)}
     else:
         related["status"] = "no_variance"

@@ -18,10 +18,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from cinorms.norms.thresholds import Majority
+from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
-from cinorms.stats.wordings import MOST_GROUPS, groups, pooled
+from cinorms.stats.wordings import MOST_GROUPS, Norms, groups, norms_of, pooled
 
 Change = Literal["side", "level"]
 
@@ -109,14 +109,9 @@ def flips(
     return Flips(found, float(between), float(within))
 
 
-def norms(counts: Floats, rule: NormRule, n_units: float) -> tuple[Ints, Bools]:
+def norms(counts: Floats, rule: NormRule, n_units: int) -> Norms:
     """Return the most frequent level (its position) and whether it is a norm; ``counts`` has levels in front."""
-    top, size = counts.max(axis=0), counts.sum(axis=0)
-    held = (counts == top).sum(axis=0) == 1
-    held &= size >= max(rule.valid * n_units, 1)
-    if rule.majority != "plurality":
-        held &= top >= rule.majority * size
-    return counts.argmax(axis=0), held
+    return norms_of(counts, Thresholds(n_units, rule.majority, "strict"), rule.valid)
 
 
 def differ(a: Ints, b: Ints, rule: NormRule) -> Bools:

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core.scales import Scale
-from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Ints
-from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, norms_of, worth_of
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
@@ -114,7 +113,8 @@ def dependence(
     counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(flow))
-    norms, observed = _norms(counts, thresholds), _between(counts, steps)
+    norms = int(norms_of(counts.T.astype(np.float64), thresholds).held.sum())
+    observed = _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
         return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, "no_variance")
@@ -143,10 +143,3 @@ def _between(counts: Ints, steps: Ints) -> float:
     n, sums = counts.sum(axis=1), counts @ steps
     asked = n > 0
     return float((sums[asked] ** 2 / n[asked]).sum() - sums.sum() ** 2 / n.sum())
-
-
-def _norms(counts: Ints, thresholds: Thresholds) -> int:
-    """Return how many flows hold a norm under ``thresholds``."""
-    top = counts.max(axis=1)
-    tie = (counts == top[:, None]).sum(axis=1) > 1
-    return int((reasons(counts.sum(axis=1), top, tie, thresholds.t_val, thresholds) == 0).sum())
