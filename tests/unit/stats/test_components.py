@@ -39,7 +39,11 @@ def shares(x):
 
 
 def test_a_model_that_reads_only_the_recipient_shows_it():
-    found = shares(answers(recipient=1.0))["variance"]
+    table = shares(answers(recipient=1.0))
+    found = table["variance"]
+    assert table["status"].tolist() == np.where(found < 0, "negative", "ok").tolist()
+    assert (found < 0).any()
+    assert (table["share"] == found.clip(0) / found.clip(0).sum()).all()
     assert found["recipient"] == pytest.approx(1.0, abs=0.01)
     assert found[["sender", "principle", TOGETHER]].abs().max() < 0.01
     assert found["template"] == pytest.approx(0.04, abs=0.01)

@@ -63,9 +63,9 @@ def test_models_with_the_same_norms_have_no_excess_however_noisy(same_units):
 
 def test_raters_are_put_together_and_too_few_units_give_no_estimate():
     lean = np.random.default_rng(0).normal(0, 1.5, 100)
-    people = answers(1, lean, templates=60)[:, :, :1]
-    found = flips.flips(counts(people), counts(answers(2, lean)), (RULE, RULE), False, 1)
-    assert found.excess.n_templates == 11
+    people, others = (answers(seed, lean, templates=60)[:, :, :1] for seed in (1, 2))
+    found = flips.flips(counts(people), counts(others), (RULE, RULE), False, 1)
+    assert found.excess.n_templates == 15
     assert abs(found.excess.value) < 0.05
     few = flips.flips(counts(people[:, :2]), counts(answers(2, lean)), (RULE, RULE), False, 1)
     assert np.isnan(few.excess.value)

@@ -87,7 +87,8 @@ def test_pairs_of_answers_have_intervals_over_people():
     alone = by_measure(compare_pairs(first, second, np.abs(first - second) / 50))
     assert np.isnan(alone["same_answer"]["conf_low"])
     assert {row["status"] for row in compare_pairs(first[:0], first[:0], first[:0], who[:0])} == {"no_pairs"}
-    assert by_measure(compare_pairs(first * 0, second, first * 0))["correlation"]["status"] == "no_variance"
+    for sides in ((first * 0, second), (first, second * 0)):
+        assert by_measure(compare_pairs(*sides, first * 0))["correlation"]["status"] == "no_variance"
     against = by_measure(compare_pairs(np.array([0.0, 1]), np.array([1.0, 0]), np.ones(2), who[:2]))
     assert against["correlation"]["estimate"] == -1
     assert np.isnan(against["correlation"]["conf_low"])

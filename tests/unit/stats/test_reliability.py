@@ -180,7 +180,7 @@ def test_the_intraclass_correlation_by_its_definition():
 # --- planted traces
 
 
-def test_alpha_has_the_interval_of_leaving_out_one_template():
+def test_alpha_and_the_intraclass_correlation_have_the_interval_of_leaving_out_one_template():
     x = np.clip(np.round(planted(np.random.default_rng(3), 30, 6, 2, 1, 0.2, 0.1, 0.3)), -2, 2)
     levels, templates = matrix(x)
     prompts = pd.DataFrame({"variant": levels.columns, "template_no": templates.to_numpy()})
@@ -190,12 +190,14 @@ def test_alpha_has_the_interval_of_leaving_out_one_template():
         answers = levels[columns].rename_axis("flow").reset_index().melt("flow", None, "variant", "level")
         answers = answers.assign(status="ok", order="01234").astype({"level": "Int8"})
         norms = assessment.assess(answers, "strict", ACCEPTABILITY)
-        return reliability.panel(answers, norms, prompts, ACCEPTABILITY).set_index("measure")
+        return reliability.panel(answers, norms, prompts, ACCEPTABILITY, people=True).set_index("measure")
 
     whole = panel(range(6))
-    without = np.array([panel(set(range(6)) - {t}).loc["alpha", "estimate"] for t in range(6)])
-    error = np.sqrt(5 / 6 * ((without - without.mean()) ** 2).sum())
-    row = whole.loc["alpha"]
-    assert row["estimate"] - row["conf_low"] == pytest.approx(stats.t.ppf(0.975, 5) * error)
-    assert row["conf_high"] == pytest.approx(min(row["estimate"] + stats.t.ppf(0.975, 5) * error, 1))
+    parts = [panel(set(range(6)) - {t})["estimate"] for t in range(6)]
+    for measure in ("alpha", "icc_1"):
+        without = np.array([part[measure] for part in parts])
+        error = np.sqrt(5 / 6 * ((without - without.mean()) ** 2).sum())
+        row = whole.loc[measure]
+        assert row["estimate"] - row["conf_low"] == pytest.approx(stats.t.ppf(0.975, 5) * error)
+        assert row["conf_high"] == pytest.approx(min(row["estimate"] + stats.t.ppf(0.975, 5) * error, 1))
     assert np.isnan(whole.loc["valid", "conf_low"])

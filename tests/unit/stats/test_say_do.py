@@ -49,9 +49,10 @@ def test_a_share_of_none_that_depends_on_the_wording_has_the_interval_of_its_flo
 
 
 def test_noise_lowers_the_association_and_not_the_corrected_one():
-    found = table(drawn(np.random.default_rng(2), 1500, 6, 1.0))["estimate"]
-    assert found["association"] < 0.9
-    assert found["corrected"] == pytest.approx(1.0, abs=0.03)
+    found = table(drawn(np.random.default_rng(2), 1500, 6, 1.0))
+    assert found["estimate"]["association"] < 0.9
+    assert found["estimate"]["corrected"] == pytest.approx(1.0, abs=0.03)
+    assert found["low"]["corrected"] < found["high"]["corrected"] == 1
 
 
 def test_few_flows_have_no_interval():
