@@ -18,7 +18,7 @@ from cinorms.inference.engines.openai import client, live
 
 from .....asking import make_questions, make_runtime
 
-AT_ONCE, DELAY = 16, 0.2
+AT_ONCE, DELAY = 8, 0.2
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -121,10 +121,10 @@ def at_random(share: float) -> Refuse:
 
 
 def test_as_many_as_allowed_are_under_way_and_single_refusals_cost_little(ask):
-    clean, server = ask(400)
-    assert clean < 1.1 * 400 * DELAY / AT_ONCE
+    clean, server = ask(200)
+    assert clean < 1.1 * 200 * DELAY / AT_ONCE
     assert server.most_under_way == AT_ONCE
-    seconds, _ = ask(400, at_random(0.01))
+    seconds, _ = ask(200, at_random(0.01))
     assert clean / seconds > 0.85
 
 
@@ -136,7 +136,7 @@ def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
         left = 10 - now % 10
         return (429, {"retry-after": retry_after(left)} if retry_after else {}) if left <= 2 else None
 
-    n = 800
+    n = 400
     seconds, server = ask(n, refuse)
     left = seconds - 2 * (seconds // 10)
     assert n * DELAY / AT_ONCE / left > 0.6
@@ -144,7 +144,7 @@ def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
 
 
 def test_an_endpoint_that_is_down_for_minutes_is_left_alone_and_asked_again(ask):
-    _, server = ask(100, lambda now, body: (429, {}) if now < 240 else None)
+    _, server = ask(40, lambda now, body: (429, {}) if now < 240 else None)
     assert sum(at < 240 for at in server.times) < AT_ONCE * 60
 
 
@@ -159,12 +159,12 @@ def test_an_endpoint_that_gives_no_reply_for_a_quarter_of_an_hour_ends_the_job(a
 
 
 def test_stated_limits_hold(ask):
-    seconds, _ = ask(400, limits={"concurrency": AT_ONCE, "requests_per_minute": 200})
+    seconds, _ = ask(120, limits={"concurrency": AT_ONCE, "requests_per_minute": 60})
     assert seconds == pytest.approx(60, rel=0.05)
-    seconds, server = ask(400, limits={"concurrency": AT_ONCE, "tokens_per_minute": 20_000})
+    seconds, server = ask(120, limits={"concurrency": AT_ONCE, "tokens_per_minute": 6_000})
     sizes = [len(json.loads(body)["messages"][0]["content"].encode()) for body in server.answered]
     tokens = sum((size + 16) / 4 + 100 for size in sizes)
-    assert seconds == pytest.approx(60 * (tokens / 20_000 - 1), rel=0.1)
+    assert seconds == pytest.approx(60 * (tokens / 6_000 - 1), rel=0.1)
 
 
 # --- Money
