@@ -1,17 +1,13 @@
-"""What rests on the expected (Fisher) information: penalised fits, and the score test of proportional odds."""
+"""Penalised fits, which rest on the expected (Fisher) information."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import linalg
 
-from cumulink import tails
-from cumulink.arrays import Floats, Ints
-from cumulink.coding import Coding
-from cumulink.likelihood import CONVERGED, Maximum, Point, Problem, ends, evaluate, row_derivatives
+from cumulink.arrays import Floats
+from cumulink.likelihood import CONVERGED, Maximum, Point, Problem, evaluate
 
 #: Steps of a penalised fit at most.
 MAX_ITERATIONS = 500
@@ -62,9 +58,6 @@ def expected_information(problem: Problem, c: Curvature) -> Floats:
     information[k:, :k], information[:k, k:] = mixed, mixed.T
     information[k:, k:] = cross.gram(rows.sum(axis=1))[np.ix_(terms, terms)]
     return information
-
-
-# --- Penalised fits: the likelihood times Jeffreys' prior, finite under separation too
 
 
 def maximise_penalised(problem: Problem, parameters: Floats) -> Maximum:
@@ -135,90 +128,3 @@ def _penalised(problem: Problem, parameters: Floats) -> _Penalised | None:
     value = point.log_likelihood + float(np.log(np.diag(factor[0])).sum())
     v = linalg.cho_solve(factor, np.eye(problem.n_parameters))
     return _Penalised(point, value, point.gradient + _penalty_gradient(problem, c, v), factor)
-
-
-# --- The score test of proportional odds
-
-
-def score_test(
-    problem: Problem, parameters: Floats, coding: Coding, status: str, clusters: Ints | None = None
-) -> pd.DataFrame:
-    """Test each term, each factor and all together for one coefficient at every threshold.
-
-    A ``status`` that is not empty is the reason for not testing. With ``clusters`` of the rows the variance of the
-    score is that of what they add to it (`_of_clusters`).
-    """
-    k, p = problem.n_levels - 1, len(problem.terms)
-    names = [coding.slot_names()[slot][:2] for slot in problem.terms]
-    of_factor = {factor: [i for i in range(p) if names[i][0] == factor] for factor, _ in names}
-    tested: list[tuple[str | None, str | None, list[int]]] = [(*name, [i]) for i, name in enumerate(names)]
-    tested += [(factor, None, members) for factor, members in of_factor.items()]
-    tested.append((None, None, [*range(p)]))
-    groups = np.zeros(len(problem.y), dtype=np.int64) if clusters is None else clusters
-    # What each cluster adds to the score; without clusters, one row with the whole score.
-    added, information = _free_terms(problem, parameters, groups) if not status else (np.zeros((0, 0)),) * 2
-    rows, common = [], slice(k + p)
-    for factor, level, members in tested:
-        own, value, log = [k + p * j + i for j in range(1, k) for i in members], np.nan, np.nan
-        # NaN where the data cannot tell the thresholds' coefficients apart.
-        with suppress(linalg.LinAlgError):
-            if not status:
-                cross = information[common, own]
-                others = linalg.solve(information[common, common], cross, assume_a="pos")
-                variance = information[np.ix_(own, own)] - cross.T @ others
-                if clusters is None:
-                    value = float(added[0, own] @ linalg.solve(variance, added[0, own], assume_a="pos"))
-                    log = tails.log10_p(value, len(own))
-                else:
-                    value, log = _of_clusters(added[:, own] - added[:, common] @ others, variance)
-        rows.append((factor, level, value, len(own), float(tails.to_p(log)), log))
-    table = pd.DataFrame(rows, columns=["factor", "level", "statistic", "df", "p", "log10_p"])
-    return table.assign(status=status or np.where(table["statistic"].notna(), "ok", "not_identified"))
-
-
-def _of_clusters(score: Floats, variance: Floats) -> tuple[float, float]:
-    """Return the statistic over what the clusters make of it on average, and log10 of its p; ``score`` is by cluster.
-
-    ``variance`` is that of the sum if rows were independent.
-    """
-    n, df = score.shape
-    if n <= df:
-        raise linalg.LinAlgError
-    white = linalg.solve_triangular(linalg.cholesky(variance, lower=True), score.T, lower=True).T
-    whole, of_sum = white.sum(axis=0), n * np.cov(white, rowvar=False).reshape(df, df)
-    mean, squares = float(np.trace(of_sum)), float((of_sum**2).sum())
-    each = ((white - white.mean(axis=0)) ** 2).sum(axis=1)
-    freedom = 2 * n * float(each.mean() ** 2 / each.var(ddof=1))
-    value = float(whole @ whole)
-    return value / mean * df, tails.log10_p(value / mean, mean**2 / squares, freedom)
-
-
-def _free_terms(problem: Problem, parameters: Floats, groups: Ints) -> tuple[Floats, Floats]:
-    """Return score (by group of rows) and expected information with own coefficients for every threshold.
-
-    Order: thresholds, the coefficients of the first one, then of each other one its departures from these.
-    """
-    k, p, cross, terms = problem.n_levels - 1, len(problem.terms), problem.cross, problem.terms
-    _, ga, gb, *_ = row_derivatives(problem, *ends(problem, parameters))
-    upper, lower, y, n = problem.upper, problem.lower, problem.y, int(groups.max()) + 1
-    # The derivative of each row's log-likelihood in its eta_j (rows x thresholds).
-    scores = np.zeros((len(y), k))
-    scores[upper, y[upper]] += (problem.w * ga)[upper]
-    scores[lower, y[lower] - 1] += (problem.w * gb)[lower]
-    of_thresholds = np.stack([np.bincount(groups, column, n) for column in scores.T], axis=1)
-    score = np.hstack([of_thresholds, *(-cross.by_key(column, groups, n)[terms].T for column in scores.T)])
-    c, information = curvature(problem, parameters), np.zeros((k + k * p, k + k * p))
-    own = [slice(k + p * j, k + p * (j + 1)) for j in range(k)]
-    pairs = [(j, j, c.diagonal[:, j]) for j in range(k)] + [(j, j + 1, c.beside[:, j]) for j in range(k - 1)]
-    for j, other, weight in pairs:
-        w = problem.w * weight
-        information[j, other] = information[other, j] = w.sum()
-        information[j, own[other]] = information[other, own[j]] = -cross.sums(w)[terms]
-        information[own[j], own[other]] = information[own[other], own[j]] = cross.gram(w)[
-            np.ix_(terms, terms)
-        ]
-    information[k:, :k] = information[:k, k:].T
-    departures = np.eye(k)
-    departures[:, 0] = 1.0
-    basis = linalg.block_diag(np.eye(k), np.kron(departures, np.eye(p)))
-    return score @ basis, basis.T @ information @ basis

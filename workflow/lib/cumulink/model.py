@@ -247,7 +247,7 @@ class _Request(NamedTuple):
             log_likelihood=ll,
             aic=2 * problem.n_parameters - 2 * ll,
             mcfadden_r2=1 - ll / ll0,
-            solved=Solved(self.coding, problem, best.point.parameters, clusters),
+            solved=Solved(problem, best.point.parameters, clusters),
         )
 
     def _coefficients(

@@ -1,4 +1,4 @@
-"""What a fit returns: tables, predictions, a test of its assumption, and a summary."""
+"""What a fit returns: tables, predictions and a summary."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,17 +9,14 @@ from scipy import special
 
 from cumulink import tails
 from cumulink.arrays import Floats, Ints
-from cumulink.coding import Coding
 from cumulink.errors import DataError, unknown
-from cumulink.information import score_test
 from cumulink.likelihood import LINKS, Problem
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Solved:
-    """What a fit keeps for later: coding, problem solved, values found, cluster of each grouped row."""
+    """What a mixed model starts from: problem solved, values found, cluster of each grouped row."""
 
-    coding: Coding
     problem: Problem
     parameters: Floats
     clusters: dict[str, Ints]
@@ -153,44 +150,6 @@ class ClmResult:
         shares = np.diff(np.hstack([0 * edge, below, edge]), axis=1)
         shares[np.isnan(shares).any(axis=1)] = np.nan
         return pd.DataFrame(shares, data.index, list(self.levels))
-
-    def proportional_odds_test(self) -> pd.DataFrame:
-        """Test by score that each term has one coefficient for all thresholds: per term, per factor, overall.
-
-        ``s' V^-1 s`` is chi-square with as many degrees of freedom as coefficients are set free; s is the score of
-        these and V its variance given the others, both at the fit. With clusters s is summed within them, its variance
-        is that of the sums, and p is that of F.
-
-        Returns
-        -------
-        DataFrame
-            ``factor``, ``level`` (missing for a whole factor; both missing overall), ``statistic``, ``df``, ``p``,
-            ``log10_p`` and ``status``: ``ok``; ``not_identified`` (a level is too rare, or there are too few clusters);
-            or why nothing is tested: ``separated``, ``two_ways`` (clusters that cross), ``scale``, ``two_levels``.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from cumulink import clm
-        >>> data = pd.DataFrame({"roast": list("aaaabbbb") * 9, "rating": [1, 1, 2, 3, 1, 2, 2, 2] * 9})
-        >>> test = clm("rating ~ roast", data).proportional_odds_test()
-        >>> test[["statistic", "df"]].tail(1).round(2).values.tolist()
-        [[21.06, 1.0]]
-        """
-        if self.solved is None:
-            what = "random intercepts" if self.sd else f"no fit: {self.status} ({self.reason})"
-            raise DataError(f"proportional odds are tested where a fit by clm has numbers; this has {what}")
-        status, words = "", {*self.coefficients["status"], *self.thresholds["status"]}
-        if len(self.n_clusters) > 1:
-            status = "two_ways"
-        elif self.scale is not None:
-            status = "scale"
-        elif len(self.levels) == 2:
-            status = "two_levels"
-        elif words & {"separated", "penalised"}:
-            status = "separated"
-        solved, clusters = self.solved, next(iter(self.solved.clusters.values()), None)
-        return score_test(solved.problem, solved.parameters, solved.coding, status, clusters)
 
     def summary(self) -> Text:
         """Return a text: how the model was fitted, then a row per parameter."""

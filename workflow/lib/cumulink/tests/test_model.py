@@ -402,93 +402,21 @@ def test_size_of_comparing_two_conditions_by_subject_and_item(items, by_item):
         assert share["power"] > 0.7
 
 
-# --- proportional odds ------------------------------------------------------------
-
-
-def test_proportional_odds_equals_a_score_test_done_slowly(data):
-    """Score s and information I = sum over rows and levels of p s s', all coefficients free."""
-    fit = clm("level ~ recipient + order", data)
-    table = fit.proportional_odds_test()
-    x = np.hstack([pd.get_dummies(data[f], drop_first=True).to_numpy(float) for f in ["recipient", "order"]])
-    distinct, y = np.unique(data["level"], return_inverse=True)
-    k, p = len(distinct) - 1, x.shape[1]
-    at = values(fit)
-
-    def rows(parameters: np.ndarray, levels: np.ndarray) -> np.ndarray:
-        eta = parameters[:k] - x @ parameters[k:].reshape(k, p).T
-        cumulative = np.hstack(
-            [np.zeros((len(x), 1)), likelihood.LINKS["logit"].cdf(eta), np.ones((len(x), 1))]
-        )
-        return np.log(np.diff(cumulative, axis=1)[np.arange(len(x)), levels])
-
-    free = np.concatenate([at[:k], np.tile(at[k:], k)])
-
-    def scores(levels: np.ndarray) -> np.ndarray:
-        steps = 1e-6 * np.eye(len(free))
-        return np.array([(rows(free + h, levels) - rows(free - h, levels)) / 2e-6 for h in steps])
-
-    s = scores(y).sum(axis=1)
-    information = np.zeros((len(free), len(free)))
-    for level in range(k + 1):
-        one = np.full(len(x), level)
-        information += (scores(one) * np.exp(rows(free, one))) @ scores(one).T
-    overall = table[table["factor"].isna()].iloc[0]
-    assert overall["statistic"] == pytest.approx(s @ np.linalg.solve(information, s), rel=1e-4)
-    assert overall["df"] == p * (k - 1)
-    # recipient alone: thresholds and the terms of order keep one coefficient
-    spread = np.zeros((len(free), k + p + 2 * (k - 1)))
-    spread[:k, :k] = np.eye(k)
-    for j in range(k):
-        spread[k + p * j : k + p * (j + 1), k : k + p] = np.eye(p)
-        if j:
-            spread[[k + p * j, k + p * j + 1], [k + p + 2 * (j - 1), k + p + 2 * (j - 1) + 1]] = 1
-    expected = s @ spread @ np.linalg.solve(spread.T @ information @ spread, spread.T @ s)
-    factor = table[(table["factor"] == "recipient") & table["level"].isna()].iloc[0]
-    assert factor["statistic"] == pytest.approx(expected, rel=1e-4)
-    assert len(table) == p + 2 + 1
-
-
-def test_proportional_odds_says_where_there_is_no_test(data):
-    assert set(separate(data, "logit")[0].proportional_odds_test()["status"]) == {"separated"}
-    two = clm(FORMULA, data.assign(level=(data["level"] > 0).astype(int)))
-    assert set(two.proportional_odds_test()["status"]) == {"two_levels"}
-    crossed = clm(FORMULA, data, cluster=("flow", "variant")).proportional_odds_test()
-    assert set(crossed["status"]) == {"two_ways"}
-    assert crossed[["statistic", "p"]].isna().all(axis=None)
-    scaled = clm(FORMULA, data, scale="order").proportional_odds_test()
-    assert set(scaled["status"]) == {"scale"}
-    # ten variants cannot show whether 7 x 3 coefficients are needed, but three
-    few = clm(FORMULA, data, cluster="variant").proportional_odds_test()
-    assert few.iloc[0][["df", "status"]].tolist() == [3, "ok"]
-    assert few.iloc[-1][["df", "status"]].tolist() == [21, "not_identified"]
-
-
-def test_proportional_odds_of_repeated_rows_is_that_of_the_rows_once(data):
-    """With clusters, rows given three times over are no more evidence than once."""
-    once = data.assign(row=np.arange(len(data)))
-    thrice = pd.concat([once] * 3, ignore_index=True)
-    tables = [clm(FORMULA, f, cluster="row").proportional_odds_test() for f in (once, thrice)]
-    np.testing.assert_allclose(tables[0]["p"], tables[1]["p"], rtol=1e-6)
-    plain = clm(FORMULA, once).proportional_odds_test()
-    np.testing.assert_allclose(tables[0]["statistic"], plain["statistic"], rtol=0.25)
-
-
 @pytest.mark.slow
-def test_intervals_cover_and_the_test_of_proportional_odds_holds_its_size():
+def test_intervals_cover_and_tests_hold_their_size():
     """300 simulated data sets of 400 rows."""
     rng = np.random.default_rng(8)
     truth = {("a", "1"): 0.8, ("a", "2"): -1.2, ("b", "1"): 0.0}
-    covered, false_alarms = dict.fromkeys(truth, 0), {"term": 0, "overall": 0}
+    covered, false_alarms = dict.fromkeys(truth, 0), 0
     for _ in range(300):
         frame = simulated(rng, 400, {"a": [0.0, 0.8, -1.2], "b": [0.0, 0.0]}, [-1.5, 0.0, 1.0])
         fit = clm("level ~ a + b", frame)
         rows = fit.coefficients.set_index(["factor", "level"])
         for name, value in truth.items():
             covered[name] += rows.loc[name, "conf_low"] <= value <= rows.loc[name, "conf_high"]
-        false_alarms["term"] += rows.loc[("b", "1"), "p"] < 0.05
-        false_alarms["overall"] += fit.proportional_odds_test().iloc[-1]["p"] < 0.05
+        false_alarms += rows.loc[("b", "1"), "p"] < 0.05
     assert all(0.92 <= hits / 300 <= 0.98 for hits in covered.values()), covered
-    assert all(0.02 <= hits / 300 <= 0.08 for hits in false_alarms.values()), false_alarms
+    assert 0.02 <= false_alarms / 300 <= 0.08
 
 
 # --- statsmodels ------------------------------------------------------------
