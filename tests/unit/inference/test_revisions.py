@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.inference.checkpoints import recorded
+from cinorms.inference.checkpoints import LOCKS, adapter, main, recorded
 from cinorms.inference.model_entry import add_revisions, read_revisions
 from cinorms.report.method import _revision
 
@@ -51,6 +51,30 @@ def test_a_record_that_was_tampered_with_is_refused(tmp_path, change):
     path.write_text(json.dumps(right | change))
     with pytest.raises(DataError, match="does not state which checkpoint was fetched"):
         recorded(path)
+
+
+def test_a_folder_is_the_one_that_was_fetched_or_is_refused(tmp_path, monkeypatch):
+    logged = []
+    monkeypatch.setattr("cinorms.inference.checkpoints.start_logging", lambda *given: logged.append(given))
+    monkeypatch.setenv("HF_TOKEN", "hf_planted")
+    weights, lora, out = tmp_path / "weights", tmp_path / "lora", tmp_path / "s/checkpoints/m.json"
+    for file in (weights / "config.json", weights / "model.safetensors", lora / "adapter_config.json"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("{}")
+    given = {"model": "m", "source": weights, "lora": lora, "out": out, "log": "log"}
+    arguments = [text for name, value in given.items() for text in (f"--{name}", str(value))]
+    with pytest.raises(DataError, match="holds no LoRA adapter"):
+        main(arguments)
+    (lora / "adapter_model.safetensors").write_text("first")
+    main(arguments)
+    assert logged[0][0] == "log"
+    assert "hf_planted" in logged[0][1], "no log may show the hub's token"
+    record = recorded(out)
+    assert recorded(tmp_path / "s" / LOCKS / "m.json") == record
+    assert adapter(str(lora), record["lora_revision"], "m") == lora
+    (lora / "adapter_model.safetensors").write_text("other")
+    with pytest.raises(DataError, match="its files have changed"):
+        adapter(str(lora), record["lora_revision"], "m")
 
 
 def test_the_report_says_where_another_commit_was_asked():

@@ -29,9 +29,6 @@ WRAPPERS = {
 #: The PETS authors' requests to gpt-4o-mini, byte for byte: with random orders, and in one order.
 PAPER_REQUESTS = ("paper_random_orders", "paper_one_order")
 
-#: How a prompt is spread over the messages of a chat.
-LAYOUTS = ("single", "instruction_in_system", *PAPER_REQUESTS)
-
 #: Prompts that a preview shows, or more where there are more templates.
 PREVIEWED = 30
 

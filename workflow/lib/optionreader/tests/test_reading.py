@@ -166,6 +166,13 @@ def test_very_long_texts_take_a_bounded_time(name):
     assert time.process_time() - start < 60
 
 
+def test_of_a_long_text_the_beginning_and_the_end_are_read():
+    filler = "It is recorded. "
+    for before, after, level in ((700, 280, 0), (280, 700, 0), (400, 400, None)):
+        text = f"{filler * before}Final answer: neutral. {filler * after}"
+        assert read(text, ACCEPT).level == level
+
+
 FRAGMENTS = [*ACCEPT.options, "acceptable", "un", "not", "but", "answer:", ".", ",", "\n", "?", "<think>"]
 FRAGMENTS += ["</think>", "(", ")", "or", "4.", "A", "is", "the", "final", "-", "if", "I would rate this as"]
 

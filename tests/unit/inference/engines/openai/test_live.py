@@ -186,6 +186,11 @@ def test_the_next_request_is_not_sent_where_it_could_exceed_the_share_of_the_job
     assert server.spent == pytest.approx(20.0)  # type: ignore[attr-defined]
 
 
+def test_a_reply_that_nobody_can_read_is_paid(ask):
+    _, server = ask(20, nth(3, 200), rates=A_DOLLAR)
+    assert server.spent == pytest.approx(21.0)  # type: ignore[attr-defined]
+
+
 def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask):
     with pytest.raises(EngineError, match="key"):
         ask(100, nth(3, 401), rates=A_DOLLAR, limits={"concurrency": 4})
