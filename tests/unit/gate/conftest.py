@@ -28,6 +28,11 @@ TEMPLATES = tuple(f"How acceptable is it that {word} {{{{ scenario }}}}?" for wo
 @pytest.fixture
 def write_study(tmp_path: Path) -> Write:
     """Return a function that writes the results of a study below a folder of results."""
+    return writer(tmp_path)
+
+
+def writer(project: Path) -> Write:
+    """Return the same for a project's folder."""
 
     def write(
         name: str,
@@ -36,7 +41,7 @@ def write_study(tmp_path: Path) -> Write:
         people: tuple[str, ...] = (),
         **changes: Any,
     ) -> Path:
-        folder = tmp_path / "results" / name
+        folder = project / "results" / name
         n_flows = len(next(iter(next(iter(arms.values())).values())))
         tables.write(flows(n_flows), folder / "vignettes/iot.parquet", tables.VIGNETTES)
         for arm, models in arms.items():

@@ -19,7 +19,7 @@ from cinorms.gate.side import Address
 from cinorms.gate.verdicts import Gate
 
 from ...html_page import Page
-from .conftest import Write, planted
+from .conftest import planted, writer
 
 CLAIMS = {
     "overall": {"kind": "shift", "margin": 0.25, "about": "Why <b>it</b> matters."},
@@ -30,20 +30,26 @@ CLAIMS = {
 }
 
 
-@pytest.fixture
-def places(write_study: Write, tmp_path: Path) -> tuple[Path, Path, Path]:
+def write_places(project: Path) -> tuple[Path, Path, Path]:
     """Return the folders of a base and of a new study in which one sender moved, and a policy."""
+    write_study = writer(project)
     new = planted(2)
     new[1::2] = np.clip(new[1::2] + np.random.default_rng(1).normal(1, 0.5, (1, 11, 1)).round(), -2, 2)
-    policy = tmp_path / "strict.yaml"
+    policy = project / "strict.yaml"
     policy.write_text(yaml.safe_dump({"claims": CLAIMS}, sort_keys=False), encoding="utf-8")
     return write_study("v1", {"main": {"m": planted(1)}}), write_study("v2", {"main": {"m": new}}), policy
 
 
 @pytest.fixture
-def gate(places: tuple[Path, Path, Path]) -> Gate:
+def places(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Return these folders, to change."""
+    return write_places(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     """Return the gate of both."""
-    return gate_of(*places)
+    return gate_of(*write_places(tmp_path_factory.mktemp("project")))
 
 
 def gate_of(base: Path, new: Path, policy: Path) -> Gate:
