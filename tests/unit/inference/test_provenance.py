@@ -52,6 +52,18 @@ def test_what_is_gathered(tmp_path):
     assert json.loads(model["example_prompt"])[0]["content"].startswith("0 flow 0 [")
 
 
+def test_responses_of_another_tool_say_where_they_are_from(tmp_path):
+    path = made(tmp_path)
+    entry = {"arm": "main", "model": "m", "responses": str(path)}
+    with pytest.raises(DataError, match="does not state where its responses are from"):
+        gather("s", [], [], [entry])
+    table = tables.read(path, tables.RESPONSES)
+    tables.write(table, path, tables.RESPONSES, {"elsewhere": '{"format": "plain"}'})
+    found = gather("s", [], [], [entry])
+    assert found["received"] == [{"arm": "main", "model": "m", "format": "plain"}]
+    assert "received" not in gather("s", [], [])
+
+
 def test_a_damaged_file_of_responses_is_one_message(tmp_path):
     path = made(tmp_path)
     whole = path.read_bytes()

@@ -1,11 +1,14 @@
 """Prompts that ask for an action: where what was seen stands, in which order, and their keys."""
 
+import hashlib
+import json
+
 import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.inference.questions import Questions
+from cinorms.inference.questions import KEY_BYTES, Questions
 from cinorms.prompts.orders import orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import in_order, list_variants, messages
@@ -43,11 +46,14 @@ def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path):
     assert user["content"].startswith("Instruction of the user")
 
 
-def test_prompts_in_two_orders_have_two_keys(tmp_path):
+def test_the_key_of_a_prompt_is_the_digest_of_its_messages_in_their_order(tmp_path):
     spec = make_request(scale=SCALE.known, n_templates=1)
     questions = Questions.of(spec, flows(tmp_path, 2), list_variants("act", [TEMPLATE], 1, 2))
-    told = {questions.chat(at)[0]["content"] for at in range(4)}
-    assert len(told) == len({bytes(key) for key in questions.keys}) == 4
+    chats = [json.dumps(questions.chat(at), ensure_ascii=False).encode() for at in range(4)]
+    assert len(set(chats)) == 4
+    assert list(map(bytes, questions.keys)) == [
+        hashlib.blake2b(chat, digest_size=KEY_BYTES).digest() for chat in chats
+    ]
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,9 @@ def test_a_language_brings_its_words():
         "ganska acceptabelt": "nonsense",
     }
     assert {text: read(text, scale).level or read(text, scale).status for text in expected} == expected
+
+
+def test_words_of_a_script_without_spaces_are_found_inside_a_sentence():
+    words = (("refusals", ("答えられません",)),)
+    scale = of_options("受け入れられない", "受け入れられる", language="Japanese", words=words)
+    assert read("その質問には答えられませんので、お許しください。", scale).status == "refusal"
