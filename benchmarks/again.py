@@ -1,6 +1,6 @@
 """Whether the expected number of norms that recur in other wordings holds: planted, published and made-up answers.
 
-Run: ``python benchmarks/again.py planted|published|processes [STUDIES] [--write]``, on one core each about 10, 5 and 15
+Run: ``python benchmarks/again.py planted|published|processes [STUDIES] [--write]``, on one core each about 10, 5 and 35
 minutes. Another number of STUDIES gives a rougher table; --write puts it into docs/method/stats/again.md. ``published``
 needs the published answers (CINORMS_MIRROR, or fetched once). The draws depend on nothing but the seeds below.
 """

@@ -54,6 +54,7 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     alike = replace(found, status="alike_templates").words
     assert alike == f"{says}; wordings that are alike can look like this"
     assert replace(found, share=0.006).verdict == "depends_little"
+    assert [replace(found, valid=valid).verdict for valid in (0.5, 0.49)] == ["depends", "depends_few"]
     assert replace(found, valid=0.89, p=0.5).words == VERDICTS["no_dependence"]
     assert found.share > 0.5
     assert found.norms > FLOWS / 2

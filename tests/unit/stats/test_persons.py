@@ -121,17 +121,18 @@ def test_groups_of_flows_that_nobody_connects_are_fitted_as_one(planted, monkeyp
     assert fit_people(twice).covariance == pytest.approx(apart.covariance, abs=1e-9)
 
 
-def test_too_little_to_tell(planted):
-    few = planted.people.who < 9
-    people = CrowdAnswers(
-        planted.people.flows,
-        *(x[few] for x in (planted.people.flow, planted.people.who)),
-        planted.people.level[few],
-        planted.people.y[few],
-        LEVELS,
-    )
+def some_of(answers: CrowdAnswers, rows: np.ndarray) -> CrowdAnswers:
+    parts = (x[rows] for x in (answers.flow, answers.who, answers.level, answers.y))
+    return CrowdAnswers(answers.flows, *parts, LEVELS)
+
+
+def test_too_little_to_tell(planted, crowd):
     with pytest.raises(DataError, match="9 people answered; at least 10"):
-        fit_people(people)
+        fit_people(some_of(planted.people, planted.people.who < 9))
+    # In one wording the model has no valid answer to a level.
+    model = some_of(planted.model, (planted.model.who != 0) | (planted.model.level != 1))
+    with pytest.raises(DataError, match="no valid answer, in some wording"):
+        among(crowd, planted.people, model, seed=1)
 
 
 def test_a_stricter_model_is_above_fewer_people(planted, crowd):
