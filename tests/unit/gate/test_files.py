@@ -155,6 +155,8 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate):
     for claim in gate.claims:
         assert claim.finding.name in text
         assert claim.why in text
+    for verdict in ("pass", "fail", "undecided"):
+        assert f"{sum(claim.verdict == verdict for claim in gate.claims)} {verdict}" in text
     assert "a lock tells the police thing" in text
     assert "none [" not in text
     assert text.count("the wordings of the question are treated as a sample") == 1

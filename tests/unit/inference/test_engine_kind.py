@@ -81,6 +81,7 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
     assert standing.request == {"planted": {"noise": 2}}
     assert standing.get("capacity") == 70
+    assert entry.settings.shards == 1
     assert isinstance(standing.settings, standing.kind.settings())
     assert standing.original_settings == entry.settings
 

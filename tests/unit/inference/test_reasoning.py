@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.read import read_responses
+from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.openai.replies import split_trace
+from cinorms.inference.engines.vllm import offline
 from cinorms.inference.engines.vllm.conversations import Closing, ReasoningWay, TextTalk
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.request import ReasoningLevel
 
-from ...asking import make_request
+from ...asking import make_questions, make_request
 from ...scales import ACCEPTABILITY
 
 
@@ -156,6 +158,22 @@ def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answere
     assert (talk.trace_status, len(talk.trace_ids)) == (status, len(text))
     assert talk.take(second.about, output(tokeniser, "neutral", "stop")) == ()
     assert tokeniser.decode([talk.token_ids]) == ["neutral"]
+
+
+def test_a_prompt_its_trace_and_its_answer_must_fit(tokeniser, tmp_path, monkeypatch):
+    plain = Tokeniser(tokeniser.tokenizer, "none", "m")
+    monkeypatch.setattr(offline.Tokeniser, "load", lambda *given: plain)
+    (tmp_path / "config.json").write_text("{}")
+    questions = make_questions(1, engine="vllm", reasoning=REASONING, max_tokens=9, wrap="none")
+    rows, mark = np.arange(4), len(tokeniser.mark(REASONING["end"]))
+    opened = max(len(questions.chat(at)[0]["content"]) for at in rows) + len(REASONING["begin"])
+    enough = opened + REASONING["budget"] + mark + 9
+    offline.Prompts(questions, rows, tmp_path, enough)
+    with pytest.raises(ConfigError, match=f"an answer with its trace may have .* set it to {enough} or more"):
+        offline.Prompts(questions, rows, tmp_path, enough - 1)
+    (tmp_path / "config.json").write_text(f'{{"max_position_embeddings": {enough - 1}}}')
+    with pytest.raises(ConfigError, match="lower max_tokens or the budget, or ask with shorter templates"):
+        offline.Prompts(questions, rows, tmp_path, enough)
 
 
 def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for():
