@@ -4,7 +4,15 @@ import pandas as pd
 import pytest
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, PLANTED_MARK, alone, model_labels, planted_mark, relabelled
+from cinorms.core.labels import (
+    NORM_LABELS,
+    PLANTED_MARK,
+    alone,
+    model_labels,
+    planted_mark,
+    relabelled,
+    shared_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +56,17 @@ def test_a_label_takes_the_place_of_a_name_in_columns_of_models_alone():
     assert shown["model"].fillna("").tolist() == ["simulated A", "b", ""]
     assert shown["model_b"].tolist() == ["b", "simulated A", "simulated A"]
     assert shown["level"].tolist() == ["a", "a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "shared"),
+    [
+        (["simulated A (gpt-like)", "simulated B (llama-like)"], "simulated "),
+        (["simulated A", "simulated"], ""),
+        (["simulated A"], ""),
+        (["a-b", "a-c"], ""),
+        ([], ""),
+    ],
+)
+def test_the_words_that_all_labels_begin_with_leave_each_a_word(labels, shared):
+    assert shared_words(labels) == shared

@@ -151,26 +151,6 @@ def test_unusual_answers_can_be_drawn(frames):
     assert "nan" not in drawn.caption
 
 
-def test_it_is_written_as_three_files_and_a_caption_and_equal_figures_are_equal_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(theme, "DPI", 60)
-    written = []
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        drawn = draw([Selected("main", "a", MIXED)], entry(mark=PLANTED_MARK, width=9, height=2.5))
-        paths = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
-        theme.save(drawn, *paths)
-        assert sorted(p.name for p in folder.iterdir()) == ["fig.pdf", "fig.png", "fig.svg", "fig.txt"]
-        written.append([path.read_bytes() for path in paths])
-    assert written[0] == written[1]
-    pdf, png, svg, caption = written[0]
-    assert (pdf[:4], png[:4]) == (b"%PDF", b"\x89PNG")
-    assert len(png) > 2_000
-    assert b"strongly unacceptable" in svg
-    assert PLANTED_MARK.encode() in svg
-    assert caption.decode().strip().endswith(PLANTED_MARK)
-
-
 # --- Norms at each level, and flows without one
 
 NORMS = [[1, 1]] * 12 + [[-2, -2]] * 6 + [[1, -1]] * 3 + [[None, 1]] * 3

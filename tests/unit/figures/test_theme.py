@@ -101,6 +101,9 @@ def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path, 
         drawn = theme.finish(plot, small_entry(width), words, (8.0, 4.0), "Two words.")
         files = [tmp_path / f"{width}.{kind}" for kind in ("pdf", "png", "svg", "txt")]
         theme.save(drawn, *files)
+        again = [file.with_suffix(f".again{file.suffix}") for file in files]
+        theme.save(drawn, *again)
+        assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files], "equal files"
         box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", files[0].read_bytes())
         svg = re.search(r'<svg height="([\d.]+)pt"|height="([\d.]+)pt"', files[2].read_text(encoding="utf-8"))
         assert box
@@ -112,6 +115,7 @@ def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path, 
             struct.unpack(">II", files[1].read_bytes()[16:24]),
             float(svg[1] or svg[2]),
         )
+    assert len(list(tmp_path.iterdir())) == 16, "no part of a file is left"
     assert sizes == {
         8.0: ([576.0, 288.0], (480, 240), 288.0),
         6.0: ([432.0, 216.0], (360, 180), 216.0),

@@ -1,6 +1,6 @@
 """Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -90,6 +90,15 @@ def alone(labels: Mapping[str, str]) -> dict[str, str]:
     """Return those of the ``labels`` (by model) that name one model only: another's would mix up two models."""
     taken = [*labels.values(), *labels]
     return {model: label for model, label in labels.items() if taken.count(label) == 1}
+
+
+def shared_words(labels: Collection[str]) -> str:
+    """Return the words with which all of several labels begin, and the space after them; empty where there are none."""
+    first, *others = [label.split() for label in labels] or [[]]
+    n = 0
+    while others and all(len(words) > n + 1 and words[n] == first[n] for words in (first, *others)):
+        n += 1
+    return "".join(f"{word} " for word in first[:n])
 
 
 def relabelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:

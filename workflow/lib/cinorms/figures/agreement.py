@@ -214,7 +214,7 @@ def recovered(
     return whole.assign(
         share=share,
         label=["-" if np.isnan(s) else f"{s:.0%}" if s else "" for s in share],
-        **share_looks(share, entry),
+        **share_looks(share, entry, whole["recovered"] == NO_NORM),
         panel=theme.in_order(whole["panel"]),
     )
 

@@ -80,7 +80,8 @@ STATUS_LABELS = {
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
 #: Of words on a colour, where black has more contrast than white: at least 4.5 to 1 on every colour.
-INK = "#000000"
+# Not black: an SVG does not state black, so its rules for the dark could not tell this ink from other words.
+INK = "#111111"
 
 #: Colours of a figure's own, as red, green and blue.
 Colours = Annotated[Distinct[Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]], Field(min_length=2)]
@@ -141,13 +142,19 @@ def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
     return light if (luminance + 0.05) ** 2 < 1.05 * 0.05 else dark
 
 
-def share_looks(shares: "pd.Series[float]", entry: Entry[Any]) -> pd.DataFrame:
+def share_looks(
+    shares: "pd.Series[float]", entry: Entry[Any], no_norm: "pd.Series[bool] | None" = None
+) -> pd.DataFrame:
     """Return the colour of each of ``shares`` and the ink on it, from the number that is printed.
 
-    Two cells that print the same number look the same.
+    Two cells that print the same number look the same, but for those of flows with ``no_norm``, which are grey.
     """
     colours = palette_of(entry).shares
     printed = shares.astype("float64").round(2).clip(0, 1)
-    fills = [mixed(colours, value) if value == value else "#e0e0e0" for value in printed]
+    greys = [False] * len(shares) if no_norm is None else no_norm
+    fills = [
+        mixed((colours[0], NO_NORM_COLOUR) if grey else colours, value) if value == value else "#e0e0e0"
+        for value, grey in zip(printed, greys, strict=True)
+    ]
     inks = [ink_on(fill) for fill in fills]
     return pd.DataFrame({"fill": pd.array(fills, "str"), "ink": pd.array(inks, "str")}, index=shares.index)

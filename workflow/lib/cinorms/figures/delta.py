@@ -217,8 +217,10 @@ def draw_cases(
         + p9.scale_shape_manual(values=shapes, limits=legend)
         + p9.guides(color=p9.guide_legend(ncol=keys), shape=p9.guide_legend(ncol=keys))
         + p9.labs(
-            x=f"bias: mean answer less expected value (levels; right: {spoken_of(entry.scales.values()).more})",
-            y="spread: standard deviation of the answers (levels)",
+            x=theme.wrap(
+                f"bias (levels; above 0: {spoken_of(entry.scales.values()).more})", width - 0.9, TEXT_SIZE
+            ),
+            y="spread (levels)",
         )
         + theme.base_theme()
         + p9.theme(panel_spacing=0.03)
@@ -230,7 +232,8 @@ def draw_cases(
         frame[["arm", "model", "flow", "bias", "spread", "case"]],
         (width, down * (PANEL[1] + 0.4) + 1.9),
         f"{(frame['case'] == 'A').mean():.0%} of the flows are consistent and near the expected value",
-        f"n = {theme.span(flows)} flows per model. Dashed: a spread of {options.little:g} levels; dotted: "
+        f"n = {theme.span(flows)} flows per model. Bias: the mean answer less the expected value. Spread: the standard "
+        f"deviation of the answers. Dashed: a spread of {options.little:g} levels; dotted: "
         f"{options.near:g} levels from the expected value. These limits are this project's choice: the paper has none.",
         f"Left out: flows without an expected value or with fewer than {max(2, options.t_val)} valid answers "
         f"({len(found) - len(frame):,}).",

@@ -64,7 +64,8 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         entry,
         data,
         (width, 1.9 + (0.42 * len(order) + 0.4) * (4 // across) - 0.4),
-        f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} models depend on the flow",
+        f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} "
+        f"{'respondents' if len(entry.respondents) == len(order) else 'models'} depend on the flow",
         "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",
         f"Permutation test with {entry.options.draws} draws: {verdicts}.",
         theme.thresholds_text(entry),

@@ -247,7 +247,9 @@ def height_of(text: str, size: float) -> float:
 def wrap(text: str, inches: float, size: float, bold: bool = False) -> str:
     """Return ``text`` with line breaks, so that lines have about ``inches`` at ``size`` points; its own breaks stay."""
     letters = max(4, int(inches / width_of("x", size, bold)))
-    return "\n".join(fill(line, letters) for line in text.split("\n"))
+    # Within a word only where it is longer than a line.
+    long = any(len(word) > letters for word in text.split())
+    return "\n".join(fill(line, letters, break_on_hyphens=long) for line in text.split("\n"))
 
 
 def finish(
@@ -260,10 +262,10 @@ def finish(
 ) -> Drawn:
     """Return the figure with its caption. Where it has a title, that is below the ``finding``, a sentence.
 
-    ``notes`` are in the caption only; it also states which flows were selected. Both figure and caption end with the
-    mark of planted respondents where there is one. ``data`` are the values shown. ``size`` in inches is what the figure
-    needs, used where the entry states no ``width`` or ``height``; with another width it is laid out at that size (see
-    `room`) and made smaller.
+    ``notes`` are in the caption only; it also states which flows were selected, and the finding of a figure without a
+    title. Both figure and caption end with the mark of planted respondents where there is one. ``data`` are the values
+    shown. ``size`` in inches is what the figure needs, used where the entry states no ``width`` or ``height``; with
+    another width it is laid out at that size (see `room`) and made smaller.
     """
     options, width = entry.options, size[0]
     zoom = options.inches / width if options.inches else scale_of(entry)
@@ -285,7 +287,8 @@ def finish(
     select = getattr(entry.options, "select", None) or {}
     parts = [f"{name.replace('_', ' ')}: {'; '.join(map(str, levels))}" for name, levels in select.items()]
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
-    caption = "\n".join(filter(None, (f"{finding}." if finding else "", *notes, selected, entry.mark)))
+    untold = f"{finding}." if finding and not options.title else ""
+    caption = "\n".join(filter(None, (untold, *notes, selected, entry.mark)))
     return Drawn(plot, width, height, caption, data, zoom=zoom)
 
 

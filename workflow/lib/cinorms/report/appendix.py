@@ -104,8 +104,10 @@ def _figure(results: StudyResults, name: str, entry: EntryFacts, command: str, l
         "name": name,
         "title": entry.title or name,
         "src": src if len(src) <= left else f"../figures/{name}.svg",
-        # Its line breaks suit the figure, which is narrower than the page.
-        "caption": " ".join(files[name, "txt"].read_text(encoding="utf-8").split()),
+        # Its line breaks suit the figure, which is narrower than the page. Its mark is in the figure, too.
+        "caption": " ".join(files[name, "txt"].read_text(encoding="utf-8").split())
+        .removesuffix(results.study.mark)
+        .rstrip(),
         "about": entry.about,
         "pdf": f"../figures/{name}.pdf",
         "data": _data(files[name, "csv"], f"../figures/{name}.csv"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.labels import shared_words
 from cinorms.core.validation import check
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import SECTIONS, kinds
@@ -42,6 +43,14 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))
     labels = study.labels(names) if section == "figures" else {}
+    if (
+        getattr(options, "title", "")
+        and len(labels) == len(names)
+        and (shared := shared_words(labels.values()))
+    ):
+        # Once in the title, and not at every mark.
+        base["options"] = options.model_copy(update={"title": f"{options.title} ({shared.strip()})"})
+        labels = {name: label.removeprefix(shared) for name, label in labels.items()}
     more: dict[str, Any] = {}
     if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
         # Its own thresholds override the study's. An entry that reads no norms has none: they do not affect it.
