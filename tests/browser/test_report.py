@@ -48,15 +48,6 @@ def _silence(window: Window) -> object:
     assert window.complaints() == []
 
 
-def test_the_page_shows_every_flow_of_two_models_at_first(window, page):
-    window.open(page)
-    assert window.one("#slice").text == "120 of 120 flows."
-    assert window.texts("#counts tbody th") == ["model-a", "model-b"]
-    assert len(window.all(".heatmap tbody tr")) == len(PRINCIPLES)
-    assert len(window.all(".heatmap thead th")) == 1 + len(RECIPIENTS)
-    assert "Simulated respondents: no model gave their answers." in window.one("header").text
-
-
 def test_a_fixed_level_leaves_its_slice_with_its_counts(window, page, results):
     window.open(page)
     window.choose("fix:sender", "a camera")

@@ -64,11 +64,13 @@ def test_models_whose_actions_could_not_be_read_come_first():
 @pytest.mark.parametrize(
     ("row", "address"),
     [
-        ({}, "#explorer?arm=act&model=m&flow=7"),
+        ({}, "act m 7"),
         ({"model": "n"}, ""),
         ({"arm": "act, say"}, ""),
     ],
 )
 def test_a_flow_of_a_table_leads_to_what_the_model_replied(row, address):
-    shown: Any = SimpleNamespace(codes={("act", "m"): None})
+    shown: Any = SimpleNamespace(
+        codes={("act", "m"): None}, link=lambda arm, models, flow: f"{arm} {models[0]} {flow}"
+    )
     assert _to_flow(shown, {"arm": "act", "model": "m", "flow": "7", **row}) == address

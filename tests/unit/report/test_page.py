@@ -440,18 +440,6 @@ def test_a_card_counts_what_the_norms_hold(results):
     assert json.loads(card_json(card)) == card
 
 
-def test_a_card_is_planted_where_its_respondent_is_and_has_its_limits(results):
-    card = make_card(results, "model-a")
-    text = card_markdown(card)
-    assert "Simulated respondents: no model gave their answers." in text
-    assert "A flow without a norm is not neutral" in text
-    assert text.count("## Flows (arm ") == 2
-    assert "Mean answer minus expected value: -40.00 on average over 10 flows" in text
-    models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
-    real = make_card(replace(results, study=changed(results.study, models=models)), "model-a")
-    assert "Planted" not in card_markdown(real)
-
-
 def test_a_card_lets_nothing_hostile_through(hostile):
     mark = "| [a](javascript:x) `b` *c* ![d](e)\n# f"
     card = make_card(hostile, "model-a")

@@ -33,7 +33,7 @@ from ...study_folder import COMMAND, folder_of, make_results
 
 EXPECTED = Path(__file__).parent / "expected"
 #: Each kind of study, with the respondents whose cards its text has.
-KINDS = {"models": ["model-a"], "planted": [], "people": ["people", "model-b"], "people-alone": []}
+KINDS = {"models": ["model-a"], "planted": ["model-b"], "people": ["people", "model-b"], "people-alone": []}
 SURVEY = {"source": "human", "people": "6 readers of a newspaper", "prompts": "Survey of readers"} | {
     "models": ["people"],
     "layouts": {"people": "single"},

@@ -66,7 +66,7 @@ DIVIDED = {
     0: "divided by their number: fewer answers give a smaller variance",
     1: "divided by their number less 1",
 }
-UNITS = "variance of the answers (levels squared; a level is one step of the scale)"
+UNITS = "variance of the answers (levels squared)"
 
 
 class MinorityOptions(FigureOptions, OfNorms):
@@ -269,7 +269,8 @@ def draw_variance(
         (width, 1.7 + height(len(rows), len(groups))),
         _extremes(frame, "Answers vary most with"),
         f"{under} {asked_text(selected, prompts, entry.people)}",
-        f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. Invalid answers are left out.",
+        f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. A level is one step of the scale. "
+        "Invalid answers are left out.",
         f"Means: {', '.join(means)}.",
     )
 

@@ -66,6 +66,8 @@ DARK = {
     "#ffffff": "#15171a",
     "#e6e6e6": "#3a3d42",
     "#444444": "#b3b3b3",
+    "#555555": "#b3b3b3",
+    "#9b1b1b": "#e57373",
     "#1f4e79": "#6ea6de",
 } | dict.fromkeys((WORDS, INK, "#000000", "#1a1a1a"), "#e9e9e9")
 #: Least width in inches at which most figures are laid out: with 8 points, one column of 3.33 inches.
@@ -213,7 +215,9 @@ def base_theme() -> p9.theme:
         panel_grid_minor=p9.element_blank(),
         panel_grid_major=p9.element_line(color="#e6e6e6", size=0.5),
         plot_title=p9.element_text(size=TITLE_SIZE, weight="bold", ha="left"),
-        plot_subtitle=p9.element_text(size=TEXT_SIZE, color="#444444", ha="left"),
+        plot_subtitle=p9.element_text(
+            size=TEXT_SIZE, color="#444444", ha="left", margin={"b": 7, "unit": "pt"}
+        ),
         plot_caption=p9.element_text(size=NOTE_SIZE, color="#444444", ha="left"),
         plot_title_position="plot",
         plot_caption_position="plot",
