@@ -41,7 +41,7 @@ def default_layer() -> dict[str, Any]:
 
 def make_study_settings(changes: dict[str, Any] | None = None) -> StudySettings:
     """Return the default settings with ``changes``, as a study.yaml states them; no name is looked up."""
-    return read_settings({**default_layer(), "study.yaml": changes or {}})[0]
+    return read_settings({**default_layer(), "study.yaml": changes or {}})
 
 
 def make_arm(**changes: Any) -> Arm:

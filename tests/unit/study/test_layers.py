@@ -60,7 +60,7 @@ def test_the_last_layer_wins_and_merging_leaves_the_layers_as_they_were(root):
     study = load_study(layers, root)
     assert study.seed == 2
     assert (study.settings.norms.t_val, study.settings.norms.t_maj) == (3, 0.67)
-    merged = merge(layers).document
+    merged = merge(layers)
     merged["arms"]["main"]["select"]["sender"] = ["changed"]
     merged["arm_defaults"]["orders"]["count"] = 99
     assert layers == before
@@ -89,9 +89,9 @@ def test_each_part_of_an_arms_orders_is_stated_where_that_part_is(orders, count,
     below = {"arm_defaults": {"orders": {"count": 4}}}
     arms = {"main": {**ARM, **orders}}
     above = {"arm_defaults": {"orders": {"method": "fixed"}}, "arms": arms}
-    places = merge({**default_layer(), "below.yaml": below, "above.yaml": above}).places
-    assert str(place_in(places, ["arms", "main", "orders", "count"])) == count
-    assert str(place_in(places, ["arms", "main", "orders", "method"])) == method
+    layers = {**default_layer(), "below.yaml": below, "above.yaml": above}
+    assert str(place_in(layers, "arms", "main", "orders", "count")) == count
+    assert str(place_in(layers, "arms", "main", "orders", "method")) == method
 
 
 @pytest.fixture(scope="module")

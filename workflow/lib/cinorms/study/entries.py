@@ -74,16 +74,17 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     )
 
 
-def with_entries(study: Study, defaults: str | None) -> Study:
+def with_entries(study: Study) -> Study:
     """Return the study with the options of every analysis, figure and printed table, all checked.
 
-    Those that the study's files leave to ``defaults``, the file of these, are the demo's. In a study with other arms
-    they are made for the first one; where one does not fit, it is left out, and the study says why. Nothing that a user
-    did not write is a user's mistake.
+    Those that the study's files leave to the first layer, the defaults, are the demo's. In a study with other arms they
+    are made for the first one; where one does not fit, it is left out, and the study says why. Nothing that a user did
+    not write is a user's mistake.
     """
-    first = next(iter(study.arms))
+    defaults, *others = study.layers
+    is_changed, first = any(study.layers[file] for file in others), next(iter(study.arms))
     for section in SECTIONS:
-        is_default = study.stated_in(section).file == defaults
+        is_default = is_changed and study.stated_in(section).file == defaults
         fitting, options, left_out = {}, {}, []
         for name, stated in getattr(study.settings, section).items():
             if is_default and "main" not in study.arms and "arms" in stated:

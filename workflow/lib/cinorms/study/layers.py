@@ -1,10 +1,10 @@
 """Layers of settings: each is one file, or the command line; the last wins, and settings know where they are stated."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cinorms.core.validation import KeyPath, key_of
+from cinorms.core.validation import key_of
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.
@@ -25,47 +25,50 @@ class Place(NamedTuple):
         return f"{self.file}: {self.key}"
 
 
-#: The place of every setting that a layer states alone, by its path of keys.
-Places = Mapping[KeyPath, Place]
-
-
-class Merged(NamedTuple):
-    """What layers state together, and where each states it."""
-
-    document: dict[str, Any]
-    places: Places
-
-
-def place_in(places: Places, path: Sequence[str | int]) -> Place:
+def place_in(layers: Layers, *path: str | int) -> Place:
     """Return where the setting at ``path`` is stated: what is not stated alone is where its section is."""
-    for n in range(len(path), 0, -1):
-        if place := places.get(tuple(path[:n])):
-            return place._replace(key=key_of(path[n:], place.key))
-    return Place("a study", key_of(path))
+    file, _ = _deepest(layers, path)
+    if path[:1] == ("arms",) and path[2:]:
+        usual = "arm_defaults", *path[2:]
+        usual_file, n_usual = _deepest(layers, usual)
+        if n_usual - 1 > _n_stated(layers[file]["arms"][path[1]], path[2:]):
+            return Place(usual_file, key_of(usual))
+    return Place(file, key_of(path))
 
 
-def merge(layers: Layers) -> Merged:
+def _deepest(layers: Layers, path: Sequence[str | int]) -> tuple[str, int]:
+    """Return the last of the layers that state most keys of ``path``, and how many; the first one where none does."""
+    numbers = {file: _n_stated(document, path) for file, document in layers.items()}
+    most = max(numbers.values())
+    files = [file for file, number in numbers.items() if number == most]
+    return files[-1 if most else 0], most
+
+
+def _n_stated(document: Any, path: Sequence[str | int]) -> int:
+    """Return how many keys of ``path``, from its first one on, a layer states alone."""
+    for number, key in enumerate(path):
+        if not isinstance(document, dict) or key not in document:
+            return number
+        if key not in MIXED:
+            return number + 1
+        document = document[key]
+    return len(path)
+
+
+def merge(layers: Layers) -> dict[str, Any]:
     """Merge layers, the last wins: ``MIXED`` sections key by key, others as a whole; fill in the arms.
 
     What no section can have is kept for the check of the whole.
     """
     merged: dict[str, Any] = {}
-    places: dict[KeyPath, Place] = {}
-    for file, document in layers.items():
+    for document in layers.values():
         merged = _overlay(merged, document)
-        places |= {path: Place(file, key_of(path)) for path in _paths(document)}
     defaults, arms = merged.get("arm_defaults"), merged.get("arms")
-    if not isinstance(defaults, dict) or not isinstance(arms, dict):
-        return Merged(merged, places)
-    usual = {path[1:]: place for path, place in places.items() if path[0] == "arm_defaults" and path[1:]}
-    file = places["arms",].file
-    for name, arm in arms.items():
-        if isinstance(arm, dict):
-            places |= {("arms", name, *path): place for path, place in usual.items()}
-            stated = (("arms", name, *path) for path in _paths(arm))
-            places |= {path: Place(file, key_of(path)) for path in stated}
-            arms[name] = _overlay(defaults, arm)
-    return Merged(merged, places)
+    if isinstance(defaults, dict) and isinstance(arms, dict):
+        merged["arms"] = {
+            name: _overlay(defaults, arm) if isinstance(arm, dict) else arm for name, arm in arms.items()
+        }
+    return merged
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,11 +77,3 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
         mixed = key in MIXED and isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = _overlay(merged[key], value) if mixed else copy.deepcopy(value)
     return merged
-
-
-def _paths(document: Mapping[str, Any], *above: str) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each setting that a layer states: single ones of the sections that are merged by key."""
-    for key, value in document.items():
-        yield (*above, key)
-        if key in MIXED and isinstance(value, dict):
-            yield from _paths(value, *above, key)

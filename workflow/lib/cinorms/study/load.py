@@ -14,12 +14,12 @@ from typing import Any
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import check_text, key_of, load_yaml, parse, read_yaml, shown
+from cinorms.core.validation import check_text, load_yaml, parse, read_yaml, shown
 from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entries import with_entries
-from cinorms.study.layers import Layers, Place, Places, merge, place_in
+from cinorms.study.layers import Layers, merge, place_in
 from cinorms.study.settings import StudySettings
 from cinorms.study.study import Study
 
@@ -66,25 +66,21 @@ def load_study(layers: Layers, root: Root) -> Study:
     Raises ``ConfigError`` for the first mistake, with the file, the key, what is given and what is allowed; for the
     first one of each file with models, flows or prompts.
     """
-    settings, places = read_settings(layers)
-    resources = root.with_own(settings.resources, place_in(places, ["resources"]))
+    settings = read_settings(layers)
+    resources = root.with_own(settings.resources, place_in(layers, "resources"))
     use_own(resources.own)
-    study = Study(settings, _read_files(settings, resources), resources, places)
+    study = Study(settings, _read_files(settings, resources), resources, layers)
     check_names(study)
-    defaults, *others = layers
-    return with_entries(study, defaults if any(layers[file] for file in others) else None)
+    return with_entries(study)
 
 
-def read_settings(layers: Layers) -> tuple[StudySettings, Places]:
-    """Return the settings that layers state together, and where each is stated."""
+def read_settings(layers: Layers) -> StudySettings:
+    """Return the settings that layers state together."""
     for file, stated in layers.items():
         check_text(stated, file)
         if not isinstance(stated, dict):
             raise ConfigError(f"{file}: the whole file: {shown(stated)} is not a mapping of keys to values")
-    document, places = merge(layers)
-    whole = Place(next(iter(layers)), key_of(()))  # what no layer states
-    settings = parse(document, StudySettings, lambda path: place_in(places, path) if path else whole)
-    return settings, places
+    return parse(merge(layers), StudySettings, lambda path: place_in(layers, *path))
 
 
 def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:

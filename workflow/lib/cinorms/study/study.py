@@ -19,7 +19,7 @@ from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.prompts.paraphrase.generate import make_request
 from cinorms.prompts.prompt_sets import PromptSet, load_prompt_set, templates_path
 from cinorms.published.releases import SEPARATOR, Release, load_release, raw_file
-from cinorms.study.layers import Place, Places, place_in
+from cinorms.study.layers import Layers, Place, place_in
 from cinorms.study.settings import Arm, DatasetOptions, StudySettings
 from cinorms.vignettes.designs import Dataset, factor_columns, load_dataset
 from cinorms.vignettes.factors import DatasetFactors
@@ -39,7 +39,7 @@ _survey, _release = cache(load_survey), cache(load_release)
 
 @dataclass(frozen=True)
 class Study:
-    """A study whose every name has been looked up. ``settings`` are the merged ones, defaults included.
+    """A study whose every name has been looked up. ``settings`` are what its ``layers`` state together.
 
     ``entries`` has the options of its analyses, figures and printed tables, by section and name. ``left_out`` says
     which of the defaults do not fit the study, and why.
@@ -48,7 +48,7 @@ class Study:
     settings: StudySettings
     registry: dict[str, ModelEntry]
     root: Root
-    places: Places = field(default_factory=dict)
+    layers: Layers = field(default_factory=dict)
     entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
@@ -59,7 +59,7 @@ class Study:
 
     def stated_in(self, *keys: str) -> Place:
         """Return the file and the whole key in which the setting at ``keys`` is stated."""
-        return place_in(self.places, keys)
+        return place_in(self.layers, *keys)
 
     @property
     def seed(self) -> int:
