@@ -72,39 +72,31 @@ class Part:
         return begins
 
 
-class Rows(NamedTuple):
-    """The cells that a survey declares, a rating per row, and in which part and row of it each of them is."""
-
-    cells: pd.DataFrame
-    places: pd.DataFrame
-    parts: list[Part]
-    left_out: int = 0  #: people of a wide file who answered nothing
-
-    def line(self, at: int) -> str:
-        """Return where a row is, in words."""
-        part, row = np.asarray(self.places.loc[at], dtype=np.int64).tolist()
-        return f"{self.parts[part].label}: line {self.parts[part].line(row)}"
-
-
-def read_rows(survey: Survey, wanted: Sequence[str], path: Path, questions: Path | None) -> Rows:
-    """Return the rows of the survey's file at ``path``, with the columns ``wanted`` and no other.
+def read_rows(survey: Survey, question: Question, path: Path, questions: Path | None) -> "Rows":
+    """Return the rows of the survey's file at ``path``; no column that it does not declare is ever read.
 
     ``questions`` is where the file is that says which column of a wide one is which question.
     """
-    parts = _parts(path, survey.files)
+    wanted, parts = survey.columns(question), _parts(path, survey.files)
     asked = _read_questions(survey, wanted, questions) if questions else None
     tables, left_out = [], 0
-    for number, part in enumerate(parts):
+    for part in parts:
         if asked is None:
             _check_there(survey, wanted, part.header(), part.label)
-            table = part.read(wanted)[list(wanted)]
+            tables.append(part.read(wanted)[wanted])
         else:
-            table, n = _long(survey, [name for name in wanted if name not in [*asked, ANSWER]], part, asked)
-            left_out += n
-        table[_PART], table[_ROW] = number, table.index
-        tables.append(table)
-    cells = pd.concat(tables, ignore_index=True)
-    return Rows(cells.drop(columns=[_PART, _ROW]), cells[[_PART, _ROW]], parts, left_out)
+            of_person = [name for name in wanted if name not in [*asked, ANSWER]]
+            table, n_silent = _long(survey, of_person, part, asked)
+            tables.append(table)
+            left_out += n_silent
+    cells = pd.concat(tables, keys=range(len(tables)))
+    for column, value in survey.where.items():
+        cells = cells[cells[column] == value]
+        if cells.empty:
+            raise DataError(
+                f"{survey.path}: where.{column}: no row of {path} has {value!r}; correct the value"
+            )
+    return Rows(survey, path, cells, parts, left_out)
 
 
 def read_people(survey: Survey, path: Path) -> pd.Series:
@@ -116,7 +108,8 @@ def read_people(survey: Survey, path: Path) -> pd.Series:
     return who[who != ""].drop_duplicates()
 
 
-_PART, _ROW, _COLUMN = "\0part", "\0row", "\0column"
+#: The name of a column of a wide file, next to the answer that it holds.
+_COLUMN = "\0column"
 
 
 def _parts(path: Path, files: Sequence[str]) -> list[Part]:
@@ -228,7 +221,7 @@ def read_ratings(
     Raises ``DataError`` where the file is not as the survey declares it; no message repeats who rated.
     """
     asked = survey.question(question)
-    rows = _read(survey, asked, path, questions)
+    rows = read_rows(survey, asked, path, questions)
     known = read_people(survey, people) if people else pd.Series([], dtype=str)
     rater, flow = rows.raters(known), rows.flows(vignettes)
     level, said = rows.levels(asked, levels)
@@ -252,7 +245,7 @@ def read_ratings(
     ratings = pd.DataFrame({"flow": flow, "rater": rater, "level": level, "status": status, "said": said})
     ratings["again"] = ratings.groupby(["flow", "rater"]).cumcount()
     ratings = ratings[keep].sort_values(["flow", "rater", "again"])
-    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.all.left_out), *notes])
+    return Ratings(_as_answers(ratings), [*_counted(ratings, rows.left_out), *notes])
 
 
 def _checked(
@@ -338,33 +331,23 @@ def list_raters(answers: pd.DataFrame, survey: str, question: str) -> pd.DataFra
     )
 
 
-def _read(survey: Survey, question: Question, path: Path, questions: Path | None) -> "_Rows":
-    """Return the rows of the survey; no column that it does not declare is ever read."""
-    rows = read_rows(survey, survey.columns(question), path, questions)
-    cells = rows.cells
-    for column, value in survey.where.items():
-        cells = cells[cells[column] == value]
-        if cells.empty:
-            raise DataError(
-                f"{survey.path}: where.{column}: no row of {path} has {value!r}; correct the value"
-            )
-    return _Rows(survey, path, cells, rows)
-
-
 @dataclass(frozen=True)
-class _Rows:
-    """The rows of a survey in the file at ``path``, as text."""
+class Rows:
+    """The cells that a survey declares, as text, a rating per row; the index has the part and the row in it."""
 
     survey: Survey
     path: Path
     cells: pd.DataFrame
-    all: Rows
+    parts: list[Part]
+    left_out: int  #: people of a wide file who answered nothing
 
     def refuse(self, wrong: Any, what: str) -> None:
         """Raise ``DataError`` with the line of the first row that is wrong."""
         rows = np.asarray(wrong)
         if rows.any():
-            raise DataError(f"{self.all.line(int(self.cells.index.to_numpy()[rows][0]))}{what}")
+            number, row = self.cells.index[rows][0]
+            part = self.parts[number]
+            raise DataError(f"{part.label}: line {part.line(row)}{what}")
 
     def raters(self, people: pd.Series) -> npt.NDArray[np.intp]:
         """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""

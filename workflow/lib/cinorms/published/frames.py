@@ -137,13 +137,18 @@ def to_answers(
         raise DataError(f"published frame: model {model} has scores off the scale {levels}")
     order = np.argsort(flow.to_numpy(), kind="stable")
     row, column = np.nonzero(asked[order])
-    level = score[order][row, column]
-    invalid = np.isnan(level)
-    n = len(level)
+    return scored_answers(flow.to_numpy()[order][row], category(column, variants), score[order][row, column])
+
+
+def scored_answers(
+    flow: npt.NDArray[np.int32], variant: "pd.Categorical[int]", level: npt.NDArray[np.float64]
+) -> pd.DataFrame:
+    """Return an answers table (`tables.ANSWERS`) of published levels; a missing one is an ``invalid`` answer."""
+    n, invalid = len(flow), np.isnan(level)
     return pd.DataFrame(
         {
-            "flow": flow.to_numpy()[order][row],
-            "variant": category(column, variants),
+            "flow": flow,
+            "variant": variant,
             "order": category(np.full(n, -1), []),
             "level": pd.arrays.IntegerArray(np.where(invalid, 0, level).astype(np.int8), invalid),
             "status": category(invalid.astype(np.int8), ["ok", "invalid"]),

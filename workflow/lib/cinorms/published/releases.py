@@ -18,7 +18,7 @@ from cinorms.core.schema import SHA256, Distinct, LeftOut, Number, SomeText, Val
 from cinorms.core.tables import SHARED
 from cinorms.core.validation import load_as, unknown
 from cinorms.published import frames
-from cinorms.published.frames import category
+from cinorms.published.frames import category, scored_answers
 from cinorms.vignettes.agent_files import items_of
 from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, read_source
 
@@ -389,15 +389,8 @@ def _answers(
     flows = _flows(path, names)
     if unknown := sorted(set(flows) - set(vignettes["flow"])):
         raise DataError(f"{path}: flow {unknown[0]} is none of the dataset's {len(vignettes)} flows")
-    missing = np.array([level is None for level in levels])
-    n = len(flows)
-    table = pd.DataFrame({"flow": np.array(flows, dtype=np.int32), **columns})
-    table = table.assign(
-        variant=category(np.zeros(n, dtype=np.int8), ["0_0"]),
-        order=category(np.full(n, -1), []),
-        level=pd.arrays.IntegerArray(np.array([level or 0 for level in levels], dtype=np.int8), missing),
-        status=category(missing.astype(np.int8), ["ok", "invalid"]),
-        rule=category(np.zeros(n, dtype=np.int8), ["published"]),
-        p_options=None,
-    )
+    one_variant = category(np.zeros(len(flows), dtype=np.int8), ["0_0"])
+    table = scored_answers(np.array(flows, dtype=np.int32), one_variant, np.array(levels, dtype=np.float64))
+    for name, values in columns.items():
+        table.insert(1, name, pd.Series(values))
     return table.sort_values("flow", ignore_index=True)
