@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import Distinct, LeftOut, Name, Number, PartialValue, Value, schema_of
-from cinorms.core.validation import check
+from cinorms.core.validation import check_document
 
 
 class Orders(PartialValue):
@@ -70,11 +70,11 @@ def test_a_section_needs_no_key_but_those_it_insists_on():
 
 
 def test_a_section_may_leave_out_keys_of_a_file_and_nothing_else():
-    check({"method": "fixed"}, Stated, "study.yaml")
+    check_document({"method": "fixed"}, Stated, "study.yaml")
     with pytest.raises(
         ConfigError, match=r"^study\.yaml: the whole file: key 'method' is missing; required: method$"
     ):
-        check({"count": 1}, Stated, "study.yaml")
+        check_document({"count": 1}, Stated, "study.yaml")
 
 
 def test_a_value_is_frozen_closed_and_keeps_whole_numbers_whole():

@@ -14,7 +14,7 @@ from pydantic import Field, create_model
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import Distinct, LeftOut, Number, Text, Value, schema_of
-from cinorms.core.validation import check, load_as, load_yaml, unknown
+from cinorms.core.validation import check_document, load_as, load_yaml, unknown
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
@@ -105,7 +105,7 @@ def test_a_key_that_ends_a_line_is_shown_in_one():
         ({"columns": {"\n": "\0"}}, r"columns.'\n'"),
     ]:
         with pytest.raises(ConfigError) as caught:
-            check(document, DatasetFile, "any.yaml")
+            check_document(document, DatasetFile, "any.yaml")
         assert str(caught.value).startswith(f"any.yaml: {shown}: ")
 
 
@@ -119,7 +119,7 @@ def test_any_value_under_any_key_gets_a_message_or_passes(cls, data):
         if cls is StudySettings:  # merged with the defaults before it is checked
             read_settings({**default_layer(), "any.yaml": document})
         else:
-            check(document, cls, "any.yaml")
+            check_document(document, cls, "any.yaml")
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
@@ -216,7 +216,7 @@ class Label(Value):
 def test_messages(kind, value, message):
     made = create_model("Made", __base__=Value, key=(kind, ...))
     with pytest.raises(ConfigError) as caught:
-        check({"key": value}, made, "file.yaml")
+        check_document({"key": value}, made, "file.yaml")
     assert str(caught.value) in {f"file.yaml: {each}" for each in message.split("|")}
 
 
@@ -224,7 +224,7 @@ def test_the_prefix_is_part_of_the_key_and_the_value_is_typed(tmp_path):
     with pytest.raises(
         ConfigError, match=r"^study\.yaml: figures\.fig\.label: 3 is not allowed; allowed: text"
     ):
-        check({"label": 3}, Label, "study.yaml", prefix="figures.fig")
+        check_document({"label": 3}, Label, "study.yaml", prefix="figures.fig")
     path = tmp_path / "label.yaml"
     path.write_text("label: x", encoding="utf-8")
     assert load_as(Label, path) == Label(label="x")

@@ -10,7 +10,7 @@ import pytest
 import cinorms
 from cinorms.ask import run_facts
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import check
+from cinorms.core.validation import check_document
 from cinorms.inference.engine_kind import (
     ENGINES,
     Cost,
@@ -139,7 +139,7 @@ def test_a_key_of_another_engine_is_refused(key):
     with pytest.raises(
         ConfigError, match=rf"^f\.yaml: m\.{key}: there is no such key here; allowed: alignment, "
     ):
-        check(entry, engine_kind("openai").settings(), "f.yaml", "m")
+        check_document(entry, engine_kind("openai").settings(), "f.yaml", "m")
 
 
 def test_costs():

@@ -166,8 +166,8 @@ class Results:
         if of not in rows:
             raise DataError(f"norms have no column {of!r}; {listing(of, rows)}")
         flows = self.flows(self.study.arms[arms[0]].dataset).set_index("flow", drop=False).loc[rows["flow"]]
-        own = [name for name in flows if name not in _NO_FACTORS]
-        factors = [*(name for name in _AXES if name in own), *(name for name in own if name not in _AXES)]
+        names = [name for name in flows if name not in _NO_FACTORS]
+        factors = [*(name for name in _AXES if name in names), *(name for name in names if name not in _AXES)]
         index = pd.MultiIndex.from_frame(flows[factors or ["flow"]])
         # pandas takes slices by position of a sorted index only.
         return pd.Series(rows[of].to_numpy(), index=index, dtype=rows[of].dtype, name=of).sort_index()
@@ -290,11 +290,11 @@ class Results:
         return path
 
     @staticmethod
-    def _named(what: str, name: str | None, known: Mapping[str, Any]) -> list[str]:
+    def _named(what: str, name: str | None, names: Mapping[str, Any]) -> list[str]:
         if name is None:
-            return list(known)
-        if name not in known:
-            raise DataError(f"there is no {what} {name!r} in this study; {listing(name, known)}")
+            return list(names)
+        if name not in names:
+            raise DataError(f"there is no {what} {name!r} in this study; {listing(name, names)}")
         return [name]
 
 

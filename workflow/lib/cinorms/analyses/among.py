@@ -41,9 +41,9 @@ class AmongOptions(OfFlows):
     people: str
     """The arm of people (source: human) among whom the models of the others stand."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factor and the arm of people, and check that the others ask about the same flows."""
-        super().check(place)
+        super().check_options(place)
         for arm in self.arms:
             place.check_names("by", [self.by], place.study.factors_of(arm).factors, f"factor of arm {arm!r}")
         place.check_people([self.people], self.arms)
@@ -133,9 +133,9 @@ class GroupsOptions(OfFlows):
     file gives. true: groups are compared without those in both too, and each of these with himself or herself. false:
     nobody is known to be in both."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of people, and refuse same_people where numbers are not those of the same people."""
-        super().check(place)
+        super().check_options(place)
         place.check_people(self.people, self.arms)
         place.check_same_flows("arms", self.people[:1], self.people[1:])
         for a, b in itertools.combinations(self.people if self.same_people else (), 2):

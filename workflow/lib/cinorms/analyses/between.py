@@ -64,9 +64,9 @@ class ModelContrastsOptions(Generalises, Compares):
     (two one-sided tests), so that 'no difference' can be claimed. State it before you see the results. Default: no such
     test."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Refuse to compare paraphrasers, whose wordings differ."""
-        super().check(place)
+        super().check_options(place)
         if "paraphraser" in (self.factor or "").split("+"):
             raise place.error(
                 "factor",

@@ -148,9 +148,9 @@ class AgreementSetsOptions(OfNorms):
     sets: LeftOut[Annotated[dict[str, Members], Field(min_length=1)]] = None
     """Sets of models, by name; default: one set of all models of the arm."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the models of every set."""
-        super().check(place)
+        super().check_options(place)
         for label, members in (self.sets or {}).items():
             place.check_names(f"sets.{label}", members, place.models(self), "model of this analysis")
 

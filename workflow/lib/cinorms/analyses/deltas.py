@@ -132,9 +132,9 @@ class CasesOptions(OfFlows):
     expected: LeftOut[str] = None
     """A CSV file of expected values, as for kind delta. Default: the dataset's own values."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Check that the file of expected values exists."""
-        super().check(place)
+        super().check_options(place)
         place.check_file("expected", self.expected)
 
 

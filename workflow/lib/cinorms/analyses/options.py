@@ -18,10 +18,10 @@ class Factors(OfArms):
 
     factors: LeftOut[Names] = Field(None, description="Factors of the dataset; default: all.")
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factors."""
         self.check_factors(place)
-        super().check(place)
+        super().check_options(place)
 
     def check_factors(self, place: EntryPlace) -> None:
         """Raise ``ConfigError`` for a factor that cannot be named."""
@@ -40,9 +40,9 @@ class Baselines(OfArms):
     baselines: LeftOut[dict[str, Level]] = None
     """For each factor, the level that its other levels are compared with; default: its first level."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factors and their levels."""
-        super().check(place)
+        super().check_options(place)
         known = {name for arm in self.arms for name in self.factors_used(place, arm)}
         for factor, level in (self.baselines or {}).items():
             if factor not in known:
@@ -85,9 +85,9 @@ class Compares(OfFlows):
     alignment+quantisation), or arms that do (temperature, paraphraser, order). Default: compare all models of each
     arm."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the attribute, or attributes joined by "+"."""
-        super().check(place)
+        super().check_options(place)
         known = [*MODEL_ATTRIBUTES, *ARM_ATTRIBUTES]
         varied = self.factor.split("+") if self.factor else []
         place.check_names("factor", varied, known, "attribute")
@@ -119,12 +119,12 @@ class Sliced(OfArms):
     by: LeftOut[Names] = None
     """Factors of the dataset: one slice for each combination of their levels. Default: all flows together."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factors of the slices."""
         for arm in self.arms:
             known = place.study.factors_of(arm).factors
             place.check_names("by", self.by or (), known, f"factor of arm {arm!r}")
-        super().check(place)
+        super().check_options(place)
 
 
 class Expects(OfNorms):
@@ -139,9 +139,9 @@ class Expects(OfNorms):
     """Rising numbers, one for each level of the scale; default: the levels in proportion over the dataset's
     expected_range, or the levels themselves without one."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Check that the file of expected values exists, and that the numbers rise."""
-        super().check(place)
+        super().check_options(place)
         place.check_file("expected", self.expected)
         points = list(self.embedding or ())
         if points != sorted(set(points)):

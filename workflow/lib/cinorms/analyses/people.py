@@ -36,9 +36,9 @@ class PeopleOptions(OfFlows):
     with_expected: bool = True
     """Whether to compare with the expected values of the models' dataset too, if it has any."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of people."""
-        super().check(place)
+        super().check_options(place)
         people = self.people or ()
         place.check_people(people, self.arms)
         place.check_same_flows("arms", [arm for arm in self.arms if arm not in people], people)

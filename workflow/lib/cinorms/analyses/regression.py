@@ -76,9 +76,9 @@ class OrdinalRegressionOptions(Baselines, Factors, OfNorms):
         """Tell whether the flows are clusters, in a regression that ``pools`` several models or arms."""
         return self.errors == "clustered" or (self.errors is None and pools and self.estimator == "newton")
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factors of the scale; refuse a scale or clusters with an estimator that has none."""
-        super().check(place)
+        super().check_options(place)
         what = "factor under factors of this analysis"
         place.check_names("scale", self.scale or (), self.factors or (), what)
         if self.scale and self.estimator != "newton":

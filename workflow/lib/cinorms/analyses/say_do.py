@@ -29,9 +29,9 @@ SHARED_LEVEL = 1
 class ActsOptions(OfFlows):
     """Options of kinds about actions."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Insist on an arm in which models act."""
-        super().check(place)
+        super().check_options(place)
         if not any(place.study.arms[arm].task == "act" for arm in self.arms):
             raise place.error("arms", "none of them has task: act; name an arm in which models act")
 
@@ -45,9 +45,9 @@ class SayDoOptions(ActsOptions, Sliced):
     by: LeftOut[Names] = None
     """Factors of the dataset: a row for each of their levels, besides that of all flows."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of either side, and check that they have the same flows."""
-        super().check(place)
+        super().check_options(place)
         acting = [arm for arm in self.arms if place.study.arms[arm].task == "act"]
         saying = [arm for arm in self.arms if arm not in acting]
         if not saying:

@@ -110,7 +110,7 @@ def check_columns(path: str | Path, header: Sequence[str]) -> None:
 def _texts_of(frame: pd.DataFrame) -> list[int]:
     """Return the places of the columns that can hold texts."""
     kinds = [frame.iloc[:, place].dtype for place in range(frame.shape[1])]
-    return [at for at, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
+    return [place for place, kind in enumerate(kinds) if not is_numeric_dtype(kind)]
 
 
 def _is_logical(column: "pd.Series[Any]") -> bool:

@@ -42,8 +42,10 @@ def package_of(module: str) -> Path:
     file = path.with_suffix(".py")
     if not file.is_file():  # a kind of a user's own, on the path of its package; or the name of a function
         package, _, name = module.rpartition(".")
-        own = (Path(folder, f"{name}.py") for folder in getattr(sys.modules.get(package), "__path__", [])[1:])
-        return next(filter(Path.is_file, own), None) or package_of(package)
+        files = (
+            Path(folder, f"{name}.py") for folder in getattr(sys.modules.get(package), "__path__", [])[1:]
+        )
+        return next(filter(Path.is_file, files), None) or package_of(package)
     return file if file.parent == LIBRARY or _KINDS in _code_of(file) else file.parent
 
 

@@ -37,8 +37,8 @@ def render_page(
     Its look is that of every page (``page.css``), then ``{name}.css`` of its package, then ``style``. A page with files
     ``beside`` it may load scripts from where it is.
     """
-    own = files(f"cinorms.{package}") / "templates" / f"{name}.css"
-    sheets = [(files("cinorms.core") / "templates" / "page.css"), own]
+    sheet_of_page = files(f"cinorms.{package}") / "templates" / f"{name}.css"
+    sheets = [(files("cinorms.core") / "templates" / "page.css"), sheet_of_page]
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets) + style
 
     template = environment(package).get_template(f"{name}.html")

@@ -139,8 +139,8 @@ def papers_scale(name: str) -> Scale:
 
 def spoken_of(scales: Iterable[Scale]) -> Says:
     """Return how to put answers on several scales at once: in the words that they share, if they do."""
-    found = {scale.spoken for scale in scales}
-    return found.pop() if len(found) == 1 else Says("a higher answer", "a lower answer")
+    ways = {scale.spoken for scale in scales}
+    return ways.pop() if len(ways) == 1 else Says("a higher answer", "a lower answer")
 
 
 def measures_of(scales: Iterable[Scale]) -> str:

@@ -19,7 +19,7 @@ How to use it::
 - ``Text`` is one line of text.
 - ``PartialValue`` is one whose keys a file may leave out, because the files below it state them.
 
-``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check`` explains well.
+``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check_document`` explains well.
 """
 
 from collections.abc import Mapping

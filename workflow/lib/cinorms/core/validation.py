@@ -59,22 +59,22 @@ def read_yaml(text: str, place: str) -> Any:
     return document
 
 
-def _size(node: Any, known: dict[int, int]) -> int:
+def _size(node: Any, sizes: dict[int, int]) -> int:
     """Return how many values ``node`` holds; those of an alias count at every use.
 
     Raises ``OverflowError`` beyond `MOST_VALUES`, ``RecursionError`` for what holds itself.
     """
     if not isinstance(node, dict | list):
         return 1
-    if known.get(id(node)) == 0:
+    if sizes.get(id(node)) == 0:
         raise RecursionError
-    if id(node) not in known:
-        known[id(node)] = 0  # under way
+    if id(node) not in sizes:
+        sizes[id(node)] = 0  # under way
         inside = node.values() if isinstance(node, dict) else node
-        known[id(node)] = 1 + sum(_size(value, known) for value in inside)
-    if known[id(node)] > MOST_VALUES:
+        sizes[id(node)] = 1 + sum(_size(value, sizes) for value in inside)
+    if sizes[id(node)] > MOST_VALUES:
         raise OverflowError(f"its aliases (*) expand to more than {MOST_VALUES:,} values; use fewer")
-    return known[id(node)]
+    return sizes[id(node)]
 
 
 class _PlainYaml(SafeConstructor):
@@ -131,10 +131,10 @@ def load_as(cls: type[M], path: str | Path, shown: str = "") -> M:
 
     Raises ``ConfigError`` with the file, the key, what is given and what is allowed.
     """
-    return check(load_yaml(path), cls, shown or str(path))
+    return check_document(load_yaml(path), cls, shown or str(path))
 
 
-def check(document: Any, cls: type[M], file: str, prefix: str = "") -> M:
+def check_document(document: Any, cls: type[M], file: str, prefix: str = "") -> M:
     """Return ``document`` as a ``cls``; raise a ``ConfigError`` for the first thing that is wrong with it.
 
     For the message, ``file`` names the document's source and ``prefix`` the key that holds it.
@@ -159,11 +159,11 @@ def parse(document: Any, cls: type[M], stated_in: Callable[[KeyPath], tuple[str,
     raise ConfigError(f"{file}: {key}: {first.text}")
 
 
-def check_file(given: str, file: str, key: str) -> None:
+def check_file(path: str, file: str, key: str) -> None:
     """Raise ``ConfigError`` unless the file that a setting names is there."""
-    if not os.path.isfile(given):  # Path.is_file raises where a path is too long
+    if not os.path.isfile(path):  # Path.is_file raises where a path is too long
         raise ConfigError(
-            f"{file}: {key}: there is no file {given!r} in the folder that the study runs in ({Path.cwd()}); "
+            f"{file}: {key}: there is no file {path!r} in the folder that the study runs in ({Path.cwd()}); "
             "correct the path"
         )
 

@@ -116,18 +116,18 @@ def kinds(section: str) -> Mapping[str, Kind]:
     """Return the kinds of a section by name, in the order of their modules."""
     # Every process of a run loads all kinds. Three packages take two seconds, so functions import them when they run:
     # plotnine, Matplotlib and statsmodels. SciPy loads its parts by itself when they are first used (`import scipy`).
-    package, own = import_module(f"cinorms.{section}"), os.environ.get(OWN, "").split(os.pathsep)
-    package.__path__ = [package.__path__[0], *(str(Path(folder, section)) for folder in own if folder)]
-    found: dict[str, Kind] = {}
+    package, folders = import_module(f"cinorms.{section}"), os.environ.get(OWN, "").split(os.pathsep)
+    package.__path__ = [package.__path__[0], *(str(Path(folder, section)) for folder in folders if folder)]
+    by_name: dict[str, Kind] = {}
     for module in modules_in(f"cinorms.{section}").values():
         for kind in _kinds_of(module):
-            if other := found.get(kind.name):
+            if other := by_name.get(kind.name):
                 modules = f"{other.module}, {kind.module}"
                 raise ConfigError(
                     f"{section}: kind {kind.name!r} is declared in two modules ({modules}); give yours another name"
                 )
-            found[kind.name] = kind
-    return found
+            by_name[kind.name] = kind
+    return by_name
 
 
 def _kinds_of(module: str) -> tuple[Kind, ...]:
@@ -135,10 +135,10 @@ def _kinds_of(module: str) -> tuple[Kind, ...]:
     try:
         return getattr(import_module(module), "KINDS", ())
     except Exception as fault:
-        found = find_spec(module)
-        if found is None or found.origin is None or Path(found.origin).is_relative_to(LIBRARY):
+        spec = find_spec(module)
+        if spec is None or spec.origin is None or Path(spec.origin).is_relative_to(LIBRARY):
             raise
         raise ConfigError(
-            f"{os.path.relpath(found.origin)} cannot be loaded ({type(fault).__name__}: {fault}); correct it, or "
+            f"{os.path.relpath(spec.origin)} cannot be loaded ({type(fault).__name__}: {fault}); correct it, or "
             "leave its folder out of `resources`"
         ) from fault

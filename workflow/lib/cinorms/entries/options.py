@@ -34,7 +34,7 @@ class Options(Value):
         named = {"kind": {"description": "The kind of this entry.", "const": kind}}
         return {**schema, "description": about, "properties": {**schema["properties"], **named}}
 
-    def check(self, place: Any) -> None:
+    def check_options(self, place: Any) -> None:
         """Raise ``ConfigError`` for names, levels and files that only the study knows; ``place`` is an `EntryPlace`.
 
         A kind's own options extend it, and call that of the class they extend.

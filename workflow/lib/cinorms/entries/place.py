@@ -39,17 +39,17 @@ class EntryPlace:
         """Return the error for an unknown name in ``part``."""
         return unknown(self.file, self.key(part), given, allowed, what)
 
-    def check_names(self, part: str, given: Iterable[str], allowed: Iterable[str], what: str) -> None:
-        """Raise the error for the first of ``given`` that is not among ``allowed``."""
-        known = list(allowed)
-        for name in given:
-            if name not in known:
-                raise self.unknown(part, name, known, what)
+    def check_names(self, part: str, names: Iterable[str], allowed: Iterable[str], what: str) -> None:
+        """Raise the error for the first of ``names`` that is not among ``allowed``."""
+        allowed = list(allowed)
+        for name in names:
+            if name not in allowed:
+                raise self.unknown(part, name, allowed, what)
 
-    def check_people(self, given: Iterable[str], arms: Iterable[str]) -> None:
-        """Raise the error for the first of ``given`` that is no arm of people among ``arms``."""
+    def check_people(self, people: Iterable[str], arms: Iterable[str]) -> None:
+        """Raise the error for the first of ``people`` that is no arm of people among ``arms``."""
         rated = [arm for arm in arms if self.study.arms[arm].rated]
-        self.check_names("people", given, rated, "arm of people among the entry's arms")
+        self.check_names("people", people, rated, "arm of people among the entry's arms")
 
     def check_same_flows(self, part: str, arms: Sequence[str], others: Sequence[str]) -> None:
         """Raise an error unless each of ``arms`` asks about the same flows as each of ``others``."""
@@ -61,10 +61,10 @@ class EntryPlace:
             if why := other_flows(*factors, study.levels_of(a), study.levels_of(b)):
                 raise self.error(part, f"arms '{a}' and '{b}': {why}")
 
-    def check_file(self, part: str, given: str | None) -> None:
+    def check_file(self, part: str, path: str | None) -> None:
         """Raise an error unless the file that ``part`` names, if it names one, is there."""
-        if given is not None:
-            check_file(given, self.file, self.key(part))
+        if path is not None:
+            check_file(path, self.file, self.key(part))
 
     def models_of(self, analysis: str) -> list[str]:
         """Return the models that an analysis of the study is made from."""

@@ -48,9 +48,9 @@ class CoefficientsOptions(FigureOptions, OfArms):
     table: str = Field(description="Name of an analysis of kind answer_regression or ordinal_regression.")
     factors: LeftOut[Names] = Field(None, description="Factors of the regression to show; default: all.")
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the analysis, and in it the arms, the models and the factors."""
-        super().check(place)
+        super().check_options(place)
         study = place.study
         analyses = study.entries["analyses"]
         fitting = [name for name, options in analyses.items() if options.kind in REGRESSIONS]

@@ -41,9 +41,9 @@ class DeltaFigureOptions(FigureOptions, Expects):
     by: LeftOut[str] = None
     """A factor of the dataset: adds a panel for each of its levels next to that for all flows."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the factor in the dataset of every arm."""
-        super().check(place)
+        super().check_options(place)
         for arm in self.arms if self.by else ():
             check_factor(place, "by", arm, str(self.by))
 

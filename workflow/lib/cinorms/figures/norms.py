@@ -81,9 +81,9 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         )
         return {"rows": rows, "columns": columns, "pages": pages}
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Count the parts of a cell, and look whether every factor has one place."""
-        super().check(place)
+        super().check_options(place)
         parts = len(place.selected(self))
         if parts not in SHAPES:
             raise place.error(

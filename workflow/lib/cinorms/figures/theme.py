@@ -109,9 +109,9 @@ class FigureOptions(Options):
     def _shown(cls, title: str) -> str:
         return "" if title == "none" else title
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look for the font; where matplotlib is only on the machine that draws, it is looked for there."""
-        super().check(place)
+        super().check_options(place)
         if self.font != FONT and find_spec("matplotlib"):
             place.check_names("font", [self.font], fonts(), "font of this machine")
 
@@ -119,9 +119,9 @@ class FigureOptions(Options):
 class OfOneDataset(OfArms):
     """Options of a figure that pools the flows of all its arms."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Refuse arms of several datasets."""
-        super().check(place)
+        super().check_options(place)
         datasets = list(dict.fromkeys(place.study.arms[arm].dataset for arm in self.arms))
         if len(datasets) > 1:
             raise place.error(

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import Name, Number, Value
-from cinorms.core.validation import check, load_as, unknown
+from cinorms.core.validation import check_document, load_as, unknown
 from cinorms.gate.claims import KINDS, Claim, Shift
 
 #: A claim as it is stated. The class of its kind checks the other keys.
@@ -68,7 +68,7 @@ def _claim(file: str, name: str, stated: Any) -> Claim:
         raise ConfigError(f"{file}: {key}: key 'kind' is missing; allowed: {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise unknown(file, f"{key}.kind", kind, KINDS, "kind of claim")
-    options = check(dict(stated), KINDS[kind].options, file, key)
+    options = check_document(dict(stated), KINDS[kind].options, file, key)
     if isinstance(options, Shift) and options.margin_for and not options.by:
         raise ConfigError(
             f"{file}: {key}.margin_for: it needs the key 'by', the factor whose levels it names"

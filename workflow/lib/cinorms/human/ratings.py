@@ -63,10 +63,10 @@ class Part:
 
     def line(self, row: int) -> int:
         """Return the line at which a row of data begins (row 0: the first after the header), as an editor counts."""
-        reader, begins, at = self._rows(), 1, -2
+        reader, begins, number = self._rows(), 1, -2
         for cells in reader:
-            at += bool(cells)  # a blank line is no row
-            if cells and at == row:
+            number += bool(cells)  # a blank line is no row
+            if cells and number == row:
                 break
             begins = reader.line_num + 1
         return begins
@@ -222,8 +222,8 @@ def read_ratings(
     """
     asked = survey.question(question)
     rows = read_rows(survey, asked, path, questions)
-    known = read_people(survey, people) if people else pd.Series([], dtype=str)
-    rater, flow = rows.raters(known), rows.flows(vignettes)
+    numbered = read_people(survey, people) if people else pd.Series([], dtype=str)
+    rater, flow = rows.raters(numbered), rows.flows(vignettes)
     level, said = rows.levels(asked, levels)
     rows.check_amounts(rater, asked)
     if not survey.repeated:
@@ -237,7 +237,7 @@ def read_ratings(
     if same.any():
         notes.append(f"one answer throughout: {len(np.unique(rater[same])):,} people, {survey.one_answer}")
     if survey.numbered_as:
-        there, then = rater < len(known), survey.numbered_as.then
+        there, then = rater < len(numbered), survey.numbered_as.then
         keep &= ~there | (then == "keep")
         notes.append(f"in the file of numbered_as too: {len(np.unique(rater[there])):,} people, {then}")
     if not keep.any():
@@ -350,7 +350,7 @@ class Rows:
             raise DataError(f"{part.label}: line {part.line(row)}{what}")
 
     def raters(self, people: pd.Series) -> npt.NDArray[np.intp]:
-        """Return the running number of each row's rater, from 0, in order of first appearance, ``known`` first."""
+        """Return the running number of each row's rater, from 0, in order of first appearance, ``people`` first."""
         who: pd.Series = self.cells[self.survey.rater.column]
         self.refuse(who == "", f": the column {self.survey.rater.column!r} is empty")
         everyone = pd.concat([people, who]) if len(people) else who
@@ -367,8 +367,8 @@ class Rows:
                 f"{vignettes['flow'].max()}",
             )
             return number.to_numpy(dtype=np.int32)
-        known = vignettes[["flow", *factors]].astype(dict.fromkeys(factors, str))
-        if known.duplicated(factors).any():
+        flow_levels = vignettes[["flow", *factors]].astype(dict.fromkeys(factors, str))
+        if flow_levels.duplicated(factors).any():
             others = [name for name in vignettes if name not in {"flow", "vignette", "expected", *factors}]
             raise DataError(
                 f"{survey.path}: factors: {', '.join(factors)} do not tell all flows of dataset {survey.dataset!r} "
@@ -377,13 +377,13 @@ class Rows:
         levels = {}
         for factor, stated in survey.factors.items():
             levels[factor] = self.cells[stated.column].replace(dict(stated.levels))
-            allowed = known[factor].unique()
+            allowed = flow_levels[factor].unique()
             self.refuse(
                 ~levels[factor].isin(allowed),
                 f": the column {stated.column!r} has no level of {factor} ({', '.join(allowed)}); state other "
                 f"spellings under factors.{factor}.levels in {survey.path}",
             )
-        flow = pd.DataFrame(levels).merge(known, on=factors, how="left", validate="many_to_one")["flow"]
+        flow = pd.DataFrame(levels).merge(flow_levels, on=factors, how="left", validate="many_to_one")["flow"]
         self.refuse(
             flow.isna(),
             f": no flow of dataset {survey.dataset!r} has these levels of {', '.join(factors)} together; correct the "
@@ -395,18 +395,18 @@ class Rows:
         self, question: Question, levels: Sequence[int]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
         """Return the level of each rating, NaN without one, and what a code says that is no rating, else nothing."""
-        given, values = self.cells[question.column], question.values or tuple(levels)
-        level, said = np.full(len(given), np.nan), np.full(len(given), "", dtype=object)
-        for value, at in zip(values, levels, strict=True):
-            level[_is_any(given, (value,))] = at
+        cells, values = self.cells[question.column], question.values or tuple(levels)
+        level, said = np.full(len(cells), np.nan), np.full(len(cells), "", dtype=object)
+        for value, its_level in zip(values, levels, strict=True):
+            level[_is_any(cells, (value,))] = its_level
         for code, says in question.not_ratings.items():
-            said[(given == code).to_numpy()] = says
+            said[(cells == code).to_numpy()] = says
         level[said != ""] = np.nan
         allowed = ", ".join(map(str, values)) if len(values) <= 11 else f"{values[0]} to {values[-1]}"
         if question.not_ratings:
             allowed += f"; no rating, but known: {', '.join(question.not_ratings)}"
         self.refuse(
-            np.isnan(level) & (said == "") & (given != "").to_numpy(),
+            np.isnan(level) & (said == "") & (cells != "").to_numpy(),
             f": the column {question.column!r} has no rating; allowed: {allowed}",
         )
         return level, said
@@ -426,8 +426,8 @@ class Rows:
 
     def check_once(self, rater: npt.NDArray[np.intp], flow: npt.NDArray[np.int32]) -> None:
         """Refuse a rating that is there twice: a file pasted below itself would count every person double."""
-        known = self.cells.assign(**{self.survey.rater.column: rater}).drop(columns=self.survey.flow or [])
-        again = known.assign(**{"": flow}).duplicated()
+        cells = self.cells.assign(**{self.survey.rater.column: rater}).drop(columns=self.survey.flow or [])
+        again = cells.assign(**{"": flow}).duplicated()
         n = int(again.sum())
         self.refuse(
             again,

@@ -13,7 +13,7 @@ from cinorms.core.errors import ConfigError, listing
 from cinorms.core.files import replacing
 from cinorms.core.root import Root
 from cinorms.core.schema import schema_of
-from cinorms.core.validation import check, load_yaml, unknown
+from cinorms.core.validation import check_document, load_yaml, unknown
 from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds, engine_modules
 from cinorms.inference.settings import EntrySettings
 
@@ -149,7 +149,7 @@ def read_revisions(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     stated = load_yaml(path)
-    check(stated, _Revisions, str(path))
+    check_document(stated, _Revisions, str(path))
     return dict(stated)
 
 
@@ -172,7 +172,7 @@ def add_revisions(path: Path, fetched: Mapping[str, str]) -> None:
 
 def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
     stated, file = load_yaml(path), root.shown(path)
-    check(stated, _Registry, file)
+    check_document(stated, _Registry, file)
     locked = read_revisions(path.with_name(REVISIONS))
     for name, entry in stated.items():
         engine = entry.get("engine")
@@ -182,7 +182,7 @@ def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
             raise ConfigError(
                 f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, engine_modules())}"
             )
-        check(entry, engine_kind(engine).settings(), file, name)
+        check_document(entry, engine_kind(engine).settings(), file, name)
         # Only an engine that loads checkpoints itself takes a commit of the hub.
         if engine_kind(engine).checkpoint and entry.get("revision") is None and entry["source"] in locked:
             stated[name] = {**entry, "revision": locked[entry["source"]]}

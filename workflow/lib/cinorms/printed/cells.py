@@ -53,9 +53,9 @@ class PrintedOptions(Options):
     models: LeftOut[Names] = None
     """Models, in this order; default: those of the analyses, in their order."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the models."""
-        super().check(place)
+        super().check_options(place)
         place.check_names("models", self.models or (), self.known_models(place), "model of these analyses")
 
     def known_models(self, place: EntryPlace) -> list[str]:
@@ -71,7 +71,7 @@ class FromAnalyses(PrintedOptions):
 
     sources: Names = Field(alias="from", description="Analyses whose rows the table combines.")
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the analyses, then the models."""
         analyses = place.study.entries["analyses"]
         fitting = [name for name, options in analyses.items() if options.kind in self.made_from]
@@ -79,7 +79,7 @@ class FromAnalyses(PrintedOptions):
         for source in self.sources:
             if source not in fitting:
                 raise place.unknown("from", source, fitting, what)
-        super().check(place)
+        super().check_options(place)
 
     def known_models(self, place: EntryPlace) -> list[str]:
         """Return the models that the analyses are made from."""
@@ -197,7 +197,7 @@ def together(selected: Sequence[Selected], entry: Entry[FromAnalyses]) -> pd.Dat
 def blank_again(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     """Return the rows, the first cell of each marked where it repeats the one above."""
     texts = [row[0].text for row in rows]
-    again = [at > 0 and text == texts[at - 1] for at, text in enumerate(texts)]
+    again = [number > 0 and text == texts[number - 1] for number, text in enumerate(texts)]
     parts = zip(texts, again, rows, strict=True)
     return tuple((Cell(text, again=same), *row[1:]) for text, same, row in parts)
 

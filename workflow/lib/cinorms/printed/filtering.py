@@ -45,9 +45,9 @@ class DiscardedOptions(FromAnalyses):
     t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = None
     """The T_maj to print, from those under norms; default: all."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the models with a T_val of their own, and the thresholds."""
-        super().check(place)
+        super().check_options(place)
         for_models = self.t_val_for or {}
         place.check_names("models", for_models, self.known_models(place), "model of these analyses")
         check_thresholds(place, "t_val", self.t_val or (), t_maj=False)
@@ -64,15 +64,15 @@ class PrintedLostOptions(FromAnalyses):
     steps: LeftOut[Annotated[tuple[_Step, ...], Field(min_length=1)]] = None
     """Pairs of T_maj from those under norms, the lower one first (plurality is the lowest). Default: every pair."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Look up the thresholds, and whether the lower one of each pair comes first."""
-        super().check(place)
+        super().check_options(place)
         t_majs = list(place.study.thresholds()[1])
         for step in self.steps or ():
             check_thresholds(place, "steps", step, t_maj=True)
             if t_majs.index(step[0]) > t_majs.index(step[1]):
-                given, right = list(step), list(step[::-1])
-                raise place.error("steps", f"{given} has the higher threshold first; write {right}")
+                stated, right = list(step), list(step[::-1])
+                raise place.error("steps", f"{stated} has the higher threshold first; write {right}")
 
 
 def discarded(selected: Sequence[Selected], entry: Entry[DiscardedOptions]) -> Printed:
@@ -100,9 +100,9 @@ def _rows_of(frame: pd.DataFrame, options: DiscardedOptions, t_majs: Sequence[st
         # No flow reaches a T_val above the model's number of variants: that shows nothing about the model.
         t_vals = (options.t_val_for or {}).get(str(model)) or options.t_val
         for t_val in t_vals or sorted(part.loc[part["of"] > 0, "t_val"].unique()):
-            at = part[part["t_val"] == t_val].set_index("t_maj")
-            first = at.iloc[0]
-            parts = [share(at.loc[t, "discarded"], at.loc[t, "of"]) for t in t_majs]
+            by_t_maj = part[part["t_val"] == t_val].set_index("t_maj")
+            first = by_t_maj.iloc[0]
+            parts = [share(by_t_maj.loc[t, "discarded"], by_t_maj.loc[t, "of"]) for t in t_majs]
             below = share(first["below_t_val"], first["flows"])
             rows.append([Cell(str(model)), Cell(str(t_val)), below, *parts])
     return rows

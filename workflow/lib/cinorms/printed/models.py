@@ -96,9 +96,9 @@ class PairsOptions(FromAnalyses):
     correction: Literal["none", "bonferroni", "holm", "bh"] = "none"
     """Correction of the p-values for the number of tests; the paper uses none."""
 
-    def check(self, place: EntryPlace) -> None:
+    def check_options(self, place: EntryPlace) -> None:
         """Refuse pairs that differ in an attribute: they are not all pairs of some models."""
-        super().check(place)
+        super().check_options(place)
         analyses = place.study.entries["analyses"]
         if any(analyses[source].factor for source in self.sources):
             raise place.error(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
-from cinorms.core.validation import check, load_as, load_yaml, unknown
+from cinorms.core.validation import check_document, load_as, load_yaml, unknown
 from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 
@@ -310,7 +310,7 @@ def _check_asked(path: Path, asked: GenerateFile) -> None:
 def _refuse_other_words(path: Path, document: Mapping[str, Any], frozen: Path) -> None:
     """Refuse a frozen file that was made from another request than ``document`` states now."""
     stored = load_yaml(frozen)
-    check(stored, PromptFile, str(frozen))
+    check_document(stored, PromptFile, str(frozen))
     made_with = stored.get("provenance", {}).get("request")
     if made_with is None:
         raise ConfigError(

@@ -141,7 +141,7 @@ def to_answers(
 
 
 def scored_answers(
-    flow: npt.NDArray[np.int32], variant: "pd.Categorical[int]", level: npt.NDArray[np.float64]
+    flow: npt.NDArray[np.integer[Any]], variant: "pd.Categorical[int]", level: npt.NDArray[np.float64]
 ) -> pd.DataFrame:
     """Return an answers table (`tables.ANSWERS`) of published levels; a missing one is an ``invalid`` answer."""
     n, invalid = len(flow), np.isnan(level)
@@ -163,9 +163,9 @@ def _model_names(frame: pd.DataFrame) -> "pd.Series[str]":
     if "paraphrasing" not in frame:
         return frame["model"].astype(str)
     by, paraphrasers = pd.factorize(frame["paraphrasing"])
-    which, given = pd.factorize(frame["model"])
+    which, models = pd.factorize(frame["model"])
     # "gpt-4o-mini-8B" of the paraphraser gpt carries no prefix, although it begins like one.
-    names = [[m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in given] for p in paraphrasers]
+    names = [[m if m == "gpt-4o-mini-8B" else m.removeprefix(f"{p}-") for m in models] for p in paraphrasers]
     return pd.Series(np.array(names, dtype=object)[by, which], index=frame.index, dtype="str")
 
 
@@ -186,10 +186,10 @@ def _what_to_choose(rows: pd.DataFrame) -> str:
 
 def flows_of(text: "pd.Series[str]", vignettes: pd.DataFrame) -> "pd.Series[int]":
     """Return the flow of each vignette's text; raise ``DataError`` for a text that is none."""
-    known = vignettes.set_index("vignette")["flow"]
-    if known.index.has_duplicates:
+    flow_of = vignettes.set_index("vignette")["flow"]
+    if flow_of.index.has_duplicates:
         raise DataError("vignettes: a text appears twice, so rows cannot be joined to flows by it")
-    flow = text.map(known)
+    flow = text.map(flow_of)
     if flow.isna().any():
         raise DataError(f"published data: '{text[flow.isna()].iloc[0]}' is not a vignette of this dataset")
     return flow.astype(np.int32)

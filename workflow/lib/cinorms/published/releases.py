@@ -250,8 +250,8 @@ def import_answers(
         texts = table[column].astype(str)
         table = table[texts == value].reset_index(drop=True)
         if table.empty:
-            known = ", ".join(sorted(texts.unique())[:20])
-            raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {known}")
+            allowed = ", ".join(sorted(texts.unique())[:20])
+            raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {allowed}")
     if source.prompt_set in set(table.get("paraphrasing", ())):
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
     for model in models:

@@ -38,10 +38,10 @@ def look_up(study: Study, place: tuple[str, str], names: Iterable[str], kind: st
 
     ``models`` are those of the registry.
     """
-    known = study.registry if kind == "models" else study.root.names(kind)
+    allowed = study.registry if kind == "models" else study.root.names(kind)
     for name in names:
-        if name not in known:
-            raise unknown(*place, name, known, what, study.root.searched(kind))
+        if name not in allowed:
+            raise unknown(*place, name, allowed, what, study.root.searched(kind))
 
 
 def check_arm(study: Study, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import shared_words
-from cinorms.core.validation import check
+from cinorms.core.validation import check_document
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.entries.options import OfNorms
@@ -113,7 +113,7 @@ def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
         raise place.error("", "key 'kind' is missing; required: kind")
     if not isinstance(name, str) or name not in in_section:
         raise place.unknown("kind", name, in_section, "kind")
-    options: Any = check(dict(stated), in_section[name].options, place.file, place.key())
+    options: Any = check_document(dict(stated), in_section[name].options, place.file, place.key())
     if hasattr(options, "arms"):
         study = place.study
         place.check_names("arms", options.arms, study.arms, "arm")
@@ -122,5 +122,5 @@ def read_options(place: EntryPlace, stated: Mapping[str, Any]) -> Any:
         select = study.stated_in(place.section, place.name, "select")
         for arm in options.arms:
             check_select(study, study.arms[arm].dataset, getattr(options, "select", None) or {}, select)
-    options.check(place)
+    options.check_options(place)
     return options

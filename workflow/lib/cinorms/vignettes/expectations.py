@@ -75,12 +75,12 @@ def _frame(vignettes: pd.DataFrame, value: Floats, source: npt.NDArray[np.object
     )
 
 
-def _to_levels(values: Floats, given: Range, ends: Range) -> Floats:
-    """Return ``values`` moved linearly from the range ``given`` to the ``ends`` of the answer scale."""
-    if given == ends:
+def _to_levels(values: Floats, between: Range, ends: Range) -> Floats:
+    """Return ``values`` moved linearly from the range ``between`` to the ``ends`` of the answer scale."""
+    if between == ends:
         return values
     low, high = ends
-    return low + (values - given[0]) * ((high - low) / (given[1] - given[0]))
+    return low + (values - between[0]) * ((high - low) / (between[1] - between[0]))
 
 
 def _read_rows(path: Path, factors: list[str], between: Range) -> pd.DataFrame:

@@ -44,7 +44,7 @@ class SourceFile(Value):
     """Address (http or https), or a path relative to the folder of the file that names it."""
     sha256: LeftOut[str] = Field(None, pattern=SHA256)
     """SHA-256 of the file, 64 hexadecimal digits (`sha256sum FILE` prints it). Required with an address; always checked
-    if given."""
+    if stated."""
     mirror: str | tuple[str, ...] = ()
     """Path of the file in the mirror folder, or a list of paths to try."""
 
@@ -57,30 +57,30 @@ class SourceFile(Value):
 Source = TypeVar("Source", bound=SourceFile)
 
 
-def read_source(path: Path, key: str, given: Source) -> Source:
+def read_source(path: Path, key: str, stated: Source) -> Source:
     """Return the file that the YAML file at ``path`` names under ``key``; a local path starts from its folder.
 
     Raises ``ConfigError`` for another address than http, one without a SHA-256, and a file that is not there.
     """
-    url = given.url
+    url = stated.url
     scheme, colon, _ = url.partition("://")
     if not colon:
         url = str(path.parent / url)
         if not os.path.isfile(url):
             raise ConfigError(
-                f"{path}: {key}.url: there is no file {given.url!r} in {path.parent}; correct the path "
+                f"{path}: {key}.url: there is no file {stated.url!r} in {path.parent}; correct the path "
                 "(it starts from the folder of the file that names it)"
             )
     elif scheme.lower() not in ("http", "https"):
         raise ConfigError(
             f"{path}: {key}.url: {url!r} cannot be downloaded; allowed: an http or https address, or a local path"
         )
-    elif given.sha256 is None:
+    elif stated.sha256 is None:
         raise ConfigError(
             f"{path}: key '{key}.sha256' is missing; a file with an address needs it (`sha256sum FILE` prints it)"
         )
-    mirror = (given.mirror,) if isinstance(given.mirror, str) else given.mirror
-    return given.model_copy(update={"url": url, "mirror": mirror})
+    mirror = (stated.mirror,) if isinstance(stated.mirror, str) else stated.mirror
+    return stated.model_copy(update={"url": url, "mirror": mirror})
 
 
 def own_files(files: Iterable[SourceFile]) -> list[str]:
