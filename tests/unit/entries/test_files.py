@@ -2,7 +2,9 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,8 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.sealing import write_tidy
-from cinorms.entries.entry import ENTRIES, Entry
-from cinorms.entries.files import inputs_of, read_further, read_selected
+from cinorms.entries.entry import ENTRIES, Entry, Selected
+from cinorms.entries.files import call, inputs_of, read_further, read_selected
 from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
@@ -71,6 +73,20 @@ def test_further_tables_are_read_by_arm_and_what_was_planted_by_arm_and_model(tm
     assert list(found["vignettes"]) == ["main", "hot"]
     assert found["planted"]["main", "b"]["level"].tolist() == [1, pd.NA]
     assert found["coefficients"]["main", "b"] == {"coefficients": [1]}
+
+
+def test_a_kind_receives_the_flows_of_each_arm_that_its_entry_selects():
+    entry = of_kind("delta", select={"sender": ["a"]})
+    kind = SimpleNamespace(also=("norms",), function=lambda selected, _, norms: (selected, norms))
+    vignettes = {
+        arm: pd.DataFrame({"flow": [0, 1, 2], "sender": senders})
+        for arm, senders in (("main", ["a", "b", "b"]), ("hot", ["b", "a", "a"]))
+    }
+    tables = [Selected(*pair, pd.DataFrame({"flow": [0, 1, 2]})) for pair in PAIRS]
+    with patch.object(Entry, "declared", kind):
+        for chosen in call(entry, tables, {"vignettes": vignettes, "norms": tables}):
+            flows = {table.pair: table.frame["flow"].tolist() for table in chosen}
+            assert flows == {("main", "a"): [0], ("main", "b"): [0], ("hot", "a"): [1, 2]}
 
 
 def test_selected_tables_carry_their_arm_and_model(tmp_path):

@@ -154,6 +154,11 @@ WRONG: dict[str, tuple[Any, str]] = {
         "arms.main.orders.count: 3 sends every prompt 3 identical times (method: fixed, temperature: 0); "
         "set it to 1",
     ),
+    "a number line, which has one order, twice": (
+        arm(dataset="chatbot", prompts="chatbot", orders={"count": 2}),
+        "arms.main.orders.count: 2 sends every prompt 2 identical times, because the number line "
+        "'appropriateness_0_100' has one order only; set it to 1",
+    ),
     "an unknown factor": (
         arm(select={"sendr": ["a door lock"]}),
         "arms.main.select: 'sendr' is not a factor of dataset 'iot'; did you mean 'sender'? "

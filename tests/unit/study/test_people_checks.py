@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from cinorms.core.errors import ConfigError
 from cinorms.report.description import facts_of
 from cinorms.study.data import sources
 from cinorms.study.study import Study
 
-from ...studies import Build, message_of
+from ...studies import Build, change, load, message_of
 
 PEOPLE = {"dataset": "confaide_2a", "source": "human", "ratings": "confaide_2a"}
 
@@ -61,6 +62,14 @@ def test_ratings_that_a_script_made_are_called_simulated(build_study):
     assert study.mark(["people"]) == "Simulated ratings: no people and no model gave these answers."
     assert study.mark(study.all_models()).startswith("Simulated ratings, not by real people: people. ")
     assert facts_of(study).arms["people"].simulated
+
+
+def test_an_arm_of_people_has_one_entry_for_them(copied):
+    change(copied.folder / "config/models.yaml", lambda models: models.update(more=models["people"]))
+    with pytest.raises(
+        ConfigError, match="has ratings of one survey, but 2 entries for its people; name one"
+    ):
+        load(copied, {"arms": {"main": {**PEOPLE, "models": ["people", "more"]}}, **NOTHING})
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,19 @@ def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied):
     assert [ask["gpus"] for ask in study.asked()] == [1, 1, 0]
 
 
+def test_a_person_codes_replies_where_the_study_has_a_coder_or_states_how_many(build_study):
+    asked, coder = {"models": ["tulu-2-7b"]}, {"coder": "gpt-4o-mini"}
+    for answers, engine, number in (
+        ({}, None, None),
+        (coder, None, 200),
+        ({"sample": 30}, None, 30),
+        (coder, "planted", None),
+    ):
+        study = build_study({**asked, "answers": answers, "engine": engine})
+        assert study.hand_sample == number
+        assert bool(study.coded_scales()) == (number is not None)
+
+
 def test_the_null_principle_is_a_level_only_where_it_is_asked(build_study, root):
     label = load_yaml(root.names("vignettes")["iot"])["null_level"]["label"]
     select = arm(select={"transmission_principle": [label]})
