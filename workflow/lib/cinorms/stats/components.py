@@ -11,7 +11,7 @@ import pandas as pd
 
 from cinorms.norms.assessment import divide
 from cinorms.stats.arrays import Floats, Ints
-from cinorms.stats.reliability import SOURCES, Cells, variances
+from cinorms.stats.reliability import SOURCES, Cells, shares_of, variances
 
 #: What factors do together, as a source.
 TOGETHER = "interactions of the factors"
@@ -35,12 +35,7 @@ def components(levels: pd.DataFrame, templates: pd.Series, factors: Mapping[str,
         rows = {"flow": (whole[0], "not_crossed" if whole[1] == "ok" else whole[1]), **rows}
     else:
         rows = {**_of_factors(cells, factors, _noise(cells, value)), **rows}
-    variance = np.array([number for number, _ in rows.values()])
-    counted = np.maximum(variance, 0.0)
-    total = np.nansum(counted)
-    status = ["negative" if number < 0 else said for number, said in rows.values()]
-    share = counted / total if total > 0 else np.full(len(rows), np.nan)
-    return pd.DataFrame({"source": [*rows], "variance": variance, "share": share, "status": status})
+    return shares_of(rows)
 
 
 def crossed(factors: Mapping[str, Ints]) -> bool:

@@ -5,7 +5,7 @@ valid answer. ``templates`` is the template of each variant (index: variant), `w
 Formulas: docs/method/stats/trust.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,14 +119,20 @@ def variance_shares(levels: pd.DataFrame, templates: pd.Series) -> pd.DataFrame:
     with missing numbers.
     """
     value, reason = variances(Cells.of(levels, templates))
-    variance = np.array([value[s] for s in SOURCES])
-    counted = np.maximum(variance, 0)
+    table = shares_of({source: (value[source], reason[source]) for source in SOURCES})
+    if table["share"].isna().all() and reason["flow"] != "no_flows":
+        table["status"] = table["status"].replace("ok", "no_variance")
+    return table
+
+
+def shares_of(rows: Mapping[str, tuple[float, str]]) -> pd.DataFrame:
+    """Return source, variance, share of the sum (a negative variance counting as 0) and status of each source."""
+    variance = np.array([number for number, _ in rows.values()])
+    counted = np.maximum(variance, 0.0)
     total = np.nansum(counted)
-    status = ["negative" if v < 0 else reason[s] for s, v in zip(SOURCES, variance, strict=True)]
-    share = counted / total if total > 0 else np.full(len(SOURCES), np.nan)
-    if not total > 0 and reason["flow"] != "no_flows":
-        status = ["no_variance" if s == "ok" else s for s in status]
-    return pd.DataFrame({"source": SOURCES, "variance": variance, "share": share, "status": status})
+    status = ["negative" if number < 0 else said for number, said in rows.values()]
+    share = counted / total if total > 0 else np.full(len(rows), np.nan)
+    return pd.DataFrame({"source": [*rows], "variance": variance, "share": share, "status": status})
 
 
 class Cells(NamedTuple):
