@@ -156,11 +156,6 @@ def test_a_number_that_the_length_limit_may_have_cut_is_no_answer(text, level):
     assert read(text, LINE, finish_reason="length").level == level
 
 
-def test_a_number_before_a_question_that_the_model_asks_itself_is_the_answer():
-    scale = of_options("1 never", "2 rarely", "3 often")
-    assert read("3\n\nQuestion: How often do they sell it?\nAnswer: 1", scale).level == 3
-
-
 def test_numbers_fall_into_the_bins_of_a_line_and_bins_are_no_words():
     binned = LINE.with_bins(2)
     assert (binned.options, binned.levels) == (("0 to 50", "51 to 100"), (25, 75))
