@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ..snakemake_runs import COMMAND
 from .server import Endpoint, Fault
+from .test_kill import wait_for
 from .test_paraphrases import call
 from .test_study import KEY, Study
 
@@ -30,13 +30,6 @@ def study(tmp_path: Path, endpoint: Endpoint) -> Study:
     endpoint.models = ["gpt-planted"]
     found.write()
     return found
-
-
-def wait_for(there: Callable[[], bool], seconds: float = 600) -> None:
-    end = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.2)
 
 
 def start(study: Study) -> subprocess.Popen[str]:
