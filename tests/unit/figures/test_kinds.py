@@ -1,6 +1,7 @@
 """Every kind of figure is drawn from the data that it declares."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -137,6 +138,15 @@ def test_the_data_beside_a_figure_have_the_columns_declared(figure):
     assert [column for column in table if column not in further] == [c for c in declared if c != "<factor>"]
     assert table["figure_status"].eq("ok").all()
     assert not table.duplicated(list(kind.key)).any(), "the key tells the rows apart"
+
+
+def test_a_figure_calls_models_by_their_labels_and_its_data_by_their_names(norms_of, figure_entry):
+    entry = replace(figure_entry("agreement", MODELS), labels={"a": "simulated A"}).called
+    assert [model for _, model in entry.selected] == ["b", "simulated A"]
+    shown = call(entry, [norms_of(model, LEVELS) for _, model in entry.selected], {})
+    table = data_of(shown, kinds("figures")["agreement"], entry.labels)
+    assert set(table["model_a"]) == set(table["model_b"]) == {"a", "b"}
+    assert "simulated A" in shown.plot.labels.title + shown.caption
 
 
 #: Kinds that show something whatever was answered.

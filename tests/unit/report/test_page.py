@@ -347,6 +347,19 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     assert "I will not say" in text
 
 
+def test_a_model_is_called_by_its_label_but_in_files_and_addresses(results):
+    models = results.study.plain()["models"]
+    study = changed(results.study, models={**models, "model-c": {**models["model-c"], "label": "C (like)"}})
+    called = replace(results, study=study).called()
+    shown = re.sub(r"(?s)<(script|pre).*?</\1>", "", render(called) + appendix.render(called, COMMAND))
+    named = set(re.findall(r"[\w/]*model-c\.?", Page(shown).text))
+    assert named <= {"main/model-c", "responses/main/model-c.", "model-c."}
+    assert Page(shown).text.count("C (like)") > 10
+    (main, _) = explorer_data(called)["arms"]
+    assert [(model["name"], model["label"]) for model in main["models"]][2] == ("model-c", "C (like)")
+    assert {row["model"] for row in method.models(called)} == {"model-a", "model-b", "C (like)"}
+
+
 @pytest.mark.parametrize(
     ("planted", "moment", "said"),
     [
