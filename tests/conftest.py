@@ -1,6 +1,7 @@
 """What several test modules share: the project, studies built from layers, and flows to ask about."""
 
 import copy
+import gc
 import os
 from collections import Counter
 from pathlib import Path
@@ -42,6 +43,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "mirror" in getattr(item, "fixturenames", ()):
             item.add_marker("published")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is collected to no later garbage collection: it stays until the end."""
+    gc.freeze()
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:

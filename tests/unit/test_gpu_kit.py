@@ -36,6 +36,7 @@ def unpack(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_parts_are_joined_and_installed(parts, tmp_path):
     done = unpack(parts, tmp_path / "site")
     assert done.returncode == 0, done.stderr
@@ -53,6 +54,7 @@ def test_a_damaged_or_missing_part_is_named(parts, tmp_path):
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.slow
 def test_without_time_every_step_says_so(tmp_path):
     out = tmp_path / "gpu.json"
     command = [sys.executable, str(KIT / "gpu.py"), "--out", str(out), "--minutes", "0.05"]

@@ -81,44 +81,34 @@ def test_no_function_is_longer_than_fifty_lines():
 SUBCLASSES = {f"cinorms.inference.engines.openai.{name}" for name in ("client", "live")}
 
 
-def modules_after(code: str) -> set[str]:
-    """Return the modules that a new Python has loaded when it has run ``code``."""
-    code += "print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(LIBRARY.parent)}, capture_output=True, text=True
-    )
+#: A new Python asks, then loads a study, then every module; after each it prints what is loaded.
+IMPORTS = """
+import importlib, sys
+import cinorms.ask
+from cinorms.inference.engine_kind import engine_kinds
+assert engine_kinds()
+print(*sys.modules)
+import cinorms.study.load
+from cinorms.entries.kind import kinds
+assert all(kinds(section) for section in ('analyses', 'figures', 'printed'))
+print(*sys.modules)
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(*sys.modules)
+"""
+
+
+def test_what_imports_pull_in():
+    """The environments openai and vllm have neither YAML nor schemas; each Snakemake process loads all kinds."""
+    command = [sys.executable, "-c", IMPORTS, *(name for name in MODULES if name not in SUBCLASSES)]
+    environment = {"PYTHONPATH": str(LIBRARY.parent)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
-
-
-def test_importing_any_module_pulls_in_nothing_heavy():
-    code = (
-        "import importlib, sys\n"
-        f"for name in {[name for name in MODULES if name not in SUBCLASSES]!r}: importlib.import_module(name)\n"
-    )
-    loaded = modules_after(code)
-    assert not HEAVY & loaded
-    assert "pandas" in loaded
-
-
-def test_asking_needs_no_package_that_the_inference_environments_lack():
-    """envs/openai.yaml and envs/vllm.yaml have pandas, pyarrow and numpy, and neither YAML nor schemas."""
-    code = (
-        "import sys, cinorms.ask\n"
-        "from cinorms.inference.engine_kind import engine_kinds\n"
-        "assert engine_kinds()\n"
-    )
-    assert not {"yaml", "jinja2", "scipy", "pydantic"} & modules_after(code)
-
-
-def test_loading_a_study_needs_no_part_of_scipy():
-    """Every Snakemake process loads all kinds of entries, also `snakemake -n` and the one in each job on a cluster."""
-    code = (
-        "import sys, cinorms.study.load\n"
-        "from cinorms.entries.kind import kinds\n"
-        "assert all(kinds(section) for section in ('analyses', 'figures', 'printed'))\n"
-    )
-    assert not {"scipy.special", "scipy.stats", "scipy.linalg", "scipy.sparse"} & modules_after(code)
+    asking, study, everything = (set(line.split()) for line in done.stdout.splitlines())
+    assert not {"yaml", "jinja2", "scipy", "pydantic"} & asking
+    assert not {"scipy.special", "scipy.stats", "scipy.linalg", "scipy.sparse"} & study
+    assert not HEAVY & everything
+    assert "pandas" in asking
 
 
 # --- Rules

@@ -1,7 +1,7 @@
 """What `run/inside_snakemake.py` asks of Snakemake beyond what it documents: a test for each thing that it is for.
 
-`make test-snakemake` runs them with the lowest and the newest Snakemake that `requirements/run.in` allows. What is true
-only on a cluster is in `tests/slurm`.
+`make test-workflow` runs them with the lowest Snakemake that `requirements/run.in` allows, `make test-snakemake` with
+the newest. What is true only on a cluster is in `tests/slurm`.
 """
 
 import json

@@ -69,8 +69,8 @@ def test_the_ceiling_is_what_another_group_of_as_many_people_shows(raters, per_f
 def test_another_group_of_the_same_people_is_not_found_to_be_farther():
     rng = np.random.default_rng(4)
     flow = rng.normal(0, 45, 60)
-    verdicts = [found(*(rated(rng, flow, 46, 20) for _ in range(2))).loc["rms", "verdict"] for _ in range(60)]
-    assert verdicts.count("farther") <= 3
+    verdicts = [found(*(rated(rng, flow, 46, 20) for _ in range(2))).loc["rms", "verdict"] for _ in range(30)]
+    assert verdicts.count("farther") <= 2
     far = found(answered(rng, flow + 40, 11), rated(rng, flow, 46, 20))
     assert far.loc[["mean_signed", "rms"], "verdict"].tolist() == ["farther", "farther"]
     near = found(Sample.given(flow), rated(rng, flow, 60, 5))
@@ -172,7 +172,7 @@ def test_with_many_units_it_is_welch_s_test():
 @pytest.mark.parametrize(("raters", "per_flow"), [(26, 5), pytest.param(46, 20, marks=pytest.mark.slow)])
 def test_where_nothing_differs_five_in_a_hundred_tables_have_a_false_alarm(raters, per_flow):
     """Five options, few raters: the false discovery rate holds where every difference is noise."""
-    rng, alarms, runs = np.random.default_rng(2), 0, 200
+    rng, alarms, runs = np.random.default_rng(2), 0, 100
     flow = rng.uniform(-60, 60, 40)
     exact = np.concatenate([rated(rng, one[None], 20_000, 20_000, options=True).means for one in flow])
     for _ in range(runs):
