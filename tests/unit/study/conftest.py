@@ -9,7 +9,7 @@ from cinorms.core.root import Root
 from cinorms.core.validation import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import load_registry
-from cinorms.study.settings import Arm, StudySettings
+from cinorms.study.settings import StudySettings
 
 from ...studies import DEFAULT_MODELS
 
@@ -28,7 +28,6 @@ def names(root: Root) -> dict[str, str]:
     design = load_yaml(root.names("vignettes")["iot"])
     lists = {
         "study_keys": StudySettings.model_fields,
-        "arm_keys": Arm.model_fields,
         "models": load_registry(root),
         "datasets": root.names("vignettes"),
         "prompts": root.names("prompts"),

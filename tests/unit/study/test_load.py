@@ -28,13 +28,6 @@ def test_a_mistake_on_the_command_line_is_said_to_be_there(build_study, names, g
     assert str(caught.value) == message.format(**names)
 
 
-def test_a_message_names_the_layer_that_the_wrong_setting_comes_from(build_study):
-    with pytest.raises(ConfigError, match=r"^study\.yaml: norms\.t_val_for: "):
-        build_study({"norms": {"t_val_for": {"x": 3}}}, {"norms": {"t_maj": 0.67}})
-    with pytest.raises(ConfigError, match=r"^study\.yaml: arm_defaults\.readout: "):
-        build_study({"arm_defaults": {"readout": "options", "temperature": 1}}, {"seed": 3})
-
-
 @pytest.mark.parametrize(
     "key",
     ["seed", "norms", "norms.grid.t_val", "arm_defaults", "arm_defaults.orders.count"],

@@ -41,12 +41,6 @@ def study_of(build_study: Build, registry: dict[str, Any] | None = None, **arm: 
     return study
 
 
-def test_a_request_is_plain_data(build_study):
-    for engine in (None, "planted"):
-        made = request(build_study({"models": MODELS, "engine": engine}))
-        assert json.loads(json.dumps(made)) == made
-
-
 @pytest.mark.parametrize(
     "arm",
     [

@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 from cinorms.core.schema import schema_of
 from cinorms.entries.options import ARM_ATTRIBUTES
 from cinorms.study.layers import MIXED
-from cinorms.study.settings import Arm, ArmDefaults, Settings, StudySettings
+from cinorms.study.settings import ArmDefaults, Settings, StudySettings
 
 from ...studies import ARM, arm, default_layer, make_arm, make_study_settings
 
@@ -78,12 +78,6 @@ def test_a_study_file_may_leave_out_every_key_but_the_dataset_of_an_arm():
     assert valid(arm())
     assert valid({"arms": {"main": {"dataset": "iot"}}})
     assert not valid({"arms": {"main": {"prompts": "chatgpt"}}})
-
-
-def test_an_arm_has_the_keys_of_the_defaults_of_arms_in_their_order():
-    assert list(Arm.model_fields) == list(ArmDefaults.model_fields)
-    for key, field in ArmDefaults.model_fields.items():
-        assert Arm.model_fields[key].description == field.description
 
 
 def test_only_what_a_study_need_not_have_has_a_default_in_code():

@@ -22,18 +22,6 @@ PETS_MODELS = {
 }
 
 
-def test_the_default_study(build_study):
-    study = build_study()
-    assert study.name == "demo"
-    assert study.all_models() == DEFAULT_MODELS
-    assert study.datasets() == ["iot"]
-    assert study.templates("main") * study.arms["main"].orders.count == 33
-    assert study.planted() == DEFAULT_MODELS
-    assert study.mark(DEFAULT_MODELS) == PLANTED_MARK
-    assert not study.null_principle("iot")
-    assert study.scale("main") == ACCEPTABILITY
-
-
 def test_thresholds_are_the_grids_and_the_studys_own(build_study):
     norms = {
         "t_val": 7,
