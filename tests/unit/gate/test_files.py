@@ -182,7 +182,7 @@ DAMAGED: list[tuple[str, Any, str]] = [
     ("study.json", "[1]", "study.json: is not a study's description"),
     ("study.json", "{}", "study.json: is not a study's description"),
     ("arm", {"scale": {"name": 1}}, "study.json: is not"),
-    ("arm", {"dataset": "none"}, "study.json: is not"),
+    ("arm", {"dataset": "none"}, "none.parquet: there is no such file"),
     ("vignettes/iot.parquet", None, "iot.parquet: there is no such file"),
     ("answers/main/m.parquet", "x", "m.parquet"),
 ]
