@@ -1,9 +1,10 @@
 """Words that tables, figures and pages share: marks, and the names of models and of flows without a norm."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pandas as pd
+if TYPE_CHECKING:  # scales use this module where PEGASUS paraphrases, without pandas
+    import pandas as pd
 
 #: The mark of every table, figure and page that only shows planted respondents; see `planted_mark` for others.
 PLANTED_MARK = "Simulated respondents: no model gave their answers."
@@ -101,7 +102,7 @@ def shared_words(labels: Collection[str]) -> str:
     return "".join(f"{word} " for word in first[:n])
 
 
-def relabelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+def relabelled(table: "pd.DataFrame", labels: Mapping[str, str]) -> "pd.DataFrame":
     """Return ``table`` with the labels of models in place of their names, in the columns that hold models."""
     held = table.columns.intersection(MODEL_COLUMNS)
     called = {column: table[column].map(lambda name: labels.get(name, name)) for column in held}
