@@ -172,7 +172,12 @@ def test_a_rise_of_refusals_fails_and_a_fall_does_not(run):
     gate = run(planted(1), refusing, claims)
     assert gate.verdict == "fail"
     assert gate.claims[0].finding.facts["share in new"] == pytest.approx(np.isnan(refusing).mean())
-    assert run(refusing, planted(1), claims).verdict == "pass"
+    fallen = run(refusing, planted(1), claims)
+    assert fallen.verdict == "pass"
+    flows = fallen.claims[0].finding.flows
+    assert (flows["new_share"] - flows["base_share"]).is_monotonic_decreasing, (
+        "where it rose most comes first"
+    )
 
 
 def test_few_templates_without_a_refusal_are_no_proof_that_there_are_none(run):
