@@ -91,11 +91,13 @@ def test_model_contrasts_find_the_planted_shift():
 def test_where_wordings_are_alike_contrasts_and_marginal_means_do_not_hold():
     alike = {}
     for model, frame in ANSWERS.items():
-        # Templates 0 and 1 move each flow in one way, 2 and 3 in another.
+        # Templates 1 and 3 are copies of 0 and 2, which move each flow in their own way.
         pair = frame["variant"].astype(str).str[0].astype(int) // 2
         moved = np.random.default_rng(1).integers(-1, 2, (len(VIGNETTES), 2))[frame["flow"], pair]
-        level = (frame["level"] + 2 * moved).clip(-2, 2)
-        alike[model] = frame.assign(level=level.astype("Int8"))
+        answered = frame["level"].to_numpy(dtype=float, na_value=np.nan).reshape(len(VIGNETTES), 4, 2)
+        level = (answered[:, [0, 0, 2, 2]].ravel() + 2 * moved).clip(-2, 2)
+        status = np.where(np.isnan(level), "refusal", "ok")
+        alike[model] = frame.assign(level=pd.array(level, dtype="Int8"), status=pd.Categorical(status))
     for kind in ("model_contrasts", "marginal_means"):
         table = run(kind, alike)
         assert set(table["status"]) == {"alike_templates"}
