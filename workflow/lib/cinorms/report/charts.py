@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.report.findings import LevelShare, halves, levels_of, mean_shares, own_agreement, share_interval
+from cinorms.report.findings import LevelShare, halves, levels_of, own_agreement, share_interval, shares_of
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import count, plain, share
@@ -37,7 +37,8 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
     """
     shown, means = list(models[:MOST_DOTS]), levels_of(results, arm, models) if models else []
     by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    weights = mean_shares(results, arm, models).sort_values(ascending=False) if models else pd.Series()
+    shares = shares_of(results, arm, models).reindex(columns=results.factors(arm)) if models else pd.DataFrame()
+    weights = shares.mean().dropna().sort_values(ascending=False)
     factors = []
     for factor, weight in weights.items():
         rows: list[dict[str, Any]] = []

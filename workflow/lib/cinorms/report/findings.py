@@ -17,6 +17,7 @@ from cinorms.report.words import STATUSES, count, counted, in_words, plain, shar
 from cinorms.stats.agreement import pairs, reworded
 from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
+from cinorms.stats.reliability import SOURCES
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import (
     CONFIDENCE,
@@ -26,6 +27,8 @@ from cinorms.stats.wordings import (
     spread,
 )
 
+#: The source of variance that is no factor.
+ANSWER = SOURCES[-1]
 #: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
 #: Contrasts of one table that are named; of more, only the number is given.
@@ -89,41 +92,48 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
     return shares
 
 
-def mean_shares(results: StudyResults, arm: str, models: Sequence[str]) -> "pd.Series[float]":
-    """Return the mean share of each factor: of the study's variance components or, where it has none, as above."""
-    factors = results.factors(arm)
+def shares_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
+    """Return each factor's share per model: of the study's variance components or, where it has none, as above.
+
+    The components also have the share of what no factor explains.
+    """
     for table in results.tables_of("variance_components", arm):
-        rows = table[table["model"].isin(models) & table["source"].isin(factors)]
-        if not rows.empty:
-            return rows.groupby("source")["share"].mean()
-    return pd.DataFrame([variance_shares(results, arm, model) for model in models]).mean()
+        rows = table[table["model"].isin(models)]
+        if not rows["share"].dropna().empty:
+            return rows.pivot(index="model", columns="source", values="share")
+    return pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
 
 
 def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
     every = levels_of(results, arm, models)
-    shares = mean_shares(results, arm, models)
-    levels = [level for level in every if level.factor == shares.idxmax()] if len(shares) else []
+    all_shares = shares_of(results, arm, models)
+    by_factor = all_shares.reindex(columns=results.factors(arm)).dropna(axis="columns", how="all")
+    shares = by_factor.mean().sort_values(ascending=False)
+    levels = [level for level in every if level.factor == shares.index[0]] if len(shares) else []
     if len(levels) < 2:
         return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
-    shares = shares.sort_values(ascending=False)
     (first, *others), (of_first, *of_others) = map(str, shares.index), shares
-    whose = models[0] if len(models) == 1 else f"mean of {in_words(len(models))} {results.nouns(models)}"
-    whose = "people's ratings" if results.is_people(arm) else whose
-    text = f"{plain(first)}. {share(of_first, 1)} of the variance of the answers goes with it ({whose}"
-    text += (
-        f"; with {plain(others[0])}, next, {share(of_others[0], 1)})." if others and of_others[0] else ")."
+    whose = "people's ratings" if results.is_people(arm) else models[0]
+    if len(models) > 1 and not results.is_people(arm):
+        ends = [share(end, 1) for end in (by_factor[first].min(), by_factor[first].max())]
+        whose = f"mean of {in_words(len(models))} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
+    text = f"{plain(first)}. Of single factors it goes with most of the variance of the answers: {share(of_first, 1)}"
+    text += f" ({whose}" + (
+        f"; next: {plain(others[0])}, {share(of_others[0], 1)})." if others and of_others[0] else ")."
     )
+    if ANSWER in all_shares and all_shares[ANSWER].notna().any():
+        text += f" {share(all_shares[ANSWER].mean(), 1)} goes with the order of the options and the single answer."
     says = results.scale(arm).spoken
     text += (
-        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers that could be read {says.accept} the flow, "
+        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers with a level {says.accept} the flow, "
         f"with ‘{least.level}’ {_accepted(least, len(every))}."
     )
     if any("to" in level.of_all for level in (most, least)):
-        text += f" With those that could not, which may say anything, it is {most.of_all} and {least.of_all}."
+        text += f" Whatever the other answers would say, it is {most.of_all} and {least.of_all}."
     if share_interval(most, 1) is not None:
-        text += f" Brackets: 95% intervals over {variant_words(results.is_people(arm)).many}."
+        text += f" In brackets: 95% intervals over {variant_words(results.is_people(arm)).many}, for all levels at once."
     shown = results.link(arm, models[:4], rows=most.factor)
     return Finding(
         "decides", "What decides", share(of_first, 1), text, shown, f"the norms by {plain(most.factor)}"
@@ -288,21 +298,20 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     arm = rows[0].arm
     depends, text = _dependence(results, arm), []
     if depends:
-        said = f"The answers of {depends.number} {nouns_of(rows)} depend on the flow."
-        text.append(depends.text if len(rows) == 1 else said)
+        text.append(depends.text)
     known = halves(results, arm)
     if len(known):
         predicted, seen = (share(number, 1) for number in known.mean())
         mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
         text.append(
-            f"One half of the wordings predicts that {predicted} of the norms are the same in the other half; "
-            f"{seen} are{mean}."
+            f"One half of the wordings predicts that {predicted} of its norms are the same in the other half; "
+            f"{seen} are{mean}, and the others differ or are no norm there."
         )
     answers, valid = (sum(getattr(row, name) for row in rows) for name in ("answers", "valid"))
     flows, norms = (sum(getattr(row, name) for row in rows) for name in ("flows", "norms"))
     of = "flows" if len(rows) == 1 else f"pairs of {nouns_of(rows)[:-1]} and flow"
     text.append(
-        f"{share(answers - valid, answers)} of the answers could not be read, and {share(flows - norms, flows)} of the "
+        f"{share(answers - valid, answers)} of the answers have no level, and {share(flows - norms, flows)} of the "
         f"{of} have no norm, which does not mean neutral."
     )
     return text

@@ -31,11 +31,11 @@ function distance(models, i) {
   return n < 2 ? -1 : high - low;
 }
 
-/** Return how contested a flow is: how far apart the norms are, and of equal ones how much each model's answers differ. */
+/** Return how contested a flow is: how far apart the norms are, of equal ones the surest first; of one model, how much its answers differ. */
 function contested(models, i) {
   const answered = models.filter((model) => valid(model, i));
   const split = answered.reduce((sum, model) => sum + 1 - agreeing(model, i) / valid(model, i), 0);
-  return Math.max(distance(models, i), 0) + split / (models.length + 1);
+  return models.length > 1 ? Math.max(distance(models, i), 0) - split / (models.length + 1) : split;
 }
 
 /** Return the flows that the table shows: of the slice, those of the chosen cell that the filter leaves. */
