@@ -199,16 +199,18 @@ def test_what_decides_is_the_factor_with_most_of_the_variance(results):
     unique = flows.assign(sender=flows["flow"].astype(str))
     assert variance_shares(replace(results, vignettes={"flows": unique}), "main", "model-a")["sender"] == 0
     sentence, differs = first_sentences(results, "main", MODELS)
-    mean = np.mean([variance_shares(results, "main", model)["principle"] for model in MODELS])
-    assert (
-        f"principle. {mean:.0%} of the variance of the answers goes with it (mean of three respondents"
-        in sentence.text
+    of_models = [variance_shares(results, "main", model)["principle"] for model in MODELS]
+    mean, low, high = np.mean(of_models), min(of_models), max(of_models)
+    assert sentence.text.startswith(
+        "principle. Of single factors it goes with most of the variance of the answers: "
     )
-    parts = pd.DataFrame(
-        {"arm": "main", "model": "model-a", "source": ["sender", "template"], "share": [0.3, 0.6]}
-    )
+    assert f"{mean:.0%} (mean of three respondents, from {low:.0%} to {high:.0%}; next: " in sentence.text
+    sources = ["sender", "template", "order and single answer"]
+    parts = pd.DataFrame({"arm": "main", "model": "model-a", "source": sources, "share": [0.3, 0.2, 0.4]})
     with_parts = with_table(results, "variance", "variance_components", parts)
-    assert "sender. 30% of the variance" in first_sentences(with_parts, "main", MODELS)[0].text
+    said = first_sentences(with_parts, "main", MODELS)[0].text
+    assert "most of the variance of the answers: 30% (" in said
+    assert "40% goes with the order of the options and the single answer." in said
     values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
     n = (values["model-a"] != values["model-c"]).mean()
     assert f"model-a and model-c: of the {len(values)} flows on which both hold a norm" in differs.text

@@ -37,7 +37,9 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
     """
     shown, means = list(models[:MOST_DOTS]), levels_of(results, arm, models) if models else []
     by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    shares = shares_of(results, arm, models).reindex(columns=results.factors(arm)) if models else pd.DataFrame()
+    shares = (
+        shares_of(results, arm, models).reindex(columns=results.factors(arm)) if models else pd.DataFrame()
+    )
     weights = shares.mean().dropna().sort_values(ascending=False)
     factors = []
     for factor, weight in weights.items():
