@@ -204,7 +204,7 @@ def test_what_decides_is_the_factor_with_most_of_the_variance(results):
     assert sentence.text.startswith(
         "principle. Of single factors it goes with most of the variance of the answers: "
     )
-    assert f"{mean:.0%} (mean of three respondents, from {low:.0%} to {high:.0%}; next: " in sentence.text
+    assert f"{mean:.0%} (mean of three respondents, from {low:.0%} to {high:.0%}" in sentence.text
     sources = ["sender", "template", "order and single answer"]
     parts = pd.DataFrame({"arm": "main", "model": "model-a", "source": sources, "share": [0.3, 0.2, 0.4]})
     with_parts = with_table(results, "variance", "variance_components", parts)
