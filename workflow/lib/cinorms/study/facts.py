@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer
 
 from cinorms.core.errors import DataError
 from cinorms.core.labels import alone, origin_mark
@@ -116,12 +116,6 @@ class StudyFacts(_Facts):
     figures: Mapping[str, EntryFacts] = {}
     printed: tuple[str, ...] = ()
     settings: Mapping[str, Any] = {}
-
-    @model_validator(mode="after")
-    def _has_every_dataset(self) -> "StudyFacts":
-        if unknown := {arm.dataset for arm in self.arms.values()} - self.datasets.keys():
-            raise ValueError(f"datasets: {', '.join(sorted(unknown))} of an arm is not among them")
-        return self
 
     @classmethod
     def read(cls, folder: Path) -> "StudyFacts":
