@@ -100,7 +100,7 @@ def shares_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.Data
     for table in results.tables_of("variance_components", arm):
         rows = table[table["model"].isin(models)]
         if not rows["share"].dropna().empty:
-            return rows.pivot(index="model", columns="source", values="share")
+            return rows.pivot_table("share", "model", "source")
     return pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
 
 
@@ -133,7 +133,8 @@ def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding 
     if any("to" in level.of_all for level in (most, least)):
         text += f" Whatever the other answers would say, it is {most.of_all} and {least.of_all}."
     if share_interval(most, 1) is not None:
-        text += f" In brackets: 95% intervals over {variant_words(results.is_people(arm)).many}, for all levels at once."
+        over = variant_words(results.is_people(arm)).many
+        text += f" In brackets: 95% intervals over {over}, for all levels at once."
     shown = results.link(arm, models[:4], rows=most.factor)
     return Finding(
         "decides", "What decides", share(of_first, 1), text, shown, f"the norms by {plain(most.factor)}"
