@@ -151,7 +151,7 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     of_all = [
         " to ".join(f"{end:.0%}" for end in bounds.loc[level]) for level in (shares.idxmax(), shares.idxmin())
     ]
-    assert f"which may say anything, it is {of_all[0]} and {of_all[1]}." in finding.text
+    assert f"would say, it is {of_all[0]} and {of_all[1]}." in finding.text
 
 
 def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results):
