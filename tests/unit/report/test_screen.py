@@ -113,6 +113,8 @@ def test_more_wordings_or_a_stricter_majority_do_not_change_what_is_said_of_a_mo
         (replace(FEW_WORDINGS, status="few_flows"), "?", "needs 40 flows"),
         (WIDE, "?", "needs about 18 wordings, not 11 (now: 55% to 89% of the flows)"),
         (NEAR_HALF, "52%", "its interval includes 50%: undecided"),
+        (replace(STRONG, by_chance=74.0), "80%", ""),
+        (replace(STRONG, by_chance=75.0), "80%", "not more than by chance (75%)"),
         (ONE_ANSWER, "80%", "nearly every flow gets the same answer"),
     ],
 )

@@ -58,6 +58,13 @@ def test_a_respondent_with_norms_is_found_out_and_keeps_them():
     assert replace(found, valid=0.89, p=0.5).words == VERDICTS["no_dependence"]
     assert found.share > 0.5
     assert found.norms > FLOWS / 2
+    assert found.by_chance < 1
+
+
+def test_answers_that_are_nearly_always_the_same_agree_by_chance():
+    same = np.where(np.random.default_rng(4).random((FLOWS, TEMPLATES * ORDERS)) < 0.8, 1, -1)
+    assert asked(same).by_chance == pytest.approx(FLOWS, abs=0.5)
+    assert asked(np.ones_like(same)).by_chance == FLOWS
 
 
 def test_norms_without_looking_at_the_flow_are_norms_all_the_same():

@@ -260,6 +260,8 @@ KINDS = (
             "chance by shuffling answers between flows; about 0 if answers do not depend on the flow.",
             **usual("p"),
             "norms": "Flows that hold a norm.",
+            "by_chance": "On how many flows a model with these answers that ignores the flow would hold the same norm "
+            "twice: answers shuffled between flows, mean of the draws. To compare with `again` of norms_again.",
             "status": "ok, alike_templates (wordings are alike, so the test finds too much), or why there is "
             "no number.",
             "verdict": f"one_answer (one level has {ONE_ANSWER:.0%} of the valid answers), no_dependence (p is not "

@@ -28,7 +28,7 @@ class Standing:
     """How a model stands in the main arm, as numbers of flows; ``again``, ``low`` and ``high`` are of `norms_again`.
 
     ``status`` is that of `norms_again`, or ``not_computed``. ``ignores`` is the verdict in words where nothing shows
-    that the answers depend on the flow.
+    that the answers depend on the flow. ``by_chance`` is of `flow_dependence`.
     """
 
     arm: str
@@ -47,6 +47,7 @@ class Standing:
     valid: int
     refused: int
     ignores: str = ""
+    by_chance: float | None = None
 
     @property
     def survives(self) -> bool | None:
@@ -120,7 +121,14 @@ class Standing:
             return self.ignores
         if self.needs:
             return f"a norm on {self.with_norm} of the flows; {self.needs}"
+        if self.chance and self.told and self.low is not None and (self.by_chance or 0) >= self.low:
+            return f"not more than by chance ({self.chance}): the same answers in random order agree as much"
         return f"its interval includes {MOST:.0%}: undecided" if self.told and self.survives is None else ""
+
+    @property
+    def chance(self) -> str:
+        """The share of flows with a norm again that the same answers in random order have; empty where not known."""
+        return "" if self.by_chance is None else share(self.by_chance, self.flows)
 
     @property
     def sentence(self) -> str:
@@ -169,7 +177,8 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
     codes, held = results.codes[arm, model], results.held(arm, model)
     people = results.is_people(arm)
     again = {} if people else _row(results, "norms_again", arm, model)
-    verdict = _row(results, "flow_dependence", arm, model).get("verdict")
+    dependence = _row(results, "flow_dependence", arm, model)
+    verdict = dependence.get("verdict")
     templates = results.prompts[arm]["template_no"].to_numpy()[(codes.answers != NOTHING).any(axis=0)]
     scale = results.scale(arm)
     return Standing(
@@ -192,6 +201,7 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         valid=codes.n_valid,
         refused=codes.invalid().get("refusal", 0),
         ignores="" if verdict is None or verdict in DEPENDS else VERDICTS[verdict],
+        by_chance=_number(dependence, "by_chance"),
     )
 
 

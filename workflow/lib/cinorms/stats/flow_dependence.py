@@ -5,6 +5,7 @@ model may answer each prompt at random and yet alike in every order. The remaini
 that the model would show without reading the flow. Why, and what it misses: docs/method/stats/trust.md.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.arrays import Ints
-from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, norms_of, worth_of
+from cinorms.stats.wordings import ALIKE_TEMPLATES, Norms, level_counts, norms_of, worth_of
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.
 ONE_ANSWER = 0.95
@@ -32,9 +33,10 @@ class Dependence:
     """How much the answers depend on the flow.
 
     ``share`` is the part of the variance of the answers that the flow explains, beyond that of shuffled answers: 0 for
-    none, 1 if the flow decides everything. ``norms`` is the number of norms. ``status`` is ``ok``, ``no_answers``,
-    ``no_variance``, or ``alike_templates``: answers to wordings that are alike agree without a flow, so the test finds
-    too much.
+    none, 1 if the flow decides everything. ``norms`` is the number of norms, and ``by_chance`` the number of those that
+    a model with the same answers that ignores the flow would have, and have again: on how many flows two random orders
+    of the answers give the same norm. ``status`` is ``ok``, ``no_answers``, ``no_variance``, or ``alike_templates``:
+    answers to wordings that are alike agree without a flow, so the test finds too much.
     """
 
     flows: int
@@ -43,6 +45,7 @@ class Dependence:
     share: float
     p: float
     norms: int
+    by_chance: float
     status: str
 
     @property
@@ -101,7 +104,7 @@ def dependence(
     flow = np.nonzero(~np.isnan(x))[0]
     n_flows, valid = len(x), float(len(flow) / x.size) if x.size else 0.0
     if not len(flow):
-        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, "no_answers")
+        return Dependence(n_flows, valid, np.nan, np.nan, np.nan, 0, 0.0, "no_answers")
     steps = np.array(scale.binned.levels) - scale.binned.levels[0]
     asked = templates.reindex(levels.columns)
     # Of one template alone, the variants are exchanged one by one.
@@ -113,18 +116,19 @@ def dependence(
     counts = cells.sum(axis=0)
     of_levels = counts.sum(axis=0)
     top_share = float(of_levels.max() / len(flow))
-    norms = int(norms_of(counts.T.astype(np.float64), thresholds).held.sum())
+    norms = int(_norms(counts, thresholds).held.sum())
     observed = _between(counts, steps)
     total = float(of_levels @ steps**2 - (of_levels @ steps) ** 2 / len(flow))
     if (of_levels > 0).sum() < 2:
-        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, "no_variance")
-    rng, between = np.random.default_rng(seed), np.empty(draws)
+        return Dependence(n_flows, valid, top_share, np.nan, np.nan, norms, float(norms), "no_variance")
+    rng, between, drawn = np.random.default_rng(seed), np.empty(draws), list[Norms]()
     answered = [np.flatnonzero(part.any(axis=1)) for part in cells]
     for draw in range(draws):
         exchanged = np.zeros_like(counts)
         for part, there in zip(cells, answered, strict=True):
             exchanged[there] += part[rng.permutation(there)]
         between[draw] = _between(exchanged, steps)
+        drawn.append(_norms(exchanged, thresholds))
     by_chance = float(between.mean())
     return Dependence(
         flows=n_flows,
@@ -134,8 +138,19 @@ def dependence(
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
+        by_chance=float(np.mean([_n_same(a, b) for a, b in itertools.pairwise(drawn)])),
         status=ALIKE_TEMPLATES if len(cells) > 1 and worth_of(of_cells).too_alike else "ok",
     )
+
+
+def _norms(counts: Ints, thresholds: Thresholds) -> Norms:
+    """Return the norms of counts of the levels (second axis)."""
+    return norms_of(counts.T.astype(np.float64), thresholds)
+
+
+def _n_same(a: Norms, b: Norms) -> int:
+    """Return on how many flows both hold the same norm."""
+    return int((a.held & b.held & (a.level == b.level)).sum())
 
 
 def _between(counts: Ints, steps: Ints) -> float:
