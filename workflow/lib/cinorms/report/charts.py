@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from cinorms.report.findings import LevelShare, halves, levels_of, own_agreement, share_interval, shares_of
+from cinorms.report.findings import (
+    LevelShare,
+    factor_shares,
+    halves,
+    levels_of,
+    own_agreement,
+    share_interval,
+)
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import count, plain, share
@@ -38,7 +45,9 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
     shown, means = list(models[:MOST_DOTS]), levels_of(results, arm, models) if models else []
     by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
     shares = (
-        shares_of(results, arm, models).reindex(columns=results.factors(arm)) if models else pd.DataFrame()
+        factor_shares(results, arm, models).reindex(columns=results.factors(arm))
+        if models
+        else pd.DataFrame()
     )
     weights = shares.mean().dropna().sort_values(ascending=False)
     factors = []

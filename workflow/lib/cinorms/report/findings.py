@@ -92,7 +92,7 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
     return shares
 
 
-def shares_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
+def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
     """Return each factor's share per model: of the study's variance components or, where it has none, as above.
 
     The components also have the share of what no factor explains.
@@ -107,7 +107,7 @@ def shares_of(results: StudyResults, arm: str, models: Sequence[str]) -> pd.Data
 def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
     every = levels_of(results, arm, models)
-    all_shares = shares_of(results, arm, models)
+    all_shares = factor_shares(results, arm, models)
     by_factor = all_shares.reindex(columns=results.factors(arm)).dropna(axis="columns", how="all")
     shares = by_factor.mean().sort_values(ascending=False)
     levels = [level for level in every if level.factor == shares.index[0]] if len(shares) else []

@@ -121,7 +121,7 @@ class Standing:
             return self.ignores
         if self.needs:
             return f"a norm on {self.with_norm} of the flows; {self.needs}"
-        if self.chance and self.told and self.low is not None and (self.by_chance or 0) >= self.low:
+        if self.told and self.low is not None and self.by_chance is not None and self.by_chance >= self.low:
             return f"not more than by chance ({self.chance}): the same answers in random order agree as much"
         return f"its interval includes {MOST:.0%}: undecided" if self.told and self.survives is None else ""
 

@@ -129,12 +129,12 @@ def dependence(
             exchanged[there] += part[rng.permutation(there)]
         between[draw] = _between(exchanged, steps)
         drawn.append(_norms(exchanged, thresholds))
-    by_chance = float(between.mean())
+    shuffled = float(between.mean())
     return Dependence(
         flows=n_flows,
         valid=valid,
         top_share=top_share,
-        share=(observed - by_chance) / (total - by_chance) if total > by_chance else np.nan,
+        share=(observed - shuffled) / (total - shuffled) if total > shuffled else np.nan,
         # Sums of the same numbers in another order may differ in the last digits.
         p=float((1 + (between >= observed * (1 - 1e-12)).sum()) / (1 + draws)),
         norms=norms,
