@@ -98,6 +98,27 @@ def test_the_navigation_of_the_site_has_every_page_once():
     assert set(HOOKS.SEARCHED) <= set(named)
 
 
+#: What readers search for, and the page that answers it. Search ranks words in `SEARCHED` above all text.
+QUESTIONS = {
+    "norm": "method/norms/assessment.md",
+    "how many wordings": "method/stats/generalizability.md",
+    "own data": "method/vignettes/datasets.md",
+    "endpoint": "your-first-context.md",
+    "resume": "running.md",
+    "cost": "running.md",
+    "cite": "index.md",
+    "R": "questions.md",
+    "why no norm": "method/norms/assessment.md",
+    "versions compared": "gate.md",
+}
+
+
+@pytest.mark.parametrize(("question", "page"), QUESTIONS.items())
+def test_search_shows_the_page_that_answers_a_question_first(question, page):
+    words = set(question.lower().split())
+    assert [place for place, tags in HOOKS.SEARCHED.items() if words & set(tags)] == [page]
+
+
 def test_every_note_on_a_decision_is_in_its_index():
     index = (ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
     notes = sorted((ROOT / "docs/decisions").glob("0*.md"))

@@ -1,9 +1,7 @@
-"""One new file adds a kind of analysis: it validates, runs, is on the page and in the reference.
-
-Deleting the file removes every trace of the kind.
-"""
+"""What docs/architecture.md tells a reader to copy works: a rule with its script, and a kind in one file."""
 
 import copy
+import re
 import shutil
 import sys
 
@@ -12,51 +10,10 @@ import pandas as pd
 from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
-ANALYSIS = '''"""Kind ``loudest``: the flow that most variants agree on."""
-
-
-import pandas as pd
-from pydantic import Field
-
-from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import add_factors, for_each_model
-from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.kind import Kind
-from cinorms.entries.options import OfArms
-
-
-class LoudestOptions(OfArms):
-    """Options of the kind."""
-
-    rows: int = Field(2, ge=1, le=9, description="How many flows are listed.")
-
-
-@for_each_model
-def loudest(one: Selected, entry: Entry[LoudestOptions], vignettes: pd.DataFrame) -> pd.DataFrame:
-    """Return the flows with the largest share, and what the dataset's first factor is there."""
-    factor = entry.factors_of[one.arm].factors[0]
-    flows = add_factors(one.frame, vignettes, [factor]).rename(columns={factor: "about"})
-    table = flows.sort_values(["share", "flow"], ascending=[False, True])
-    return table[["flow", "about", "share"]].head(entry.options.rows)
-
-
-KINDS = (
-    Kind(
-        name="loudest",
-        about="The flows that most variants agree on.",
-        function=loudest,
-        reads="norms",
-        report_section="answers",
-        key=("arm", "model", "flow"),
-        columns={
-            **WHO,
-            "flow": "Number of the flow.",
-            "about": "Its level of the first factor.",
-            "share": "Share of the most frequent level.",
-        },
-    ),
+#: What docs/architecture.md lets a reader copy: a rule, its script, and a kind of analysis.
+RULE, SCRIPT, ANALYSIS = re.findall(
+    r"```python\n(.*?)```", (ROOT / "docs/architecture.md").read_text(encoding="utf-8"), re.DOTALL
 )
-'''
 
 
 def reference(project: Project) -> dict[str, str]:
@@ -69,14 +26,17 @@ def reference(project: Project) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def test_the_page_on_the_architecture_calls_functions_as_the_example_does():
-    page = " ".join((ROOT / "docs/architecture.md").read_text(encoding="utf-8").split())
-    call = "add_factors(one.frame, vignettes, [factor])"
-    assert call in page
-    assert call in ANALYSIS
+def test_a_rule_is_a_rule_and_a_script(project):
+    workflow = project.folder / "workflow"
+    stage = workflow / "rules/analysis.smk"
+    stage.write_text(stage.read_text(encoding="utf-8") + "\n\n" + RULE, encoding="utf-8")
+    (workflow / "scripts/count_words.py").write_text(SCRIPT, encoding="utf-8")
+    words = "results/tiny/words/main/planted-gpt-4o-mini.csv"
+    project.run("--configfile", "tiny.yaml", "--", words)
+    assert pd.read_csv(project.folder / words)["words"].ge(1).all()
 
 
-def test_a_kind_is_a_file(project):
+def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     library = project.folder / "workflow/lib/cinorms"
     before = reference(project)
     (library / "analyses/loudest.py").write_text(ANALYSIS, encoding="utf-8")
