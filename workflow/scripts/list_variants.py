@@ -1,4 +1,4 @@
-"""List the variants of an arm: templates x orders."""
+"""List the variants of an arm: wordings x orders."""
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
@@ -16,4 +16,4 @@ if __name__ == "__main__":
     templates = [*prompt_set.templates, *prompt_set.templates[:1] * to_come]
     variants = list_variants(prompt_set.name, templates, counts["templates"], counts["orders"])
     tables.write(variants, snakemake.output.variants, tables.PROMPTS)
-    print(f"{len(variants)} variants: {counts['templates']} templates x {counts['orders']} orders")
+    print(f"{len(variants)} variants: {counts['templates']} wordings x {counts['orders']} orders")

@@ -110,7 +110,7 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey):
     }
     by_factors = read(with_rows(folder_of_survey, changed), flow=None, factors=factors).answers
     pd.testing.assert_frame_equal(by_factors, read(with_rows(folder_of_survey)).answers)
-    with pytest.raises(ConfigError, match="has both; name the column"):
+    with pytest.raises(ConfigError, match="has both; name either the column"):
         read(folder_of_survey, factors=factors)
     del factors["recipient"]
     with pytest.raises(DataError, match="do not tell all flows of dataset 'doors' apart; add recipient"):

@@ -172,7 +172,7 @@ def test_a_prompt_its_trace_and_its_answer_must_fit(tokeniser, tmp_path, monkeyp
     with pytest.raises(ConfigError, match=f"an answer with its trace may have .* set it to {enough} or more"):
         offline.Prompts(questions, rows, tmp_path, enough - 1)
     (tmp_path / "config.json").write_text(f'{{"max_position_embeddings": {enough - 1}}}')
-    with pytest.raises(ConfigError, match="lower max_tokens or the budget, or ask with shorter templates"):
+    with pytest.raises(ConfigError, match="lower max_tokens or the budget, or ask in shorter wordings"):
         offline.Prompts(questions, rows, tmp_path, enough)
 
 

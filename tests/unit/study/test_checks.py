@@ -95,7 +95,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "reasoning of a model that nobody knows how to tell": (
         arm(reasoning={"effort": "none"}, models=["tulu-2-7b"]),
-        "arms.main.reasoning: nobody knows how 'tulu-2-7b' is made to reason; state `reasoning` in its entry in "
+        "arms.main.reasoning: it is not known how to make 'tulu-2-7b' reason; state `reasoning` in its entry in "
         "config/models.yaml (docs/method/inference/asking.md), or name other models in the arm",
     ),
     "probabilities of options after a trace": (

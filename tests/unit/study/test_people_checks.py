@@ -114,7 +114,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entr
         ({"models": ["planted-uniform"]}, "'planted-uniform' is a model, but arm 'main' has source: human"),
         (
             {"source": "model", "ratings": None, "prompts": "confaide", "models": ["people"]},
-            "'people' stands for people, whom nobody can ask",
+            "'people' is the entry for people, who cannot be asked",
         ),
         ({"source": "model", "prompts": "confaide"}, "'confaide_2a' does not fit source 'model'; remove it"),
     ],

@@ -201,7 +201,7 @@ def _check(document: Any) -> None:
     _check_keys("the whole file", document, _KEYS)
     options, line, levels, midpoint = map(document.get, ("options", "line", "levels", "midpoint"))
     if (options is None) == (line is None):
-        raise ScaleError("options: state the options, or a number line under 'line', and not both")
+        raise ScaleError("options: state the options, or a number line under 'line'; one of the two")
     if line is not None:
         _check_line(line)
         if midpoint is not None and not (_whole(midpoint) and line["lowest"] <= midpoint <= line["highest"]):

@@ -39,7 +39,7 @@ class AmongOptions(OfFlows):
 
     by: str = Field(description="The factor of the dataset whose levels people weigh, such as the principle.")
     people: str
-    """The arm of people (source: human) among whom the models of the others stand."""
+    """The arm of people (source: human) among whom the models of the other arms are placed."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the factor and the arm of people, and check that the others ask about the same flows."""
@@ -130,8 +130,8 @@ class GroupsOptions(OfFlows):
     their number. Of the models of other arms, answers in two wordings are compared."""
     same_people: bool = False
     """Whether people of these arms with the same running number are the same person, which numbered_as in a survey's
-    file gives. true: groups are compared without those in both too, and each of these with himself or herself. false:
-    nobody is known to be in both."""
+    file gives. true: groups are also compared without the people in both, and each of these people with himself or
+    herself. false: no person is known to be in both."""
 
     def check_options(self, place: EntryPlace) -> None:
         """Look up the arms of people, and refuse same_people where numbers are not those of the same people."""

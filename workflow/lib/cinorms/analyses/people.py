@@ -147,7 +147,7 @@ def people_flows(
 
 
 _BASELINE = "The arm of people, or expected: the expected values of the dataset."
-_N_RATERS = "Raters; 0 for expected values, which nobody drew."
+_N_RATERS = "Raters; 0 for expected values, which are no sample."
 _N_TEMPLATES = "Wordings with a valid answer."
 _FLOWS = {
     **WHO,

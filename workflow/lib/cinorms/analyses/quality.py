@@ -297,7 +297,7 @@ KINDS = (
         columns={
             **WHO,
             "other": "The second model of a difference; else empty.",
-            "measure": "What is told apart. mean: the mean answer of each flow; difference: by how much the means of "
+            "measure": "What is compared. mean: the mean answer of each flow; difference: by how much the means of "
             "two models differ in each flow; norm: whether each flow holds a norm under the thresholds.",
             "templates": "Wordings of the design.",
             "orders": "Orders of each wording.",

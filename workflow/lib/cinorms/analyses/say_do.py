@@ -236,7 +236,7 @@ _NEEDLESS = {
     "no_action": "Replies that say that there is nothing to do.",
     "unreadable": "Replies that are no action.",
     "truncated": "Replies that a limit cut.",
-    "not_read": "Replies of which nothing is known: not counted below.",
+    "not_read": "Replies that could not be read at all: not counted below.",
     "sensitive_items": "Sensitive items in all actions that could be read.",
     "leaked": "Of these, items shared.",
     "leaked_share": "leaked as a share.",

@@ -159,7 +159,7 @@ PROMPTS = Contract(
     holds="The variants of an arm: its wordings, each in every order of the answer options.",
     about={
         "variant": "Name of the variant, {template_no}_{order_no}.",
-        "template": "Text of the template.",
+        "template": "Text of the wording.",
         "prompt_set": "The prompt set that the wording is from.",
         "template_no": "Number of the wording in its prompt set; 0 is the original.",
         "order_no": "Number of the order of the answer options, from 0.",

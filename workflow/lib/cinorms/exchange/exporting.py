@@ -42,7 +42,7 @@ def export_prompts(
     reasoning = [request.model for request in requests if "budget" in request.settings.get("reasoning", {})]
     if reasoning:
         raise ConfigError(
-            f"arms.{arm}.reasoning: no format can state how {reasoning[0]!r} is told to reason; set it to null to "
+            f"arms.{arm}.reasoning: no format can ask {reasoning[0]!r} to reason; set it to null to "
             "export the prompts, or ask the arm here"
         )
     ways = ways_of(requests, vignettes, variants)

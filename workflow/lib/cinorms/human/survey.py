@@ -69,7 +69,7 @@ class QuestionsFile(SourceFile):
     """The CSV file that says which column of a wide file is which question, a row per question."""
 
     column: SomeText = Field(description="Its column that names a question.")
-    prefix: str = Field("", description="What stands before that name in the header of the wide file.")
+    prefix: str = Field("", description="What precedes that name in the header of the wide file.")
 
 
 class NumberedAs(SourceFile):
@@ -204,8 +204,8 @@ def load_survey(path: str | Path) -> Survey:
     if (stated.flow is None) == (not stated.factors):
         problem = "has both" if stated.flow else "is missing"
         raise ConfigError(
-            f"{path}: flow: {problem}; name the column with the numbers of the flows under 'flow', or the "
-            "columns of the factors under 'factors', not both"
+            f"{path}: flow: {problem}; name either the column with the numbers of the flows under 'flow', or "
+            "the columns of the factors under 'factors'"
         )
     _check_layout(path, stated)
     read = {"file": read_source(path, "file", stated.file), "path": path}

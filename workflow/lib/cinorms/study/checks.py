@@ -90,7 +90,7 @@ def _check_models(study: Study, name: str, arm: Arm) -> None:
     for model in models:
         if study.registry[model].kind.people:
             raise ConfigError(
-                f"{place}: '{model}' stands for people, whom nobody can ask in arm '{name}'; "
+                f"{place}: '{model}' is the entry for people, who cannot be asked in arm '{name}'; "
                 "name a model, or set source: human"
             )
     place = stated_in("templates_for")
@@ -153,7 +153,7 @@ def _check_reasoning(study: Study, name: str, arm: Arm) -> None:
     for model in study.models(name):
         if reasoning_of(study.registry_entry(model), level) is None:
             raise ConfigError(
-                f"{place}: nobody knows how {model!r} is made to reason; state `reasoning` in its entry in "
+                f"{place}: it is not known how to make {model!r} reason; state `reasoning` in its entry in "
                 "config/models.yaml (docs/method/inference/asking.md), or name other models in the arm"
             )
 

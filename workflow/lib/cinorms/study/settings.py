@@ -214,7 +214,7 @@ class ReportSettings(Settings):
     """The report."""
 
     replies: Literal["folder", "page", "none"]
-    """Where the replies are that the report shows. folder: in files beside the page, loaded when asked for; page:
+    """Where the replies are that the report shows. folder: in files next to the page, loaded when asked for; page:
     inside the page as far as 5 MB reach, so that one file can be sent; none: nowhere."""
 
 

@@ -76,7 +76,7 @@ LINE_OF_9 = {"lowest": 0, "highest": 9, "ends": ["a", "b"]}
         ({"options": ["only"]}, ["options", "a list of 2 to 11 texts"]),
         ({"options": [False, True]}, ["options: False is not a text; put it in quotes"]),
         ({"options": ["a", "a"]}, ["options: a text appears twice"]),
-        ({"options": ["a", "b"], "line": LINE_OF_9}, ["options", "not both"]),
+        ({"options": ["a", "b"], "line": LINE_OF_9}, ["options", "one of the two"]),
         ({"options": ["a", "b"], "optionz": []}, ["no key 'optionz'", "did you mean 'options'?"]),
         ({"options": ["bad", "good"], "midpoint": "goood"}, ["midpoint: 'goood'", "did you mean 'good'?"]),
         ({"options": ["bad", "good"], "also": {"fine": "god"}}, ["also.fine: 'god'", "did you mean 'good'?"]),

@@ -66,7 +66,7 @@ class Planted(Value):
     scale: Number = Field(default=Respondent.scale, ge=0, le=100)
     """Factor for all coefficients; below 1, the respondent distinguishes flows less."""
     template_sd: Number = Field(default=Respondent.template_sd, ge=0, le=100)
-    """Standard deviation of the effects of the templates, in logits."""
+    """Standard deviation of the effects of the wordings, in logits."""
     noise: Number = Field(default=Respondent.noise, ge=0, le=100)
     """Scale of the logistic noise of single answers, in logits."""
     position_share: Number = Field(default=Respondent.position_share, ge=0, le=1)

@@ -213,7 +213,7 @@ class Prompts:
         )
         if limit and needed > limit:
             raise ConfigError(
-                f"{problem}; the model takes {limit} in all: lower {shorten}, or ask with shorter templates"
+                f"{problem}; the model takes {limit} in all: lower {shorten}, or ask in shorter wordings"
             )
         if needed > self._max_model_len:
             raise ConfigError(
