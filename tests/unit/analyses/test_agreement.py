@@ -32,10 +32,9 @@ def test_a_pair_agrees_where_both_hold_the_same_norm():
         level_counts(level_matrix(ANSWERS[m]), template_numbers(PROMPTS), ACCEPTABILITY)
         for m in ("small", "large-q")
     ]
-    own = [agreement.reworded(of, USUAL, ACCEPTABILITY.levels) for of in counts]
-    assert row[["agreement_reworded", "kappa_reworded"]].tolist() == pytest.approx(
-        np.mean(own, axis=0).tolist()
-    )
+    own = [agreement.pairs(agreement.halves(of, USUAL, ACCEPTABILITY.levels)) for of in counts]
+    for column, measure in (("agreement_reworded", "agreement"), ("kappa_reworded", "kappa_quadratic")):
+        assert row[column] == pytest.approx(np.mean([table[measure].iloc[0] for table in own]))
 
 
 def test_a_factor_compares_the_models_that_differ_in_it_only():

@@ -22,7 +22,7 @@ from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import discarded, first_sentences, levels_of, share_interval, share_of
+from cinorms.report.findings import decides, differs, discarded, gaps, levels_of, share_interval, share_of
 from cinorms.report.page import render
 from cinorms.report.results import (
     INVALID,
@@ -118,19 +118,18 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
         assert without - accepted == pytest.approx(-units.influence[i] / (1 - units.weight[i]))
 
 
-def test_levels_picked_as_extremes_have_intervals_that_hold_for_all_of_them(results):
-    found = levels_of(results, "main", MODELS)
-    level = found[0]
-    alone, of_many = share_interval(level, 1), share_interval(level, len(found))
-    assert alone is not None
-    assert of_many is not None
-    assert of_many[0] < alone[0] < level.share < alone[1] < of_many[1]
+def test_a_share_has_an_interval_over_wordings_but_not_over_one(results):
+    level = levels_of(results, "main", MODELS)[0]
+    ends = share_interval(level)
+    assert ends is not None
+    assert ends[0] < level.share < ends[1]
     one = replace(level, templates=Units(np.array([0.0, 0.0]), np.array([0.0, 1.0])))
-    assert share_interval(one, 1) is None
+    assert share_interval(one) is None
 
 
 def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
-    finding = first_sentences(results, "main", MODELS)[0]
+    finding = decides(results, "main", MODELS)
+    assert finding is not None
     frames = [tables.read(folder_of(results) / f"answers/main/{m}.parquet", tables.ANSWERS) for m in MODELS]
     parts, ends = [], []
     for answers in frames:
@@ -143,15 +142,13 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
         yes = valid["level"] > 0
         parts += [yes.groupby(valid[factor], observed=True).mean() for factor in FACTORS]
     shares = pd.concat(parts).groupby(level=0).mean()  # every model counts equally
-    assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} (" in finding.text
-    assert f"with ‘{shares.idxmin()}’ {shares.min():.0%} (" in finding.text
-    assert "95% intervals over wordings" in finding.text
+    assert f"With ‘{shares.idxmax()}’ {shares.max():.0%} of" in finding.text
+    assert f"with ‘{shares.idxmin()}’ {shares.min():.0%}." in finding.text
     # A model that refuses what it would reject seems to accept more: so the bounds if it accepts none of that, or all.
     bounds = pd.concat(ends).groupby(level=0).mean()
-    of_all = [
-        " to ".join(f"{end:.0%}" for end in bounds.loc[level]) for level in (shares.idxmax(), shares.idxmin())
-    ]
-    assert f"would say, it is {of_all[0]} and {of_all[1]}." in finding.text
+    for level in levels_of(results, "main", MODELS):
+        assert level.share == pytest.approx(shares[level.level])
+        assert level.bounds == pytest.approx(tuple(bounds.loc[level.level]))
 
 
 def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results):
@@ -166,7 +163,8 @@ def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     one = make_results(tmp_path, models=["alone"])
-    assert [finding.name for finding in first_sentences(one, "main", ["alone"])] == ["decides"]
+    assert decides(one, "main", ["alone"])
+    assert not differs(one, "main", gaps(one, "main", ["alone"]))
     few = {pair: norms.head(2) for pair, norms in one.norms.items()}
     codes = {
         pair: type(c)(c.flows[:2], np.full_like(c.answers[:2], 5), c.shown[:2], c.scale)
@@ -174,23 +172,30 @@ def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
     }
     empty = {pair: norms.assign(n_valid=2) for pair, norms in few.items()}
     nothing = replace(one, norms=empty, codes=codes)
-    assert not first_sentences(nothing, "main", ["alone"])
+    assert not decides(nothing, "main", ["alone"])
     assert "have no norm" in discarded(nothing).text
 
 
 def test_the_models_that_differ_most_are_compared_with_themselves(results, monkeypatch):
     monkeypatch.setattr(agreement, "FEWEST_HALVED", 3)
-    needs = {model: results.study.thresholds(model) for model in MODELS}
-    own = [
-        agreement.reworded(results.counts("main", model), needs[model], LEVELS)
-        for model in ("model-a", "model-c")
-    ]
-    same, kappa = np.mean(own, axis=0)
-    said = first_sentences(results, "main", MODELS)[1].text
-    assert f"differs on {share(1 - same, 1)}; kappa: {kappa:.2f}." in said
-    values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")})
-    kappa = agreement.pairs(values.astype(float))["kappa_quadratic"].iloc[0]
-    assert f"Quadratic kappa (1: the same norms, 0: as by chance): {kappa:.2f}." in said
+    values = pd.DataFrame({model: results.held("main", model) for model in ("model-a", "model-c")}).dropna()
+    apart = (values["model-a"] > 0) & (values["model-c"] < 0) | (values["model-a"] < 0) & (
+        values["model-c"] > 0
+    )
+    found = gaps(results, "main", MODELS)
+    assert found["model-a", "model-c"] == (len(values), pytest.approx(apart.mean()))
+    needs = results.study.thresholds("model-a")
+    own = agreement.halves(results.counts("main", "model-a"), needs, LEVELS)
+    assert found["model-a", "model-a"].opposed == pytest.approx((own.prod(axis=1) < 0).mean())
+    opposed, a, b = max((gap.opposed, a, b) for (a, b), gap in found.items() if a != b)
+    said = differs(results, "main", found)
+    assert said is not None
+    assert said.text.startswith(f"{a} and {b}: of the ")
+    reworded = max(found[a, a].opposed, found[b, b].opposed)
+    assert (
+        f"on {share(opposed, 1)} (a model and itself in other wordings: {share(reworded, 1)} at most)"
+        in said.text
+    )
 
 
 def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(

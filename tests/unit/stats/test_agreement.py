@@ -63,18 +63,23 @@ def test_a_model_differs_from_itself_where_its_wordings_do(monkeypatch):
     monkeypatch.setattr(agreement, "CUTS", 200)
     needs = Thresholds(1, 0.5, "strict")
     same = np.repeat(np.array([-2.0, 0, 1])[:, None, None], 6, axis=1)
-    assert agreement.reworded(counts_of(same), needs, LEVELS) == (1, pytest.approx(1))
+
+    def reworded(x):
+        return agreement.pairs(agreement.halves(counts_of(x), needs, LEVELS)).iloc[0]
+
+    same_norm, kappa = reworded(same)[["agreement", "kappa_quadratic"]]
+    assert (same_norm, kappa) == (1, pytest.approx(1))
     # Of six templates, one answers 2 to the first flow and five -1: a half has one level, except for the other one.
     same[0, :, 0] = -1
     same[0, 0, 0] = 2
-    assert agreement.reworded(counts_of(same), needs, LEVELS)[0] == 1
+    assert reworded(same)["agreement"] == 1
     same[0, :3, 0] = 2  # as many of both: two halves of three that share none are always apart
-    same_norm, kappa = agreement.reworded(counts_of(same), needs, LEVELS)
+    same_norm, kappa = reworded(same)[["agreement", "kappa_quadratic"]]
     assert same_norm == pytest.approx(2 / 3)
     # Both halves are 2 in half of the cuts and -1 in the others: nine levels squared of three flows, by chance 1.5.
     chance = np.mean([(a - b) ** 2 for a in (2, -1, 0, 0, 1, 1) for b in (2, -1, 0, 0, 1, 1)])
     assert kappa == pytest.approx(1 - 9 / 3 / chance, abs=0.05)
     same[0, :2, 0] = 1
     same[0, 2:, 0] = 2  # two of six: the halves differ where both are in one of them, which is 2 of 5 times
-    assert agreement.reworded(counts_of(same), needs, LEVELS)[0] == pytest.approx(1 - 1 / 3 * 2 / 5, abs=0.03)
-    assert np.isnan(agreement.reworded(counts_of(same[:, :3]), needs, LEVELS)).all()
+    assert reworded(same)["agreement"] == pytest.approx(1 - 1 / 3 * 2 / 5, abs=0.03)
+    assert agreement.halves(counts_of(same[:, :3]), needs, LEVELS).empty

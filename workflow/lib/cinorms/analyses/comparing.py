@@ -167,7 +167,8 @@ def agreement_pairs(
     for one in answers:
         scale = entry.scales[one.arm]
         counts = level_counts(level_matrix(one.frame), template_numbers(prompts[one.arm]), scale)
-        own[one.pair] = agreement.reworded(counts, entry.thresholds[one.model], scale.binned.levels)
+        halves = agreement.halves(counts, entry.thresholds[one.model], scale.binned.levels)
+        own[one.pair] = agreement.pairs(halves).loc[0, ["agreement", "kappa_quadratic"]].to_numpy(float)
     parts = []
     for contrast, paired, differ in contrasts_of_norms(selected, entry, vignettes):
         table = agreement.pairs(paired.astype("float64")).drop(columns=["model_a", "model_b"])

@@ -81,13 +81,9 @@ def invalid_answers(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.Da
     return table.assign(share=(table["invalid"] / table["answers"]).astype("Float64"))
 
 
-def norm_counts(selected: Sequence[Selected], entry: Entry[OfArms]) -> pd.DataFrame:
+@for_each_model
+def norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     """Return one row per arm, model, t_val, t_maj and status: the number and the share of flows."""
-    table = for_each_model(_norm_counts)(selected, entry)
-    return table.assign(comparable="unequal_variants" if len(set(table["variants"].dropna())) > 1 else "ok")
-
-
-def _norm_counts(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
     rows = []
     for under in entry.grid:
         counts = assessment.status(one.frame, under).value_counts()
@@ -217,9 +213,7 @@ KINDS = (
             "flows": "Flows with this status.",
             "share": "Share of all flows of the model in the arm.",
             "variants": "Variants in which a flow was asked, at most. The share of flows with a norm changes with "
-            "their number.",
-            "comparable": "ok; unequal_variants: the numbers of variants in this table differ, so its shares of flows "
-            "with a norm cannot be compared with each other.",
+            "their number, so shares at different numbers cannot be compared.",
         },
     ),
     Kind(

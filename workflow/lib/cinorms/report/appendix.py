@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import escape
+
 from cinorms.core.filling import render_page
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
+from cinorms.report.charts import accepted
 from cinorms.report.findings import discarded, findings
 from cinorms.report.results import StudyResults
+from cinorms.report.screen import standings
 from cinorms.report.words import STATUSES, header, number
 from cinorms.study.facts import EntryFacts
 
@@ -86,11 +90,13 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
 
 
 def printed(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the tables that the study prints like the papers. They were escaped when they were written."""
+    """Return the tables that the study prints like the papers, with labels. They were escaped when they were written."""
     shown, paths = [], results.files["printed"]
     for name in results.study.printed:
         text = paths[name, "html"].read_text(encoding="utf-8")
         table = text[text.index("<table") : text.index("</table>") + len("</table>")]
+        for model, label in results.labels.items():
+            table = table.replace(f">{escape(model)}<", f">{escape(label)}<")
         data = _data(paths[name, "csv"], f"../printed/{name}.csv")
         shown.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
     return shown
@@ -183,9 +189,12 @@ def render(results: StudyResults, command: str) -> str:
 
     ``command`` makes the file again that is put after it.
     """
+    rows = standings(results)
     return render_page(
         "report",
         "appendix",
+        says=results.scale(rows[0].arm).spoken,
+        accepted=accepted(results, rows[0].arm, [row.model for row in rows if row.reads_flow], most=None),
         script=(files("cinorms.report") / "templates/appendix.js").read_text(encoding="utf-8"),
         study=results.study,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),

@@ -1,21 +1,10 @@
 """The drawings of the page: who accepts what, who differs from whom, and what other wordings were seen to give."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-import pandas as pd
-
-from cinorms.report.findings import (
-    LevelShare,
-    factor_shares,
-    halves,
-    levels_of,
-    own_agreement,
-    share_interval,
-)
+from cinorms.report.findings import Gap, LevelShare, factor_shares, levels_of, recurs, share_interval
 from cinorms.report.results import StudyResults
-from cinorms.report.screen import FEWEST_SAID
 from cinorms.report.words import count, plain, share
 
 #: Models whose dots a reader can still tell apart, and models of a table that fits a page.
@@ -31,33 +20,39 @@ class Dot(NamedTuple):
     at: float
     low: float
     high: float
-    says: str
+    model: str
+    text: str
+
+    @property
+    def says(self) -> str:
+        """Whose it is, and its number."""
+        return f"{self.model}: {self.text}"
 
 
 # --- What decides
 
 
-def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str, Any]:
+def accepted(
+    results: StudyResults, arm: str, models: Sequence[str], most: int | None = MOST_DOTS
+) -> dict[str, Any]:
     """Return the share of answers that accept at each level of each factor, what decides most first.
 
     A row per level, that which is accepted most first, with the mean of the models and a dot for each of the first.
     """
-    shown, means = list(models[:MOST_DOTS]), levels_of(results, arm, models) if models else []
+    if not models:
+        return {"models": [], "all": 0, "factors": []}
+    shown, means = list(models[:most]), levels_of(results, arm, models)
     by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    shares = (
-        factor_shares(results, arm, models).reindex(columns=results.factors(arm))
-        if models
-        else pd.DataFrame()
-    )
-    weights = shares.mean().dropna().sort_values(ascending=False)
+    shares = factor_shares(results, arm, models).reindex(columns=results.factors(arm))
     factors = []
-    for factor, weight in weights.items():
+    for factor, weight in shares.mean().dropna().sort_values(ascending=False).items():
         rows: list[dict[str, Any]] = []
         for mean in (level for level in means if level.factor == factor):
             of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))
             dots = [_dot(k, shown[k], level) for k, level in of if level]
             rows.append(
                 {"level": mean.level, "mean": mean.share, "share": share(mean.share, 1), "dots": dots}
+                | {"text": _with_interval(mean), "of_all": mean.of_all}
             )
         rows.sort(key=lambda row: -row["mean"])
         if len(rows) > 1:
@@ -66,35 +61,38 @@ def accepted(results: StudyResults, arm: str, models: Sequence[str]) -> dict[str
 
 
 def _dot(look: int, model: str, level: LevelShare) -> Dot:
-    low, high = share_interval(level, 1) or (level.share, level.share)
-    says = f"{model}: {share(level.share, 1)}"
-    return Dot(
-        look, 100 * level.share, 100 * low, 100 * high, f"{says} ({100 * low:.0f}% to {100 * high:.0f}%)"
-    )
+    low, high = share_interval(level) or (level.share, level.share)
+    return Dot(look, 100 * level.share, 100 * low, 100 * high, model, _with_interval(level))
+
+
+def _with_interval(level: LevelShare) -> str:
+    """Return a share with its interval, where it has one."""
+    text, ends = share(level.share, 1), share_interval(level)
+    return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
 
 
 # --- Who differs
 
 
-def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return on which share of their flows each two models hold different norms, as the upper half of a table.
+def differences(gaps: Mapping[tuple[str, str], Gap], models: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the upper half of a table: on which share of their flows the norms of each two models are opposed.
 
-    On its diagonal is each model compared with itself reworded; a cell without a number has too few flows.
+    On its diagonal is each model compared with itself in other wordings; a cell without a number has too few flows.
     """
-    if results.is_people(arm) or len(models) < 2:
+    if len(models) < 2 or not gaps:
         return []
-    values = pd.DataFrame({model: results.held(arm, model) for model in models[:MOST_ROWS]})
-    rows = []
-    for i, a in enumerate(values):
+    shown, rows = models[:MOST_ROWS], []
+    for i, a in enumerate(shown):
         cells = []
-        for b in list(values)[i:]:
-            both = values[[a, b]].dropna().to_numpy()
-            differ, n = float((both[:, 0] != both[:, -1]).mean()) if len(both) else np.nan, len(both)
-            if a == b:
-                differ = 1 - own_agreement(results, arm, str(a))[0]
-            known = n >= FEWEST_SAID and not np.isnan(differ)
-            text = share(differ, 1) if known else "–"
-            cells.append({"text": text, "tint": round(TINTS * differ) if known else 0, "flows": count(n)})
+        for b in shown[i:]:
+            flows, opposed = gaps.get((a, b), (0, None))
+            cells.append(
+                {
+                    "text": share(opposed, 1) if opposed is not None else "–",
+                    "tint": round(TINTS * (opposed or 0)),
+                    "flows": count(flows) if opposed is not None else "",
+                }
+            )
         rows.append({"model": a, "below": i, "cells": cells})
     return rows
 
@@ -103,12 +101,14 @@ def differences(results: StudyResults, arm: str, models: Sequence[str]) -> list[
 
 
 def recurrence(results: StudyResults, arm: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a line for each model of `halves`: the dot is what was seen, its interval what was predicted."""
-    known, rows = halves(results, arm), []
+    """Return a line for each model of `recurs`: the dot is what was seen, its interval what was predicted."""
+    known, rows = recurs(results, arm), []
     for model in models:
         if model not in known.index:
             continue
         predicted, seen = known.loc[[model]].to_numpy()[0].tolist()
-        says = f"{model}: predicted {share(predicted, 1)}, seen {share(seen, 1)}"
-        rows.append({"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, says)})
+        text = f"predicted {share(predicted, 1)}, seen {share(seen, 1)}"
+        rows.append(
+            {"model": model, "dot": Dot(0, 100 * seen, 100 * predicted, 100 * predicted, model, text)}
+        )
     return rows

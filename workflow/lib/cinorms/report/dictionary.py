@@ -62,7 +62,9 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
         for path, (name, about) in product(files, {**contract.described(levels), **factors}.items()):
             yield path, holds, name, about
     every = kinds("analyses")["flow_norms"]
-    yield from _described("norms.csv", every.sentence, headers, every.columns)
+    called = "; ".join(f"{name}: {label}" for name, label in study.labels.items())
+    names = {"model": f"{every.columns['model']} Pages and figures call {called}."} if called else {}
+    yield from _described("norms.csv", every.sentence, headers, {**every.columns, **names})
     for folder, section, ending in _SECTIONS:
         for name, entry in getattr(study, section).items():
             meanings = {**entry.meanings, **ending}

@@ -4,35 +4,24 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, listed, variant_words
+from cinorms.core.labels import NORM_LABELS, listed
 from cinorms.report.results import NOTHING, StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
 from cinorms.report.words import STATUSES, count, counted, in_words, plain, share
-from cinorms.stats.agreement import pairs, reworded
+from cinorms.stats.agreement import halves
 from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
-from cinorms.stats.reliability import SOURCES
 from cinorms.stats.say_do import ALL_FLOWS
-from cinorms.stats.wordings import (
-    CONFIDENCE,
-    FEWEST,
-    Units,
-    interval,
-    spread,
-)
+from cinorms.stats.wordings import FEWEST, Units, interval, spread
 
-#: The source of variance that is no factor.
-ANSWER = SOURCES[-1]
 #: Valid answers of a model that a level of a factor needs before it can be named as most or least accepted.
 ENOUGH = 30
-#: Contrasts of one table that are named; of more, only the number is given.
-NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -55,13 +44,7 @@ def findings(results: StudyResults) -> list[Finding]:
     return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
 
 
-# --- What decides, and who differs most
-
-
-def first_sentences(results: StudyResults, arm: str, models: Sequence[str]) -> list[Finding]:
-    """Return what decides and who differs most, for the first screen; ``models`` are those that read the flow."""
-    made = (_decides(results, arm, models), _differs(results, arm, models)) if models else ()
-    return [sentence for sentence in made if sentence is not None]
+# --- What decides
 
 
 def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, float]:
@@ -104,82 +87,29 @@ def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> pd.
     return pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
 
 
-def _decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
+def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
-    every = levels_of(results, arm, models)
-    all_shares = factor_shares(results, arm, models)
-    by_factor = all_shares.reindex(columns=results.factors(arm)).dropna(axis="columns", how="all")
-    shares = by_factor.mean().sort_values(ascending=False)
-    levels = [level for level in every if level.factor == shares.index[0]] if len(shares) else []
+    if not models:
+        return None
+    by_factor = factor_shares(results, arm, models).reindex(columns=results.factors(arm))
+    shares = by_factor.dropna(axis="columns", how="all").mean().sort_values(ascending=False)
+    first = str(next(iter(shares.index), ""))
+    levels = [level for level in levels_of(results, arm, models) if level.factor == first]
     if len(levels) < 2:
         return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
-    (first, *others), (of_first, *of_others) = map(str, shares.index), shares
     whose = "people's ratings" if results.is_people(arm) else models[0]
     if len(models) > 1 and not results.is_people(arm):
         ends = [share(end, 1) for end in (by_factor[first].min(), by_factor[first].max())]
         whose = f"mean of {in_words(len(models))} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
-    text = f"{plain(first)}. Of single factors it goes with most of the variance of the answers: {share(of_first, 1)}"
-    text += f" ({whose}" + (
-        f"; next: {plain(others[0])}, {share(of_others[0], 1)})." if others and of_others[0] else ")."
-    )
-    if ANSWER in all_shares and all_shares[ANSWER].notna().any():
-        text += f" {share(all_shares[ANSWER].mean(), 1)} goes with the order of the options and the single answer."
-    says = results.scale(arm).spoken
-    text += (
-        f" With ‘{most.level}’ {_accepted(most, len(every))} of the answers with a level {says.accept} the flow, "
-        f"with ‘{least.level}’ {_accepted(least, len(every))}."
-    )
-    if any("to" in level.of_all for level in (most, least)):
-        text += f" Whatever the other answers would say, it is {most.of_all} and {least.of_all}."
-    if share_interval(most, 1) is not None:
-        over = variant_words(results.is_people(arm)).many
-        text += f" In brackets: 95% intervals over {over}, for all levels at once."
-    shown = results.link(arm, models[:4], rows=most.factor)
-    return Finding(
-        "decides", "What decides", share(of_first, 1), text, shown, f"the norms by {plain(most.factor)}"
-    )
-
-
-def _differs(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
-    """Return the two models with different norms on most of their flows; None where no two share enough flows."""
-    values = pd.DataFrame({model: results.held(arm, model) for model in models})
-    compared = []
-    for a, b in itertools.combinations(models, 2):
-        gap = (values[a] - values[b]).dropna()
-        if len(gap) >= FEWEST_SAID:
-            compared.append((float((gap != 0).mean()), len(gap), a, b))
-    if results.is_people(arm) or not compared:
-        return None
-    differ, n, a, b = max(compared)
-    middle = results.scale(arm).middle
-    both = values[[a, b]].dropna() - middle
-    opposed = float((both[a] * both[b] < 0).mean())
+    accept = results.scale(arm).spoken.accept
     text = (
-        f"{a} and {b}: of the {counted(n, 'flow')} on which both hold a norm, their norms differ on "
-        f"{share(differ, 1)}, and are on opposite sides on {share(opposed, 1)}."
+        f"{plain(first)}. It goes with {share(shares[first], 1)} of the variance of the answers ({whose}), more than "
+        f"any other factor. With ‘{most.level}’ {share(most.share, 1)} of the answers with a level {accept} the flow, "
+        f"with ‘{least.level}’ {share(least.share, 1)}."
     )
-    kappa = pairs(values[[a, b]].astype(np.float64))["kappa_quadratic"].iloc[0]
-    text += "" if np.isnan(kappa) else f" Quadratic kappa (1: the same norms, 0: as by chance): {kappa:.2f}."
-    own = [own_agreement(results, arm, model) for model in (a, b)]
-    if not np.isnan(own).any():
-        same, kappa = np.mean(own, axis=0)
-        text += (
-            f" The same model reworded (one half of its wordings and the other) differs on {share(1 - same, 1)}; "
-            f"kappa: {kappa:.2f}."
-        )
-    shown = results.link(arm, [a, b], compare="1")
-    return Finding(
-        "differs", "Who differs most", share(differ, 1), text, shown, "the flows on which they differ"
-    )
-
-
-def own_agreement(results: StudyResults, arm: str, model: str) -> tuple[float, float]:
-    """Return the agreement and kappa of a model with itself, one half of its wordings with the other."""
-    counts = results.counts(arm, model)
-    if counts is None:
-        return np.nan, np.nan
-    return reworded(counts, results.study.thresholds(model), results.scale(arm).levels)
+    shown, see = results.link(arm, models[:4], rows=first), f"the norms by {plain(first)}"
+    return Finding("decides", "What decides", share(shares[first], 1), text, shown, see)
 
 
 @dataclass(frozen=True)
@@ -234,21 +164,60 @@ def share_of(accepts: Floats, answers: Floats) -> tuple[float, Units]:
     return accepted, Units(accepts / answers.sum() - accepted * weight, weight)
 
 
-def _accepted(level: LevelShare, n_levels: int) -> str:
-    """Return the share that accepts, with its interval where there is one."""
-    text, ends = share(level.share, 1), share_interval(level, n_levels)
-    return f"{text} ({100 * ends[0]:.0f}% to {100 * ends[1]:.0f}%)" if ends else text
-
-
-def share_interval(level: LevelShare, n_levels: int) -> tuple[float, float] | None:
-    """Return an interval for a share if other templates asked about the same flows; none for one template.
-
-    The level is an extreme out of ``n_levels``, so Bonferroni's correction makes all their intervals hold at once.
-    """
+def share_interval(level: LevelShare) -> tuple[float, float] | None:
+    """Return an interval for a share if other templates asked about the same flows; none for one template."""
     if (level.templates.weight > 0).sum() < FEWEST:
         return None
-    _, low, high = interval(level.share, *spread(level.templates), 1 - (1 - CONFIDENCE) / n_levels)
+    _, low, high = interval(level.share, *spread(level.templates))
     return max(low, 0.0), min(high, 1.0)
+
+
+# --- Who differs
+
+
+class Gap(NamedTuple):
+    """On how many flows two models hold a norm, and on which share of them the two are on opposite sides."""
+
+    flows: int
+    opposed: float
+
+
+def gaps(results: StudyResults, arm: str, models: Sequence[str]) -> dict[tuple[str, str], Gap]:
+    """Return the gap of every two models that share enough flows, and of each model from itself in other wordings."""
+    held = pd.DataFrame({model: results.held(arm, model) for model in models})
+    found = {}
+    for a, b in itertools.combinations_with_replacement(models, 2):
+        both = held[[a, b]].dropna()
+        values = both if a != b else _reworded(results, arm, a)
+        if not results.is_people(arm) and len(both) >= FEWEST_SAID and len(values):
+            sides = np.sign(values.to_numpy(np.float64) - results.scale(arm).middle)
+            found[a, b] = Gap(len(both), float((sides.prod(axis=1) < 0).mean()))
+    return found
+
+
+def _reworded(results: StudyResults, arm: str, model: str) -> pd.DataFrame:
+    """Return the norms of a model in two halves of its wordings; no rows where not all were asked."""
+    counts = results.counts(arm, model)
+    if counts is None:
+        return pd.DataFrame()
+    return halves(counts, results.study.thresholds(model), results.scale(arm).levels)
+
+
+def differs(results: StudyResults, arm: str, found: Mapping[tuple[str, str], Gap]) -> Finding | None:
+    """Return the two models whose norms are most often on opposite sides; None where no two share enough flows."""
+    pairs = [(gap.opposed, gap.flows, a, b) for (a, b), gap in found.items() if a != b]
+    if not pairs:
+        return None
+    opposed, n, a, b = max(pairs)
+    text = (
+        f"{a} and {b}: of the {counted(n, 'flow')} on which both hold a norm, their norms are on opposite sides on "
+        f"{share(opposed, 1)}"
+    )
+    own = [found[model, model].opposed for model in (a, b) if (model, model) in found]
+    text += f" (a model and itself in other wordings: {share(max(own), 1)} at most)." if own else "."
+    shown = results.link(arm, [a, b], compare="1")
+    see = "the flows on which they differ"
+    return Finding("differs", "Who differs most", share(opposed, 1), text, shown, see)
 
 
 # --- Whose answers depend on the flow
@@ -287,7 +256,7 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
 # --- How sure
 
 
-def halves(results: StudyResults, arm: str) -> pd.DataFrame:
+def recurs(results: StudyResults, arm: str) -> pd.DataFrame:
     """Return which share of each model's norms one half of the wordings predicts for the other, and has there."""
     table = next(results.tables_of("norms_again", arm), pd.DataFrame())
     known = table.reindex(columns=["model", "half_predicted", "half_seen"]).dropna()
@@ -300,7 +269,7 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     depends, text = _dependence(results, arm), []
     if depends:
         text.append(depends.text)
-    known = halves(results, arm)
+    known = recurs(results, arm)
     if len(known):
         predicted, seen = (share(number, 1) for number in known.mean())
         mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""

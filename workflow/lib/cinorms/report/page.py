@@ -11,7 +11,7 @@ from cinorms.core.version import version
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.report.charts import accepted, differences, recurrence
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import findings, first_sentences, how_sure
+from cinorms.report.findings import decides, differs, findings, gaps, how_sure
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
 from cinorms.report.words import share
@@ -30,6 +30,9 @@ def render(results: StudyResults) -> str:
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n'
     data, rows = explorer_data(results), standings(results)
     arm, reading = rows[0].arm, [row.model for row in rows if row.reads_flow]
+    holding = [row.model for row in rows if row.norms and row.reads_flow]
+    apart = gaps(results, arm, holding)
+    sentences = (decides(results, arm, reading), differs(results, arm, apart), *findings(results))
     return render_page(
         "report",
         "report",
@@ -46,11 +49,10 @@ def render(results: StudyResults) -> str:
         unknown=any(row.needs for row in rows),
         asked=asked(results, rows),
         bars={row.model: _bars(results, row) for row in rows},
-        sentences=first_sentences(results, arm, reading),
+        sentences=[one for one in sentences if one is not None and one.name != "dependence"],
         says=results.scale(arm).spoken,
         accepted=accepted(results, arm, reading),
-        differ=differences(results, arm, [row.model for row in rows if row.norms and row.reads_flow]),
-        findings=[finding for finding in findings(results) if finding.name != "dependence"],
+        differ=differences(apart, holding),
         sure=how_sure(results, rows),
         recurs=recurrence(results, arm, [row.model for row in rows]),
         version=version(),
@@ -67,18 +69,21 @@ def _bars(results: StudyResults, row: Standing) -> dict[str, list[dict[str, Any]
     """Return the bars of a model on the first screen: parts with a look, a name and a place."""
     scale = results.scale(row.arm)
     again, may_change, none = row.parts
+    computed = row.status != "not_computed"
+    held = ("b-held", "norm that may change" if row.told else "norm") if computed else ("b-again", "norm")
     looks = {option: class_of(scale, at) for at, option in enumerate(row.levels)}
     bars: dict[str, list[tuple[str, str, float]]] = {
         "norms": [
             ("b-again", "norm expected again", again),
-            ("b-held", "norm that may change" if row.told else "norm", may_change),
+            (*held, may_change),
             ("b-none", NO_NORM, none),
         ],
         "levels": [(looks[name], name, n) for name, n in row.levels.items()] + [("b-none", NO_NORM, none)],
         "read": [
             ("b-read", "could be read", row.valid),
             ("b-refused", "refused", row.refused),
-            ("b-none", "other", row.answers - row.valid - row.refused),
+            ("b-asks", "asked for context", row.asks),
+            ("b-none", "other", row.answers - row.valid - row.refused - row.asks),
         ],
     }
     return {name: _placed(parts) for name, parts in bars.items()}

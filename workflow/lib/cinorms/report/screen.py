@@ -46,6 +46,7 @@ class Standing:
     answers: int
     valid: int
     refused: int
+    asks: int = 0
     ignores: str = ""
     by_chance: float | None = None
 
@@ -200,6 +201,7 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         answers=codes.n_asked,
         valid=codes.n_valid,
         refused=codes.invalid().get("refusal", 0),
+        asks=codes.invalid().get("needs_context", 0),
         ignores="" if verdict is None or verdict in DEPENDS else VERDICTS[verdict],
         by_chance=_number(dependence, "by_chance"),
     )
@@ -219,12 +221,12 @@ def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, An
 # --- The headline
 
 #: How the headline begins with models that hold such norms, hold none, ignore the flow, or nobody can tell; how it goes
-#: on with them. In braces: which models, how many of them, and the ending of the verb.
+#: on with them. In braces: which models, how many of them, the ending of the verb, and on which flows they hold some.
 _SAID = {
     "yes": ("{Who} hold{s} norms that would survive other wordings on most flows", ""),
     "no": (
         "On most flows, {who} hold{s} no norm that would survive other wordings",
-        "{n} on fewer flows or none",
+        "{n} on {flows}",
     ),
     "ignores": (
         "Nothing shows that the answers of {who} depend on the flow",
@@ -255,16 +257,18 @@ def headline(rows: Sequence[Standing]) -> str:
             who = who_of(rows) if len(rows) == 1 else f"{n} of {who_of(rows)}"
             if len(part) == len(rows) > 1:
                 who = f"both {nouns_of(rows)}" if len(rows) == 2 else f"all {who_of(rows)}"
+            capital = who[0].upper() + who[1:] if len(rows) > 1 else who
             text = _SAID[group][bool(parts)]
             parts.append(
-                text.format(
-                    who=who,
-                    Who=who[0].upper() + who[1:] if len(rows) > 1 else who,
-                    n=n,
-                    s="s" if one else "",
-                )
+                text.format(who=who, Who=capital, n=n, s="s" if one else "", flows=_fewer_flows(part))
             )
     return "; ".join(parts)
+
+
+def _fewer_flows(rows: Sequence[Standing]) -> str:
+    """Return on which flows models hold norms that would survive, where these are not most flows."""
+    none = sum(row.norms == 0 for row in rows)
+    return "no flow" if none == len(rows) else "fewer flows or none" if none else "fewer flows"
 
 
 def nouns_of(rows: Sequence[Standing]) -> str:
@@ -324,17 +328,20 @@ def _fewer(rows: Sequence[Standing]) -> tuple[str, str]:
 
 
 def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
-    """Return in a line who was asked what, and what a norm needs."""
+    """Return who was asked what and in which words, what a norm needs, and what it does not show."""
     study, arm = results.study, rows[0].arm
-    prompts, title = results.prompts[arm], results.study.dataset_of(arm).title
+    prompts, title, words = results.prompts[arm], study.dataset_of(arm).title, study.arms[arm].prompts
     flows = counted(max(row.flows for row in rows), "flow")
     most, others = _fewer(rows)
     if results.is_people(arm):
-        text = f"People rated {flows} ({title})."
+        text, limit = f"People rated {flows} ({title}).", "what people say, not what they do"
     else:
         who = who_of(rows) if len(rows) == 1 else f"Each of the {who_of(rows)}"
         orders = counted(prompts["order_no"].nunique(), "order")
-        text = f"{who} was asked about {flows} ({title}), each in {most} with {orders} of the options"
-        text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'variant')}."
+        text = (
+            f"{who} was asked about {flows} ({title}), each in {most} ({words}) and {orders} of the options"
+        )
+        text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'answer')}."
+        limit = f"what {nouns_of(rows)} say in these wordings, not what they do"
     needed = {row.model: study.t_val[row.model] for row in rows}
-    return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}."
+    return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}. The numbers show {limit}, nor what is right."

@@ -65,16 +65,15 @@ def pairs(values: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def reworded(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> tuple[float, float]:
-    """Return the agreement and the quadratic kappa of one model with itself in other wordings, as `pairs` of models.
+def halves(counts: Floats, thresholds: Thresholds, levels: Sequence[int]) -> pd.DataFrame:
+    """Return the norms of one model in halves of its wordings, as `pairs` takes those of two models.
 
-    Of random halves of its templates, over the flows with a norm in both. ``counts`` are as of `wordings.level_counts`.
-    Missing with fewer than four templates.
+    Of random halves of its templates, the flows with a norm in both. ``counts`` are as of `wordings.level_counts`.
+    Without rows for fewer than four templates.
     """
+    sides = ["one", "other"]
     if counts.shape[2] < FEWEST_HALVED:
-        return np.nan, np.nan
+        return pd.DataFrame(columns=sides, dtype=np.float64)
     norms = norms_of_parts(counts, thresholds, counts.shape[2] // 2, CUTS, parts=2)
     level, held = (x.reshape(-1, 2) for x in norms)
-    halves = pd.DataFrame(np.array(levels)[level[held.all(axis=1)]], columns=["one", "other"])
-    found = pairs(halves).iloc[0]
-    return float(found["agreement"]), float(found["kappa_quadratic"])
+    return pd.DataFrame(np.array(levels, dtype=np.float64)[level[held.all(axis=1)]], columns=sides)
