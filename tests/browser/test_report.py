@@ -102,6 +102,24 @@ def test_sorting_goes_up_and_down_and_leaves_what_has_no_norm_at_the_end(window,
     assert window.one('th[aria-sort="descending"]').text.startswith("model-a")
 
 
+def test_flows_are_sorted_and_filtered_by_whether_their_norm_is_expected_again(window, page, results):
+    window.open(page, "#explorer?arm=main&model=model-a")
+    window.choose("held", "again")
+    # In this study's list, the share of answers that agree stands for the probability.
+    norms = results.norms["main", "model-a"].set_index("flow").loc[results.held("main", "model-a").index]
+    expected = (100 * norms["share"]).round()
+    expected = expected[expected > 50].astype(int)
+    assert 0 < len(expected) < 120
+    window.click('button[name="sort:again:model-a"]')
+    while window.all("#flows-more button"):
+        window.click("#flows-more button")
+    shown = window.texts("#flows tbody td:nth-child(7)")
+    assert shown == [f"{n}%" for n in sorted(expected)]
+    # The filter holds for the replies too, so their tab shows it.
+    window.click("#tab-replies")
+    assert window.one('#said-controls select[name="held"]').get_attribute("value") == "again"
+
+
 def test_searching_finds_what_all_words_are_in(window, page):
     window.open(page)
     box = window.one('[name="query"]')

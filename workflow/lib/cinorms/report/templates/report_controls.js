@@ -116,13 +116,17 @@ function keepFocus(id, draw) {
   if (again && place !== null && again.type === "search") again.setSelectionRange(place, place);
 }
 
-/** Show what narrows the table of flows. */
+/** Show what narrows the table of flows, and its download. */
 function showFlowControls(state, change, download) {
+  const button = make("button", { type: "button", name: "download", onclick: download }, "Download these flows (CSV)");
+  keepFocus("flows-controls", () => fill("flows-controls", ...tableFilters(state, change), button));
+}
+
+/** Return what narrows the table of flows, and with it the replies. */
+function tableFilters(state, change) {
   const held = [["all", "all flows"], ["held", "with a norm of each model"], ["none", "without a norm of some model"]];
-  const nodes = [
-    choice("Show", "held", held, state.held, (value) => change({ held: value })),
-    make("button", { type: "button", name: "download", onclick: download }, "Download these flows (CSV)"),
-  ];
-  if (state.cell) nodes.push(make("button", { type: "button", name: "whole", onclick: () => change({ cell: null }) }, "Leave the heatmap’s cell"));
-  keepFocus("flows-controls", () => fill("flows-controls", ...nodes));
+  if (anyAgain(state)) held.splice(2, 0, ["again", "with norms expected again (over 50%)"]);
+  const filters = [choice("Flows", "held", held, state.held, (value) => change({ held: value }))];
+  const leave = () => change({ cell: null });
+  return state.cell ? [...filters, make("button", { type: "button", name: "whole", onclick: leave }, "Leave the heatmap’s cell")] : filters;
 }

@@ -33,7 +33,10 @@ function cellWords(state) {
 function heads(state, models, factors, change) {
   const list = [["flow:", "Flow"], ...factors.map((factor) => [`factor:${factor.name}`, factor.label])];
   if (!factors.length) list.push(["", "Vignette"]);
-  models.forEach((model) => list.push([`norm:${model.name}`, model.label], [`share:${model.name}`, "Agree"]));
+  models.forEach((model) => {
+    list.push([`norm:${model.name}`, model.label], [`share:${model.name}`, "Agree"]);
+    if (anyAgain(state)) list.push([`again:${model.name}`, "Again"]);
+  });
   if (models.length > 1) list.push(["distance:", "Distance"]);
   return list.map(([key, text]) => headCell(state, key, text, change));
 }
@@ -44,7 +47,9 @@ function headCell(state, key, text, change) {
   const sign = on ? (state.down ? " ▼" : " ▲") : "";
   const turn = () => change({ sort: key, down: on ? !state.down : false });
   const sort = on ? (state.down ? "descending" : "ascending") : "none";
-  const label = key.startsWith("share:") ? { "aria-label": `Valid answers of ${key.slice(6)} that agree` } : {};
+  const [what, name] = [key.split(":")[0], key.slice(key.indexOf(":") + 1)];
+  const says = { share: `Valid answers of ${name} that agree`, again: `How probable it is that other wordings give the norm of ${name} again` }[what];
+  const label = says ? { "aria-label": says, title: says } : {};
   return make("th", { scope: "col", "aria-sort": sort }, make("button", { type: "button", name: `sort:${key}`, onclick: turn, ...label }, text + sign));
 }
 
@@ -57,6 +62,7 @@ function flowRow(state, models, factors, i, change) {
   for (const model of models) {
     cells.push(make("td", {}, chip(arm, model, i), ` ${wordsOf(arm, model, i)}`));
     cells.push(make("td", { class: "number" }, agreed(model, i)));
+    if (anyAgain(state)) cells.push(make("td", { class: "number" }, again(model, i) === null ? "" : `${model.again[i]}%`));
   }
   if (models.length > 1) {
     const gap = distance(models, i);

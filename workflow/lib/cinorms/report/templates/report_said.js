@@ -19,6 +19,7 @@ function showSaid(state, places, change) {
   const templates = [...new Set(arm.variants.map(([, template]) => String(template)))];
   const any = [["", "any"]];
   const nodes = [
+    ...tableFilters(state, change),
     make("label", {}, "Text", make("input", { type: "search", name: "said", value: state.said, onchange: (event) => change({ said: event.target.value }) })),
     choice("Read as", "answer", [...any, ...answers], state.answer, set("answer")),
     choice("Rule", "rule", [...any, ...rules.map((rule) => [rule, rule])], state.rule, set("rule")),

@@ -3,6 +3,9 @@
 /** Return the chosen models of a state, in the order of the arm. */
 const chosen = (state) => state.arm.models.filter((model) => state.models.includes(model.name));
 
+/** Tell whether the study knows of a chosen model's norms how probable it is that other wordings give them again. */
+const anyAgain = (state) => chosen(state).some((model) => model.again.some((value) => value !== NOT_KNOWN));
+
 /** Return the places of the flows that have every fixed level and match the search (and are disputed, in compare mode). */
 function sliceOf(state) {
   const { arm } = state;
@@ -42,7 +45,7 @@ function contested(models, i) {
 function tableOf(state, slice) {
   const cell = cellTests(state);
   const models = chosen(state);
-  const fits = { all: () => true, held: (i) => models.every((m) => holds(m, i)), none: (i) => !models.every((m) => holds(m, i)) };
+  const fits = { all: () => true, held: (i) => models.every((m) => holds(m, i)), none: (i) => !models.every((m) => holds(m, i)), again: (i) => models.every((m) => again(m, i) > 0.5) };
   return slice.filter((i) => cell.every(({ of, code }) => of[i] === code) && fits[state.held](i));
 }
 
@@ -84,6 +87,7 @@ function sortKey(state, models) {
   const factor = state.arm.factors.find((one) => one.name === name);
   if (what === "norm" && model) return (i) => (holds(model, i) ? model.value[i] : null);
   if (what === "share" && model) return (i) => (holds(model, i) ? agreeing(model, i) / valid(model, i) : null);
+  if (what === "again" && model) return (i) => again(model, i);
   if (what === "factor" && factor) return (i) => factor.of[i];
   if (what === "flow") return (i) => state.arm.flow[i];
   if (what === "distance") return (i) => distance(models, i);

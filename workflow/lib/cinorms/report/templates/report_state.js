@@ -18,7 +18,7 @@ async function readState() {
     cell: null,
     compare: asked.get("compare") === "1",
     view: asked.get("view") in TABS ? asked.get("view") : asked.has("rows") && !asked.has("row") ? "heatmap" : "flows",
-    held: ["held", "none"].includes(asked.get("held")) ? asked.get("held") : "all",
+    held: ["held", "again", "none"].includes(asked.get("held")) ? asked.get("held") : "all",
     query: asked.get("query") ?? "",
     sort: asked.get("sort") ?? "",
     down: asked.get("down") === "1",
