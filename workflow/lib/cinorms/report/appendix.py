@@ -90,7 +90,7 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
 
 
 def printed(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the tables that the study prints like the papers, with labels. They were escaped when they were written."""
+    """Return the tables that the study prints like the papers, with labels; they were escaped when written."""
     shown, paths = [], results.files["printed"]
     for name in results.study.printed:
         text = paths[name, "html"].read_text(encoding="utf-8")

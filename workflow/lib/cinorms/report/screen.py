@@ -344,4 +344,5 @@ def asked(results: StudyResults, rows: Sequence[Standing]) -> str:
         text += f"; {others}: {NOT_COMPARABLE}." if others else f": {counted(len(prompts), 'answer')}."
         limit = f"what {nouns_of(rows)} say in these wordings, not what they do"
     needed = {row.model: study.t_val[row.model] for row in rows}
-    return f"{text} A norm on a flow needs {thresholds(needed, study.t_maj)}. The numbers show {limit}, nor what is right."
+    text += f" A norm on a flow needs {thresholds(needed, study.t_maj)}."
+    return f"{text} The numbers show {limit}, nor what is right."
