@@ -52,15 +52,6 @@ def test_overrides_settle_texts_and_say_how_many(tmp_path):
     assert match_overrides(table, overrides)["n_responses"].tolist() == [1, 2, 0]
 
 
-def test_an_override_of_one_answer_leaves_the_other_models_and_arms_alone(tmp_path):
-    path = write_csv(tmp_path / "o.csv", PLACED, "main,m,0,v,1,")
-    overrides, table = load_overrides(path, LEVELS), responses(["s"])
-    shards = [("main", "m", table), ("main", "other", table), ("say", "m", table)]
-    assert settled(shards, overrides, path)["n_responses"].tolist() == [1]
-    none = write_csv(tmp_path / "none.csv", PLACED)
-    assert settled(shards, load_overrides(none, LEVELS), none)["n_responses"].tolist() == []
-
-
 def test_an_override_that_settles_nothing_in_the_whole_study_is_an_error(tmp_path):
     path = write_csv(
         tmp_path / "mine.csv", "text,level", "not neutral,1", "s,0", "never said,0", "nor this,1"
@@ -137,25 +128,12 @@ def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
     assert overrides_of([], LEVELS) is None
 
 
-def test_a_level_of_another_scale_settles_no_single_answer(tmp_path):
-    path = write_csv(tmp_path / "o.csv", PLACED, "main,m,0,v,3,")
-    prompts = pd.DataFrame({"template": ["{scenario} {options}"]})
-    overrides = overrides_of([path], range(-3, 4), "main", "m")
-    assert read_replies(responses(["s"]), ACCEPT, VIGNETTES, prompts, overrides)["level"].isna().all()
-
-
 def test_unreadable_overrides_are_one_message(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         load_overrides(tmp_path / "none.csv", LEVELS)
     (tmp_path / "latin.csv").write_bytes("text,level\ncaf\xe9,1\n".encode("latin-1"))
     with pytest.raises(DataError, match="UTF-8"):
         load_overrides(tmp_path / "latin.csv", LEVELS)
-
-
-def test_an_empty_overrides_file_settles_nothing(tmp_path):
-    overrides = load_overrides(write_csv(tmp_path / "o.csv", "text,level"), LEVELS)
-    answers = read_responses(responses(TEXTS), ACCEPT, overrides=overrides)
-    assert "override" not in set(answers["rule"])
 
 
 def test_levels_are_those_of_the_studys_scales(tmp_path):

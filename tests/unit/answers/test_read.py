@@ -9,18 +9,8 @@ from hypothesis import strategies as st
 from cinorms.answers.read import read_responses
 from cinorms.core import tables
 from cinorms.core.errors import DataError
-from optionreader import read
 
 from .tables_of_texts import ACCEPT, TEXTS, responses
-
-
-def test_each_row_is_read_as_its_text_alone():
-    table = responses(TEXTS * 3)
-    answers = read_responses(table, ACCEPT)
-    for text, row in zip(TEXTS * 3, answers.itertuples(), strict=True):
-        alone = read(text, ACCEPT)
-        assert (row.status, row.rule) == (alone.status, alone.rule)
-        assert (None if pd.isna(row.level) else row.level) == alone.level
 
 
 def test_answers_keep_their_contract_and_the_responses_stay_as_they_are(tmp_path):
@@ -59,10 +49,6 @@ def test_templates_repeated_by_the_model_are_not_answers():
     )
     table = responses(["Answer in words such as strongly acceptable or neutral:\nsomewhat unacceptable"])
     assert read_responses(table, ACCEPT, prompts=prompts)["level"].tolist() == [-1]
-
-
-def test_an_empty_table_gives_an_empty_table():
-    assert len(read_responses(responses([]), ACCEPT)) == 0
 
 
 # --- options

@@ -6,6 +6,7 @@ import pytest
 from cinorms.answers.read import read_responses
 from cinorms.coding.codes import (
     MOST_CHARACTERS,
+    Unread,
     apply_codes,
     codes_that_count,
     find_unread,
@@ -53,9 +54,14 @@ def responses(flows: tuple[int, ...] = (0, 0, 1, 1, 0, 1, 1, 0)) -> pd.DataFrame
 VIGNETTES = pd.DataFrame({"flow": [0, 1], "vignette": ["A tells B.", "A tells C."]})
 
 
+def unread_in(asked: pd.DataFrame) -> tuple[pd.DataFrame, Unread]:
+    """Return the answers to ``asked``, and what the coder reads of them."""
+    answers = read_responses(asked, SCALE)
+    return answers, find_unread(asked, answers, VIGNETTES, SCALE.name)
+
+
 def test_what_the_rules_read_and_what_says_nothing_does_not_go_to_the_coder():
-    asked = responses()
-    unread = find_unread(asked, read_responses(asked, SCALE), VIGNETTES, SCALE.name)
+    _, unread = unread_in(responses())
     assert unread.rows.tolist() == [1, 2, 3, 6]
     found = unread.items.iloc[unread.places]
     assert found["reply"].tolist() == [TEXTS[i][0] for i in unread.rows]
@@ -65,14 +71,10 @@ def test_what_the_rules_read_and_what_says_nothing_does_not_go_to_the_coder():
 
 def test_a_level_of_a_loose_rule_goes_to_the_coder_too():
     asked = responses()
-    text = (
-        asked["text"]
-        .astype(object)
-        .mask(asked.index.isin([1, 2]), "All in all, this is somewhat acceptable to me.")
-    )
+    loose = "All in all, this is somewhat acceptable to me."
+    text = asked["text"].astype(object).mask(asked.index.isin([1, 2]), loose)
     asked = asked.assign(text=pd.Categorical(text), flow=pd.Series([0] * 8, dtype="int32"))
-    answers = read_responses(asked, SCALE)
-    unread = find_unread(asked, answers, VIGNETTES, SCALE.name)
+    answers, unread = unread_in(asked)
     assert answers["level"].iloc[[0, 1, 2]].tolist() == [0, 1, 1]
     assert unread.rows.tolist() == [1, 2, 3, 6]
     readings = merge_readings([list_readings("m", answers, unread)] * 2)
@@ -83,11 +85,10 @@ def test_a_level_of_a_loose_rule_goes_to_the_coder_too():
 
 
 def test_the_same_reply_to_the_same_flow_is_one_item_and_to_another_flow_another():
-    asked = responses((0, 0, 0, 1, 0, 1, 1, 0))
-    unread = find_unread(asked, read_responses(asked, SCALE), VIGNETTES, SCALE.name)
+    _, unread = unread_in(responses((0, 0, 0, 1, 0, 1, 1, 0)))
     assert len(unread.items) == 3
     assert unread.places[0] == unread.places[1]
-    other = find_unread(responses(), read_responses(responses(), SCALE), VIGNETTES, SCALE.name)
+    _, other = unread_in(responses())
     assert len(other.items) == 4
     assert set(unread.items["item"]) < set(other.items["item"])
 
@@ -115,8 +116,7 @@ def test_two_items_with_one_number_both_have_one():
 
 
 def test_the_coder_is_shown_the_flow_the_reply_and_the_options():
-    asked = responses()
-    items = merge_items([find_unread(asked, read_responses(asked, SCALE), VIGNETTES, SCALE.name).items])
+    items = merge_items([unread_in(responses())[1].items])
     spec = make_request(scale=SCALE.name, n_templates=1, order_method="fixed")
     questions = Questions.of(spec, questions_of(items), prompts_of(SCALE))
     assert len(questions.grid) == len(items) == 4
@@ -163,8 +163,7 @@ def test_a_coders_reply_is_one_code_or_none(said, code):
 
 def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path):
     asked = responses()
-    answers = read_responses(asked, SCALE)
-    unread = find_unread(asked, answers, VIGNETTES, SCALE.name)
+    answers, unread = unread_in(asked)
     items = merge_items([unread.items])
     said = {
         "I would put it one step above the middle.": "somewhat acceptable",
@@ -195,9 +194,7 @@ def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path)
 
 
 def test_a_person_overrides_the_coder():
-    asked = responses()
-    answers = read_responses(asked, SCALE)
-    unread = find_unread(asked, answers, VIGNETTES, SCALE.name)
+    answers, unread = unread_in(responses())
     items = merge_items([unread.items])
     replied = read_replies(items, pd.DataFrame({"flow": items["flow"], "text": "neutral"}), SCALE)
     coded = with_codes(merge_readings([list_readings("m", answers, unread)]), replied)

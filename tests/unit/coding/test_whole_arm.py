@@ -61,15 +61,6 @@ def test_ranges_give_the_answers_reviews_and_counts_of_the_whole(path, tmp_path,
     assert sum(parts.settled).tolist() == sum(whole.settled).tolist() != [0]
 
 
-def test_a_range_without_flows_costs_no_row_of_the_next_reader(path, tmp_path):
-    _, answers = read(path, None, tmp_path / "answers.parquet")
-    parts = [answers[answers["flow"] < 20], answers[:0], answers[answers["flow"] >= 60]]
-    tables.write_ranges(parts, tmp_path / "gap.parquet", tables.ANSWERS)
-    ranges = tables.read_ranges([tmp_path / "gap.parquet"], tables.ANSWERS, 60)
-    flows = np.concatenate([part["flow"].to_numpy() for _, (part,) in ranges])
-    assert sorted(set(flows)) == [*range(20), *range(60, N_FLOWS)]
-
-
 def test_a_flow_that_is_missing_is_noticed_in_its_range(path, tmp_path):
     frame, lost = tables.read(path, tables.RESPONSES), N_FLOWS - 1
     tables.write(frame[frame["flow"] != lost], path, tables.RESPONSES)

@@ -44,14 +44,8 @@ def test_inputs_are_named_by_stage_arm_and_model():
         "frames": [f"results/it/answers/{pair}.parquet" for pair in ("main/a", "main/b", "hot/a")],
         "prompts": ["results/it/prompts/main.parquet", "results/it/prompts/hot.parquet"],
     }
-
-
-def test_a_file_that_an_entry_names_is_an_input():
     assert inputs_of(of_kind("delta", expected="law.csv"), "results/it")["expected"] == ["law.csv"]
     assert inputs_of(of_kind("delta"), "results/it")["expected"] == []
-
-
-def test_what_is_made_from_tables_names_them():
     printed = make_entry("printed", "discarded", {"from": ["one", "two"]})
     names = ["results/it/tables/one.parquet", "results/it/tables/two.parquet"]
     assert inputs_of(printed, "results/it") == {"frames": names}

@@ -9,21 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.answers.acting import read_actions
 from cinorms.core import csv_tables, tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.core.scale_files import load_scale
-from cinorms.core.scales import FOLDER
 from cinorms.exchange.exporting import export_prompts
 from cinorms.exchange.formats import openai_batch, plain
-from cinorms.exchange.importing import Imported, import_responses
+from cinorms.exchange.importing import Imported
 from cinorms.exchange.registry import format_modules, format_named
-from cinorms.exchange.way import prompt_text, ways_of
-from cinorms.prompts.prompt_sets import load_prompt_set
-from cinorms.prompts.variants import list_variants
+from cinorms.exchange.way import prompt_text
 
-from ...agents import flows
-from ...asking import make_request, respond
 from ...exchange_runs import (
     ROOT,
     answers_bytes,
@@ -33,8 +26,6 @@ from ...exchange_runs import (
     planted_responses,
     take,
 )
-
-JOKE = "Tell me a joke."
 
 
 def jsonl(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -97,31 +88,6 @@ def test_plain_gives_the_answers_of_a_study_that_asked_itself(tmp_path, write, k
         for line in lines_of(folder / "prompts.jsonl")
     ]
     assert_same_answers(take("plain", write(tmp_path / "received.jsonl", lines[::-1])), tmp_path)
-
-
-@pytest.mark.parametrize("name", format_modules())
-def test_what_agents_are_asked_is_exported_and_their_actions_come_back(tmp_path, name):
-    vignettes, disclosure = flows(tmp_path / "flows", 3), load_scale(FOLDER / "disclosure.yaml")
-    variants = list_variants("act", load_prompt_set(ROOT / "resources/prompts/act.yaml").templates, 2, 2)
-    planted = {"engine": "planted", "planted": {"acts": {"link": 1}}}
-    spec = make_request(**planted, scale=disclosure.known, n_templates=2, factors=["sender"])
-    export_prompts(format_named(name), [spec], vignettes, variants, "act", tmp_path / "exported")
-    written = "".join(
-        path.read_text(encoding="utf-8") for path in sorted((tmp_path / "exported").rglob("*.json*"))
-    )
-    assert all(f"page {page} of 1" in written for page in range(4)), "what the agent saw is in the prompt"
-    (way,) = ways_of([spec], vignettes, variants)
-    responses = respond(spec, vignettes, variants)
-    lines = [
-        {"id": prompt.id, "text": text}
-        for prompt, text in zip(way.prompts(), responses["text"].astype(str), strict=True)
-    ]
-    received = import_responses(
-        format_named("plain"), [jsonl(tmp_path / "r.jsonl", lines)], spec, vignettes, variants, "a test"
-    )
-    acts = [read_actions(table, disclosure, vignettes) for table in (received.responses, responses)]
-    assert acts[0]["level"].tolist() == acts[1]["level"].tolist()
-    assert len(set(acts[1]["level"])) > 1
 
 
 def test_the_output_of_a_batch_gives_the_same_answers(tmp_path):

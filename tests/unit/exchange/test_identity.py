@@ -1,21 +1,10 @@
 """What a prompt is known by outside: its text, the hash of that, its id; and what each model of an arm receives."""
 
-import hashlib
-
-from cinorms.exchange.way import prompt_hash, prompt_id, prompt_text, read_id, ways_of
+from cinorms.exchange.way import prompt_hash, prompt_id, read_id, ways_of
 from cinorms.inference.questions import Questions
 
 from ...asking import make_request
 from ...exchange_runs import arm
-
-CHAT = [{"role": "system", "content": "Rate."}, {"role": "user", "content": "a tells b"}]
-
-
-def test_the_hash_is_that_of_the_text_in_utf8():
-    assert prompt_text(CHAT) == "Rate.\n\na tells b"
-    assert prompt_text(CHAT[1:]) == "a tells b"
-    assert prompt_text(CHAT[1:], "tulu") == "<|user|>\n a tells b \n\n<|assistant|>"
-    assert prompt_hash("grün") == hashlib.sha256("grün".encode()).hexdigest()
 
 
 def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash():

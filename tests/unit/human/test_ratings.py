@@ -9,10 +9,9 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.core.scales import papers_scale
 from cinorms.human.ratings import Ratings, list_raters, read_ratings
 from cinorms.human.survey import load_survey, split_name
-from cinorms.norms.assessment import assess, level_matrix
+from cinorms.norms.assessment import level_matrix
 from cinorms.stats.reliability import intraclass
 from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
@@ -57,23 +56,6 @@ def test_raters_become_variants_and_ratings_levels(folder_of_survey, tmp_path):
     tables.write(prompts, tmp_path / "prompts.parquet", tables.PROMPTS)
     assert list(prompts["template_no"].unique()) == list(range(9))
     assert list(prompts.loc[prompts["order_no"] == 1, "variant"]) == ["3_1"]
-
-
-def test_more_raters_than_16_bits_can_count(folder_of_survey, tmp_path):
-    n = 2**15 + 1
-    first = rows()[0]
-    many = [first | {"WorkerId": f"w{number}"} for number in range(n)]
-    answers = read(with_rows(folder_of_survey, many), raters=n, ratings=n).answers
-    prompts = list_raters(answers, "doors_survey", "Would people agree?")
-    norms = assess(answers, "strict", papers_scale("agreement"))
-    assert norms[["n_asked", "n_valid"]].eq(n).all(axis=None)
-    assert norms.filter(regex="^n_[mp0]").max(axis=None) == n
-    for name, frame, contract in (("prompts", prompts, tables.PROMPTS), ("norms", norms, tables.NORMS)):
-        tables.write(frame, tmp_path / name, contract)
-        pd.testing.assert_frame_equal(
-            tables.read(tmp_path / name, contract)[[*frame]], frame, check_dtype=False
-        )
-    assert prompts["template_no"].tolist() == list(range(n))
 
 
 def test_the_second_question_and_what_was_not_answered(folder_of_survey):

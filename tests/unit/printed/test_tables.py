@@ -13,13 +13,12 @@ import pytest
 
 from cinorms.core.csv_files import undo_defusing
 from cinorms.core.errors import ConfigError
-from cinorms.core.labels import PLANTED_MARK, planted_mark
+from cinorms.core.labels import PLANTED_MARK
 from cinorms.entries.entry import Entry, Selected
 from cinorms.printed.cells import Cell, Printed, RowGroup, heading, p_starred, p_times, share
 from cinorms.printed.filtering import discarded, lost
 from cinorms.printed.models import SPECULATED, coefficients, models, pairs
-from cinorms.printed.write import analysis_table, p_value, to_csv, to_html, to_latex
-from cinorms.study.entries import make_entry as study_entry
+from cinorms.printed.write import analysis_table, to_csv, to_html, to_latex
 
 from ...entries import make_entry
 from ...html_page import Page
@@ -215,22 +214,6 @@ def test_planted_answers_are_marked(kind):
     assert "" not in kind(one(frame), entry(kind.__name__)).notes
 
 
-def test_a_printed_table_of_a_mixed_study_names_the_planted_ones_that_it_shows(build_study):
-    models = ["gpt-4o-mini", "planted-uniform", "planted-gpt-4o-mini"]
-    printed = {
-        "all": {"kind": "discarded", "from": ["gone"]},
-        "real": {"kind": "discarded", "from": ["gone"], "models": ["gpt-4o-mini"]},
-        "two": {"kind": "models", "models": ["gpt-4o-mini", "planted-uniform"]},
-    }
-    analyses = {"gone": STUDY["analyses"]["gone"]}
-    study = build_study({**STUDY, "models": models, "analyses": analyses, "printed": printed})
-    marks = {name: study_entry(study, "printed", name).mark for name in printed}
-    assert marks["real"] == ""
-    assert marks["two"] == planted_mark(["planted-uniform"], models)
-    assert marks["all"] == planted_mark(["planted-uniform", "planted-gpt-4o-mini"], models)
-    assert "The others are models." in marks["all"]
-
-
 def hostile(texts: list[str]) -> Printed:
     rows = tuple((Cell(text), Cell("-1"), Cell("2", stars="*")) for text in texts)
     header = ((Cell(""), Cell(texts[0], span=2)), heading("x", texts[-1], "p"))
@@ -283,20 +266,6 @@ STUDY = {
 def test_a_mistake_is_one_message(build_study, stated, message):
     with pytest.raises(ConfigError, match=message):
         build_study({**STUDY, "printed": {"t": stated}})
-
-
-def test_an_entry_carries_what_it_is_made_of(build_study):
-    printed = {"t": {"kind": "discarded", "from": ["gone"]}, "m": {"kind": "models"}}
-    study = build_study({**STUDY, "printed": printed})
-    assert study_entry(study, "printed", "t").options.sources == ("gone",)
-    registry = study_entry(study, "printed", "m").registry
-    assert list(registry) == study.all_models()
-    facts = {"family": "planted-tulu-2", "capacity": 7, "alignment": "dpo", "quantisation": "none"}
-    assert registry["planted-tulu-2-dpo-7b"] == {
-        **facts,
-        "speculated_capacity": None,
-        "origin": "planted respondent",
-    }
 
 
 TABLE = pd.DataFrame(
@@ -359,9 +328,3 @@ def test_a_table_without_rows_is_a_table():
 def test_only_negative_numbers_are_set_as_formulas():
     latex = latex_of(pd.DataFrame({"a": ["-3", "-x", "--", "[b"], "n": [-3.0, -np.inf, 1.5, np.nan]}))
     assert rows_of(latex) == [["$-3$", "$-3.000$"], ["-x", "$-inf$"], ["--", "1.500"], ["{}[b", "--"]]
-
-
-def test_p_values_have_two_digits_at_any_size():
-    assert p_value(np.log10(0.084)) == Cell("0.084")
-    assert p_value(-385.7) == Cell("2.0", times=-386)
-    assert p_value(float("nan")) == Cell("--")
