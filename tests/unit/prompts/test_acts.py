@@ -18,6 +18,7 @@ from ...asking import make_request
 from ...snakemake_runs import write_yaml
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
+FINE = "Judge {scenario}: {options}"
 TEMPLATE = "Do it. {scenario}\nSeen:\n{seen}\nAct."
 
 
@@ -57,21 +58,25 @@ def test_the_key_of_a_prompt_is_the_digest_of_its_messages_in_their_order(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("templates", "message"),
+    ("scale", "templates", "message"),
     [
-        (["{seen} alone"], r"templates\[0\]: \{scenario\} appears 0 times; expected exactly once"),
-        ([TEMPLATE, "{scenario} {options}"], r"templates\[1\]: \{options\} is not a placeholder"),
+        (
+            "disclosure",
+            ["{seen} alone"],
+            r"templates\[0\]: \{scenario\} appears 0 times; expected exactly once",
+        ),
+        (
+            "disclosure",
+            [TEMPLATE, "{scenario} {options}"],
+            r"templates\[1\]: \{options\} is not a placeholder",
+        ),
+        ("agreement", [FINE, "Judge {scenario}"], r"templates\[1\]: \{options\} appears 0 times"),
+        ("agreement", [FINE, "{scenario} {option}"], r"\{option\} is not a placeholder.*'\{options\}'"),
+        ("agreement", [FINE, "judge  {scenario}: {options} "], r"\[1\]: .*same wording as templates\[0\]"),
     ],
 )
-def test_templates_that_ask_for_no_action(tmp_path, templates, message):
-    origin = {"citation": "own", "licence": "CC0-1.0"}
-    stated = {
-        "title": "t",
-        "paraphraser": "t",
-        "scale": "disclosure",
-        "origin": origin,
-        "templates": templates,
-    }
-    write_yaml(tmp_path / "own.yaml", stated)
-    with pytest.raises(ConfigError, match=message):
+def test_a_wrong_prompt_set_is_one_message(tmp_path, scale, templates, message):
+    stated = {"title": "t", "paraphraser": "t", "scale": scale, "templates": templates}
+    write_yaml(tmp_path / "own.yaml", {**stated, "origin": {"citation": "own", "licence": "CC0-1.0"}})
+    with pytest.raises(ConfigError, match=rf"own\.yaml: [^\n]*{message}"):
         load_prompt_set(tmp_path / "own.yaml")

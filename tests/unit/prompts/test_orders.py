@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinorms.prompts.orders import as_categorical, codes_of, options_shown, order_codes, orders_of
+from cinorms.prompts.orders import as_categorical, codes_of, order_codes, orders_of
 
-from ...scales import ACCEPTABILITY, ORDERS, SHOWN
+from ...scales import ORDERS, SHOWN
 
 MANY_TEMPLATES, MANY_ORDERS = 23, 12
 
@@ -52,17 +52,6 @@ def test_an_order_depends_on_nothing_but_its_own_flow_template_and_number(method
     assert single == whole[place, n_templates - 1, n_orders - 1]
 
 
-def test_random_is_roughly_uniform_and_differs_between_flows_templates_and_numbers():
-    codes = grid("random", 7, list(range(4_000)), 5, 3)
-    for axis in range(3):
-        assert (np.take(codes, 0, axis) == np.take(codes, 1, axis)).mean() < 0.05
-    counts = np.bincount(codes.ravel(), minlength=120)
-    expected = counts.sum() / 120
-    chi_square = ((counts - expected) ** 2 / expected).sum()
-    assert len(counts) == 120
-    assert 60 < chi_square < 190  # 119 degrees of freedom: mean 119, standard deviation 15.4
-
-
 def test_the_orders_of_a_study_are_these_for_ever():
     """A response already paid for was asked in this order: a change here is a change of every study."""
     for method, orders in (("balanced", "32104 43210 01234 34012"), ("random", "23410 04312 02143 34012")):
@@ -84,16 +73,6 @@ def test_codes_become_strings_stored_once_and_codes_again():
     assert len(orders.cat.categories) == 120
     assert codes_of(orders, 5).tolist() == codes_of(orders.astype(str), 5).tolist() == codes.tolist()
     assert codes_of(pd.Series(["01234", None, "0123"]), 5).tolist() == [0, -1, -1]
-
-
-def test_options_are_shown_in_their_order_as_the_papers_wrote_them():
-    shown = options_shown(ACCEPTABILITY)
-    assert shown[0] == (
-        "[strongly unacceptable, somewhat unacceptable, neutral, somewhat acceptable, strongly acceptable]"
-    )
-    assert shown[ORDERS.index("42013")] == (
-        "[strongly acceptable, neutral, strongly unacceptable, somewhat unacceptable, somewhat acceptable]"
-    )
 
 
 # --- scales of other lengths

@@ -139,27 +139,6 @@ def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
         )
 
 
-def test_preview_shows_what_is_sent_of_every_template_spread_over_the_flows(iot_flows, iot_variants):
-    shown = preview(iot_flows, iot_variants, {**ARM, "system": "Be brief."}, ACCEPTABILITY, 2026)
-    assert {variant.split("_")[0] for variant in shown["variant"]} == {str(n) for n in range(11)}
-    assert shown["flow"].iloc[[0, -1]].tolist() == [0, 6911]
-    assert 25 <= len(shown) <= 35
-    grid = ask_grid(iot_flows["flow"], iot_variants, "balanced", 2026, 5)
-    codes = dict(zip(zip(grid["flow"], grid["row"], strict=True), grid["order_code"], strict=True))
-    rows = {name: at for at, name in enumerate(iot_variants["variant"])}
-    for line in shown.itertuples():
-        at = rows[line.variant]
-        chat = messages(
-            iot_variants["template"][at],
-            iot_flows["vignette"][line.flow],
-            codes[line.flow, at],
-            ACCEPTABILITY,
-            "single",
-            "Be brief.",
-        )
-        assert [line.system_message, line.user_message] == [m["content"] for m in chat]
-
-
 def test_preview_of_few_flows_repeats_nothing_and_shows_both_layouts_of_the_papers(iot_flows, iot_variants):
     """``layout: paper`` is one thing for gpt-4o-mini and another for the rest: people see either."""
     shown = preview(iot_flows.head(2), iot_variants.head(2), {**ARM, "layout": "paper"}, ACCEPTABILITY, 1)

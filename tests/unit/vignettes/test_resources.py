@@ -3,13 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.core.errors import ConfigError
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.vignettes.designs import expand, load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...scales import shipped
-from ...snakemake_runs import write_yaml
 
 RESOURCES = Path(__file__).parents[3] / "resources"
 DATASETS = {path.stem: path for path in sorted((RESOURCES / "vignettes").glob("*.yaml"))}
@@ -85,29 +83,6 @@ def test_prompt_sets_are_the_papers_text(name):
     assert len(prompt_set.templates) == 11
     assert digest(list(prompt_set.templates)) == PUBLISHED_TEMPLATES[name]
     assert prompt_set.scale == ("agreement" if name == "confaide" else "acceptability")
-
-
-FINE = "Judge {scenario}: {options}"
-
-
-@pytest.mark.parametrize(
-    ("templates", "words"),
-    [
-        ([FINE, "Judge {scenario}"], ["templates[1]", "{options} appears 0 times"]),
-        ([FINE, "{scenario} {option}"], ["templates[1]", "{option} is not a placeholder", "'{options}'"]),
-        ([FINE, "judge  {scenario}: {options} "], ["templates[1]", "same wording as templates[0]"]),
-    ],
-)
-def test_a_wrong_prompt_set_gives_one_message_with_file_and_key(tmp_path, templates, words):
-    origin = {"citation": "c", "licence": "MIT"}
-    stated = {"title": "T", "paraphraser": "nobody", "scale": "agreement", "origin": origin}
-    write_yaml(tmp_path / "mine.yaml", {**stated, "templates": templates})
-    with pytest.raises(ConfigError) as raised:
-        load_prompt_set(tmp_path / "mine.yaml")
-    message = str(raised.value)
-    assert "\n" not in message
-    for word in ["mine.yaml", *words]:
-        assert word in message
 
 
 @pytest.mark.slow

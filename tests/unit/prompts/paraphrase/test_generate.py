@@ -123,26 +123,16 @@ def stored(path: Path) -> dict[str, Any]:
             "wording 0",
         ),
         (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
+        (GOOD[0], ""),
+        # Words of options that are no option: the scale itself may be named.
+        ("Is it acceptable or unacceptable that {scenario}? Reply with strictly one of {options}", ""),
+        ("How neutrally would you judge {scenario}? Pick somewhat quickly one of {options}", ""),
+        ("Is « ceci » acceptable à tes yeux: {scenario}? Reply – en bref – with: {options}", ""),
     ],
 )
 def test_a_faulty_candidate_is_refused_with_its_reason(candidate, reason):
     fault = fault_of(candidate, [ORIGINAL, GOOD[1]], OPTIONS)
-    assert fault is not None
-    assert reason in fault
-
-
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        GOOD[0],
-        # Words of options that are no option: the scale itself may be named.
-        "Is it acceptable or unacceptable that {scenario}? Reply with strictly one of {options}",
-        "How neutrally would you judge {scenario}? Pick somewhat quickly one of {options}",
-        "Is « ceci » acceptable à tes yeux: {scenario}? Reply – en bref – with: {options}",
-    ],
-)
-def test_a_sound_candidate_is_taken(candidate):
-    assert fault_of(candidate, [ORIGINAL], OPTIONS) is None
+    assert reason in fault if reason else fault is None
 
 
 @pytest.mark.parametrize("name", ["chatgpt", "gemini", "pegasus", "confaide"])
@@ -230,15 +220,6 @@ def test_too_few_name_what_failed_and_the_next_run_asks_for_the_missing_only(dec
     provenance = stored(out)["provenance"]
     assert [r["accepted"] for r in provenance["rounds"]] == [1, 0, 2]
     assert len(provenance["rejected"]) == 2
-
-
-def test_a_lower_count_takes_the_first_of_what_there_is_and_asks_nobody(declared, out):
-    kept = r"the line is dead \(2 valid paraphrases are kept in .*part.yaml"
-    with pytest.raises(ParaphraseError, match=kept):
-        freeze(request_for(declared), Scripted(GOOD[:2]), out)
-    freeze(request_for(write_declared(declared.parent, count=1)), Scripted(), out)
-    assert stored(out)["templates"] == [ORIGINAL, GOOD[0]]
-    assert stored(out)["provenance"]["generated"] == GOOD[:1]
 
 
 @pytest.mark.parametrize("edited", [False, True])
@@ -517,14 +498,6 @@ def test_a_reasoning_model_is_sent_neither_temperature_nor_seed(server):
     open_paraphraser(openai_entry(server, reasoning={"effort": "low"}), None, None).ask(ASK)
     assert server.bodies[0]["reasoning_effort"] == "low"
     assert not {"temperature", "seed"} & set(server.bodies[0])
-
-
-@pytest.mark.parametrize("way", ["nothing", "filtered"])
-def test_a_reply_without_text_is_an_empty_candidate(server, way):
-    server.fault = lambda *_: Fault(way=way)
-    reply = open_paraphraser(openai_entry(server), None, None).ask(ASK)
-    assert reply.texts == ("",)
-    assert "None" not in reply.reported.values()
 
 
 def test_the_command_takes_the_key_from_the_environment_and_a_failure_has_no_traceback(server, declared, out):
