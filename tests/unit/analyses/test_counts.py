@@ -86,27 +86,12 @@ def test_every_level_and_every_status_is_counted():
     assert none["share"].isna().all()
 
 
-def test_models_and_arms_keep_their_order_and_their_own_scale_and_total():
-    totals = {("other", "b"): 3, ("main", "b"): 5, ("main", "a"): 5}
-    counts = answer_counts([Selected(*pair, MIXED.head(n)) for pair, n in totals.items()], ENTRY)
-    assert counts["outcome"].iloc[0] == "strongly disagree"
-    by_pair = counts.groupby(["arm", "model"], sort=False)
-    assert list(by_pair["count"].sum().items()) == list(totals.items())
-    assert (by_pair["share"].sum().round(9) == 1).all()
-
-
 @pytest.mark.parametrize(
     ("levels", "statuses"), [([1, None], ["ok", "bored"]), ([1, None], ["ok", "ok"]), ([1, 5], ["ok", "ok"])]
 )
 def test_an_answer_that_no_row_covers_is_an_error(levels, statuses):
     with pytest.raises(DataError, match="answers of a in main"):
         counted(answers(levels, statuses))
-
-
-def test_a_level_beside_an_invalid_status_is_not_counted_twice():
-    counts = counted(answers([1, 1], ["ok", "ambiguous"]))["count"]
-    assert counts.sum() == 2
-    assert counts["somewhat acceptable"] == 1
 
 
 def norms(n: int) -> pd.DataFrame:
@@ -136,14 +121,6 @@ def test_flows_are_counted_under_every_pair_of_thresholds_and_the_used_one_is_ma
 def test_a_whole_number_and_a_share_name_the_same_threshold():
     entry = replace(ENTRY, grid=(Thresholds(3, 1.0, "strict"),), thresholds={"a": Thresholds(3, 1, "strict")})
     assert norm_counts([Selected("main", "a", norms(2))], entry)["used"].all()
-
-
-def test_flows_are_discarded_under_every_pair_of_thresholds():
-    table = run("discarded", SMALL)
-    assert table[["t_val", "t_maj"]].to_numpy().tolist() == [[3, "plurality"], [3, "0.5"]]
-    assert (table["below_t_val"] + table["discarded"] + table["kept"] == len(VIGNETTES)).all()
-    found = assessment.status(norms_of(ANSWERS["small"]), USUAL)
-    assert table["kept"].iloc[1] == (found == "kept").sum()
 
 
 def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val():

@@ -47,12 +47,6 @@ def test_delta_is_a_row_per_slice_and_metric():
     assert len(table) == 3 * 3 * 2 * len(first)
 
 
-def test_delta_of_norms_knows_fewer_flows_than_delta_of_means():
-    of_norms, of_means = run("delta"), run("delta", of="means")
-    assert (of_norms["n"] < of_means["n"]).all()
-    assert (of_norms["n"] + of_norms["n_missing"]).eq(len(VIGNETTES)).all()
-
-
 def mean_deltas(
     norms: dict[str, pd.DataFrame], vignettes: pd.DataFrame, expected_range: tuple[float, float] | None
 ) -> pd.DataFrame:

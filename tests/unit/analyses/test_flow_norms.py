@@ -13,20 +13,8 @@ from cinorms.vignettes.factors import DatasetFactors
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, LEVELS
-from .made import ANSWERS, PROMPTS, REFUSED, SMALL, USUAL, VIGNETTES, again_of, norms_of, run
+from .made import ANSWERS, PROMPTS, SMALL, USUAL, VIGNETTES, again_of, norms_of, run
 from .made import LEVELS as FACTORS
-
-
-def test_a_row_per_model_and_flow_with_every_factor_in_words():
-    table = run("flow_norms")
-    assert len(table) == len(ANSWERS) * len(VIGNETTES)
-    assert table.groupby("model", sort=False).size().index.tolist() == list(ANSWERS)
-    first = table[table["model"] == "small"].reset_index(drop=True)
-    for factor in FACTORS:
-        assert first[factor].tolist() == VIGNETTES[factor].astype(str).tolist()
-    assert table["dataset"].eq("d").all()
-    assert table["planted"].eq(True).all()
-    assert "vignette" not in table
 
 
 def test_the_norm_is_that_of_the_assessment_in_words_and_as_a_level():
@@ -54,14 +42,6 @@ def test_the_interval_is_that_of_the_flow_s_mean():
     intervals = flow_intervals(level_matrix(ANSWERS["small"]), template_numbers(PROMPTS), ACCEPTABILITY)
     for ours, theirs in (("conf_low", "low"), ("conf_high", "high"), ("interval_status", "status")):
         pd.testing.assert_series_equal(table[ours], intervals[theirs], check_names=False)
-
-
-def test_without_valid_answers_there_are_rows_that_say_so():
-    table = run("flow_norms", REFUSED)
-    assert table["status"].eq("below_t_val").all()
-    assert table["reason"].eq("too few valid answers").all()
-    assert table["interval_status"].eq("no_answers").all()
-    assert table[["norm", "level", "mean", "share", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
 def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]) -> pd.DataFrame:

@@ -69,12 +69,6 @@ def test_norms_recur_as_the_table_of_flows_expects_them_to(monkeypatch):
     assert row["status"] in ("ok", "wide")
 
 
-def test_people_are_asked_in_one_wording():
-    found = made.again_of(ANSWERS["small"], people=True)
-    assert set(found["status"]) == {"people"}
-    assert found["flow"].tolist() == VIGNETTES["flow"].tolist()
-
-
 @pytest.mark.parametrize(("same", "status"), [(0.6, "ok"), (1.0, "alike_templates")])
 def test_wordings_that_are_copies_are_told_wherever_intervals_are_over_wordings(monkeypatch, same, status):
     copies = many_templates(monkeypatch, 8, same)

@@ -53,17 +53,6 @@ def test_every_model_is_compared_with_every_baseline():
     assert set(without["baseline"]) == {"people-arm"}
 
 
-def test_every_model_is_correlated_with_every_baseline():
-    table = compare("people_correlations", people=["people-arm"])
-    assert (
-        table[["model", "baseline"]].drop_duplicates().shape == (4, 2) == table[["model", "baseline"]].shape
-    )
-    ok = table[table["status"] == "ok"]
-    assert ok["estimate"].between(-1, 1).all()
-    assert table.loc[table["baseline"] == "expected", "reliability_people"].eq(1).all()
-    assert not len(compare("people_correlations", with_expected=False))
-
-
 @pytest.mark.parametrize("kind", ["people_distances", "people_flows"])
 def test_ratings_of_other_flows_are_refused(kind):
     same, other = VIGNETTES.assign(vignette="a story"), VIGNETTES.assign(sender="toy")

@@ -8,10 +8,9 @@ import pytest
 from cinorms.analyses.regression import ordinal_regression
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cinorms.vignettes.factors import JOINT
 from cumulink import clm, clmm
 
-from .made import ANSWERS, EFFECT, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
+from .made import ANSWERS, SMALL, USUAL, VIGNETTES, entry_for, in_two_arms, norms_of, run
 
 
 def test_ordinal_regression_is_the_fit_of_the_norms_held():
@@ -75,17 +74,6 @@ def test_other_flows_with_the_same_numbers_are_no_cluster_together(dataset, flip
     assert table["n_flows"].iloc[0] == times * alone
 
 
-def test_a_scale_part_is_in_columns_of_its_own_factors_only():
-    table = run("ordinal_regression", factors=["recipient", "model"], scale=["model"])
-    rows = table.set_index("term")
-    assert rows.loc["model", "scale_estimate"].notna().all()
-    assert rows.loc[["recipient", "threshold"], "scale_estimate"].isna().all()
-    without = run("ordinal_regression", factors=["recipient", "model"])
-    assert not [name for name in without if name.startswith("scale_")]
-    assert table["log_likelihood"].iloc[0] > without["log_likelihood"].iloc[0]
-    assert rows.loc["model", "scale_std_err"].notna().all()
-
-
 def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templates():
     table = run("answer_regression", SMALL, factors=["sender", "recipient"], baselines={"sender": "watch"})
     answers = ANSWERS["small"]
@@ -99,24 +87,6 @@ def test_answer_regression_is_the_mixed_fit_of_all_answers_with_flows_and_templa
     assert table["n"].eq(answers["level"].notna().sum()).all()
     assert table["sd_flow"].eq(fit.sd["flow"]).all()
     assert table["n_flows"].eq(len(VIGNETTES)).all()
-
-
-def test_planted_terms_have_the_planted_change_up_to_one_factor():
-    table = run("answer_regression", SMALL)
-    terms = table[table["planted"].notna()]
-    apart = terms["level"].map(joint_effect) - terms["baseline"].map(joint_effect)
-    assert np.corrcoef(apart, terms["planted"])[0, 1] == pytest.approx(1)
-    inside = terms["planted"].between(terms["conf_low"], terms["conf_high"]).sum()
-    assert set(table["planted_terms"]) == {len(terms)} == {4}
-    assert set(table["planted_inside"]) == {inside}
-    weight = terms["std_err"] ** -2
-    assert (weight * terms["planted"] * (terms["estimate"] - terms["planted"])).sum() == pytest.approx(
-        0, abs=1e-6
-    )
-
-
-def joint_effect(level):
-    return sum(EFFECT.get(part, 0.0) for part in level.split(JOINT))
 
 
 def test_fewer_flows_are_drawn_at_random_and_counted():

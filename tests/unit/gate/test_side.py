@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.gate.of_study import gates_of
-from cinorms.gate.side import Address, as_arrays, find, has_status, match, read_side
+from cinorms.gate.side import Address, as_arrays, find, match, read_side
 
 from .conftest import TEMPLATES, Write, answers, planted, prompts
 
@@ -50,14 +49,6 @@ def test_answers_become_arrays_of_flows_templates_and_orders():
         as_arrays(frame, range(2), prompts(TEMPLATES[:2], 2))
 
 
-def test_a_rater_is_a_unit():
-    frame = answers(planted(n_flows=4, n_templates=5, n_orders=1))
-    found = as_arrays(frame.assign(order=pd.Categorical([None] * len(frame))), range(4), None)
-    assert found.level.shape == (4, 5, 1)
-    assert found.units == tuple(sorted(f"{i}_0" for i in range(5)))
-    assert (found.order == -1).all()
-
-
 def sides(write_study: Write, base: dict, new: dict):  # type: ignore[no-untyped-def, type-arg]
     folders = [
         write_study(name, {"main": {"m": given.pop("levels")}}, **given)
@@ -92,20 +83,6 @@ def test_two_shared_templates_are_too_few_for_a_verdict_so_all_of_both_count(wri
     found = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[3:8]})
     assert not found.same_units
     assert found.shift(found.select(None), True).n_templates == 5
-
-
-def test_what_one_side_was_not_asked_is_neither_a_status_nor_another_order(write_study):
-    x = planted(n_templates=3)
-    x[:, 0] = np.nan  # refusals
-    base, new = (read_side(Address(write_study(name, {"main": {"m": x}}), "main", "m")) for name in "bn")
-    asked = answers(x)
-    asked = asked[(asked["flow"] < 30) | (asked["variant"] != "0_0")]
-    arrays = as_arrays(asked, new.vignettes["flow"], prompts(TEMPLATES[:3], 3))
-    found = match(base, replace(new, answers=arrays))
-    assert np.isnan(has_status(arrays, ["refusal"])).sum() == 30
-    assert found.same_orders
-    refused = [has_status(of_side, ["refusal"]) for of_side in (found.of_base, found.of_new)]
-    assert found.difference(*refused, True).value == 0
 
 
 def test_only_flows_that_both_were_asked_are_compared(write_study):

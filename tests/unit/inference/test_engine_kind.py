@@ -1,16 +1,12 @@
 """Every engine is found by its file or folder, and declares everything that is derived from it."""
 
 import re
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cinorms
-from cinorms.ask import run_facts
-from cinorms.core.errors import ConfigError
-from cinorms.core.validation import check_document
 from cinorms.inference.engine_kind import (
     ENGINES,
     Cost,
@@ -22,7 +18,7 @@ from cinorms.inference.engine_kind import (
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 
-from ...asking import make_model, make_request, make_runtime
+from ...asking import make_model
 
 
 def test_engines_are_found_and_each_declaration_is_whole(folder):
@@ -60,15 +56,6 @@ def test_a_key_is_for_one_address():
     assert variable(base_url="http://localhost:8000/v1") is None
     assert variable(base_url="http://localhost:8000/v1", key_variable="MINE") == "MINE"
     assert make_model("m", engine="vllm", source="o/n").key_variable is None
-
-
-def test_an_endpoints_runtime_is_complete():
-    entry = make_model("m", engine="openai", source="s", limits={"requests_per_minute": 5})
-    assert entry.kind.runtime(entry.settings) == {
-        "key_variable": "OPENAI_API_KEY",
-        "rates": {},
-        "limits": {"concurrency": 64, "requests_per_minute": 5, "timeout": 120.0},
-    }
 
 
 def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu():
@@ -120,25 +107,6 @@ def test_engine_facts_are_known_to_engines_alone():
         code = path.read_text(encoding="utf-8")
         assert not own.intersection(re.findall(r'"([^"\n]*)"', code)), path
         assert f"from {ENGINES}." not in code or library / "inference" not in path.parents, path
-
-
-def test_a_run_record_states_the_versions_of_its_engines_packages(monkeypatch):
-    monkeypatch.setattr(metadata, "version", lambda name: "1")
-    packages = ["vllm", "torch", "transformers", "pandas", "pyarrow", "numpy"]
-    assert list(run_facts(make_request("vllm"), make_runtime())["versions"]) == [
-        "cinorms",
-        "python",
-        *packages,
-    ]
-
-
-@pytest.mark.parametrize("key", ["max_model_len", "planted", "trust_remote_code"])
-def test_a_key_of_another_engine_is_refused(key):
-    entry = {"engine": "openai", "family": "f", "source": "s", key: 64}
-    with pytest.raises(
-        ConfigError, match=rf"^f\.yaml: m\.{key}: there is no such key here; allowed: alignment, "
-    ):
-        check_document(entry, engine_kind("openai").settings(), "f.yaml", "m")
 
 
 def test_costs():

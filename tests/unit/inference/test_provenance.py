@@ -64,17 +64,6 @@ def test_responses_of_another_tool_say_where_they_are_from(tmp_path):
     assert "received" not in gather("s", [], [])
 
 
-def test_a_damaged_file_of_responses_is_one_message(tmp_path):
-    path = made(tmp_path)
-    whole = path.read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"", whole[:99] + b"x" + whole[100:]):
-        path.write_bytes(damaged)
-        with pytest.raises(DataError) as caught:
-            gather("s", [{**ENTRY, "responses": str(path)}], [])
-        assert str(caught.value).startswith(f"{path}: cannot be read")
-        assert str(caught.value).endswith("it is collected from the store, nothing is asked again")
-
-
 @pytest.mark.parametrize("facts", [{}, {"request": "{"}, {"request": "[]"}, {"request": "{}"}])
 def test_responses_that_do_not_state_how_they_were_asked_are_one_message(tmp_path, facts):
     path = made(tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinorms.inference.questions import KEY_BYTES, as_numbers, shard_names
+from cinorms.inference.questions import KEY_BYTES, shard_names
 
 from ...asking import make_questions
 
@@ -98,9 +98,3 @@ def test_neighbours_share_their_beginning_and_a_second_sample_is_asked_in_anothe
     assert again != sorted(again)
     assert again == asked(make_questions(30, orders=3, sample=2))
     assert again != asked(make_questions(30, orders=3, sample=3))
-
-
-def test_keys_are_coordinates_of_draws():
-    low, high = as_numbers(make_questions().keys)
-    assert len(set(zip(low.tolist(), high.tolist(), strict=True))) == 12
-    assert low.dtype == np.uint64

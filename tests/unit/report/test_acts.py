@@ -4,9 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
-import pytest
 
-from cinorms.report.appendix import _to_flow
 from cinorms.report.findings import ALL_FLOWS, _acts
 
 
@@ -59,18 +57,3 @@ def test_models_whose_actions_could_not_be_read_come_first():
     found = _acts(shown)
     assert found is not None
     assert (found.number, found.unit) == ("100%", "of the actions of o could not be read")
-
-
-@pytest.mark.parametrize(
-    ("row", "address"),
-    [
-        ({}, "act m 7"),
-        ({"model": "n"}, ""),
-        ({"arm": "act, say"}, ""),
-    ],
-)
-def test_a_flow_of_a_table_leads_to_what_the_model_replied(row, address):
-    shown: Any = SimpleNamespace(
-        codes={("act", "m"): None}, link=lambda arm, models, flow: f"{arm} {models[0]} {flow}"
-    )
-    assert _to_flow(shown, {"arm": "act", "model": "m", "flow": "7", **row}) == address

@@ -15,7 +15,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.filling import policy
-from cinorms.core.labels import PLANTED_MARK, planted_mark
+from cinorms.core.labels import planted_mark
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method
 from cinorms.report.appendix import sections, svg_address
@@ -37,14 +37,13 @@ from cinorms.report.results import (
     read_results,
     tally,
 )
-from cinorms.report.words import STATUSES, number, share
+from cinorms.report.words import STATUSES, share
 from cinorms.stats import agreement, wordings
 from cinorms.stats.wordings import Units
 from cinorms.study.facts import StudyFacts
 
 from ...html_page import Page
 from ...scales import ACCEPTABILITY, LEVELS, ORDERS
-from ...studies import DEFAULT_MODELS
 from ...study_facts import changed
 from ...study_folder import COMMAND, FACTORS, MODELS, folder_of, make_folder, make_results
 
@@ -149,16 +148,6 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     for level in levels_of(results, "main", MODELS):
         assert level.share == pytest.approx(shares[level.level])
         assert level.bounds == pytest.approx(tuple(bounds.loc[level.level]))
-
-
-def test_what_was_discarded_says_how_much_why_and_that_it_is_not_neutral(results):
-    finding = discarded(results)
-    statuses = pd.concat([results.status("main", m) for m in MODELS])
-    gone = int((statuses != "kept").sum())
-    assert f"{gone} of 360 pairs of model and flow" in finding.text
-    assert f"{int((statuses == 'tie').sum())} with a tie" in finding.text
-    assert "No norm does not mean neutral" in finding.text
-    assert parse_qs(finding.link.partition("?")[2])["held"] == ["none"]
 
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
@@ -273,14 +262,6 @@ def test_a_drawing_loses_no_text_and_no_visible_digit():
     assert text == 'data:image/svg+xml,<svg a="1.23"><text>p = 0.98765 "q" #1</text></svg>'
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [("0.123456", "0.1235"), ("NA", "NA"), ("01", "01"), ("1e-5", "1e-5"), ("v1.2.3", "v1.2.3")],
-)
-def test_numbers_are_shortened_and_nothing_else_is(given, said):
-    assert number(given) == said
-
-
 def test_a_share_is_not_called_all_or_none_unless_it_is():
     shares = [share(1, 1000), share(999, 1000), share(0, 9), share(9, 9), share(1, 0)]
     assert shares == ["under 1%", "over 99%", "0%", "100%", "none"]
@@ -352,19 +333,6 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     assert "I will not say" in text
 
 
-def test_a_model_is_called_by_its_label_but_in_files_and_addresses(results):
-    models = results.study.plain()["models"]
-    study = changed(results.study, models={**models, "model-c": {**models["model-c"], "label": "C (like)"}})
-    called = replace(results, study=study).called()
-    shown = re.sub(r"(?s)<(script|pre).*?</\1>", "", render(called) + appendix.render(called, COMMAND))
-    named = set(re.findall(r"[\w/]*model-c\.?", Page(shown).text))
-    assert named <= {"main/model-c", "responses/main/model-c.", "model-c."}
-    assert Page(shown).text.count("C (like)") > 10
-    (main, _) = explorer_data(called)["arms"]
-    assert [(model["name"], model["label"]) for model in main["models"]][2] == ("model-c", "C (like)")
-    assert {row["model"] for row in method.models(called)} == {"model-a", "model-b", "C (like)"}
-
-
 @pytest.mark.parametrize(
     ("planted", "moment", "said"),
     [
@@ -384,21 +352,6 @@ def test_a_mixed_study_says_whose_answers_have_a_time(results, planted, moment, 
 
 
 # --- What is said of a study
-
-
-def test_a_study_is_described_without_what_only_its_makers_need(build_study):
-    study = build_study({"models": ["gpt-4o-mini"]})
-    said = facts_of(study).plain()
-    assert json.loads(json.dumps(said)) == said
-    assert said["models"]["gpt-4o-mini"]["source"] == "gpt-4o-mini"
-    assert "rates" not in said["models"]["gpt-4o-mini"]
-    assert said["arms"]["main"]["layouts"] == {"gpt-4o-mini": "single"}
-    assert said["analyses"]["regression"]["about"].startswith("Ordinal regression")
-    assert (said["planted"], said["mark"]) == ([], "")
-    demo = facts_of(build_study()).plain()
-    assert (demo["planted"], demo["mark"]) == (DEFAULT_MODELS, PLANTED_MARK)
-    mixed = facts_of(build_study({"models": ["gpt-4o-mini", "planted-uniform"]})).plain()
-    assert mixed["mark"] == planted_mark(["planted-uniform"], ["gpt-4o-mini", "planted-uniform"])
 
 
 def test_what_a_card_says_does_not_change_with_figures_or_other_models(build_study):

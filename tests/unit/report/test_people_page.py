@@ -99,14 +99,6 @@ def test_it_warns_where_most_flows_have_one_rating_and_draws_no_single_flows(pag
     assert "nearer than other people" not in text
 
 
-def test_models_of_two_arms_are_told_apart(made):
-    distances, flows, vignettes = made
-    both = [pd.concat([table, table.assign(arm="stories")]) for table in (distances, flows)]
-    page = people_page.render(FACTS, *both, vignettes)
-    assert "<span>near (main)</span>" in page
-    assert "<span>near (stories)</span>" in page
-
-
 def test_an_axis_has_round_numbers_within_the_drawing():
     axis = people_page.NumberLine(0.0, 93.0)
     assert [text for _, text in axis.ticks] == ["0", "20", "40", "60", "80"]

@@ -13,7 +13,7 @@ from cinorms.core import tables
 from cinorms.prompts.variants import list_variants
 from cinorms.report import replies
 from cinorms.report.replies import KEPT, write_replies
-from cinorms.report.results import CALL, INDEX, NOTHING
+from cinorms.report.results import CALL, INDEX
 
 from ...scales import ACCEPTABILITY
 
@@ -119,12 +119,6 @@ def test_scripts_have_ranges_of_flows_and_equal_studies_have_equal_scripts(tmp_p
     written(tmp_path, said, name="again")
     for file in (tmp_path / "x").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
-
-
-def test_what_was_not_asked_has_no_reply(tmp_path):
-    (part,) = written(tmp_path, ["Neutral", "Neutral", "Neutral"])
-    assert part["at"][3] == -1
-    assert part["codes"][3] == NOTHING
 
 
 def test_a_text_that_a_person_or_a_coder_read_has_no_marks(tmp_path):

@@ -30,19 +30,6 @@ def test_a_larger_model_asks_for_more():
     assert minutes(entry(capacity=70, gpus=4), 1) < minutes(entry(capacity=70), 1)
 
 
-def test_batch_invariant_mode_is_another_engine_and_no_other_entry_changes():
-    plain, invariant = (
-        make_model("m", engine="vllm", source="org/m", **stated) for stated in ({}, {"batch_invariant": True})
-    )
-    assert "batch_invariant" not in plain.request
-    assert invariant.request == plain.request | {"batch_invariant": True}
-    requests = [make_request("vllm", **entry.request) for entry in (plain, invariant)]
-    assert "batch_invariant" not in sample_settings(requests[0])
-    assert sample_settings(requests[1]) == sample_settings(requests[0]) | {"batch_invariant": True}
-    assert ENGINE.loads is not None
-    assert ENGINE.loads(plain.settings) != ENGINE.loads(invariant.settings)
-
-
 def test_an_adapter_is_another_respondent_of_the_same_start():
     base, adapted, alone = (
         make_model("m", engine="vllm", source="org/m", **stated)
@@ -176,11 +163,6 @@ def test_a_cause_in_another_process_is_found(said, advice):
 )
 def test_quantised_checkpoints_load_by_their_entry_alone(method, stated, asked_for):
     assert check_quantisation({"quantization_config": {"quant_method": method}}, stated, "m") == asked_for
-
-
-def test_a_retry_asks_for_more():
-    assert memory_mb(entry(), 3) == 3 * memory_mb(entry(), 1)
-    assert minutes(entry(), 2) == 2 * minutes(entry(), 1)
 
 
 @pytest.mark.parametrize("capacity", [None, 0.0005])
