@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.analyses.counts import (
-    answer_counts,
-    invalid_answers,
-    lost,
-    norm_counts,
-)
+from cinorms.analyses.counts import answer_counts, invalid_answers, lost, norm_counts
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES

@@ -14,13 +14,7 @@ from .made import ANSWERS, REFUSED, SMALL
 KINDS = {name: kind for name, kind in kinds("analyses").items() if kind.report_section != "acts"}
 TABLES: dict[tuple[str, int, str], pd.DataFrame] = {}
 #: Kinds whose rows are counts: there is nothing that could fail.
-COUNTS = {
-    "answer_counts",
-    "invalid_answers",
-    "cases",
-    "norm_counts",
-    "missing_answers",
-}
+COUNTS = {"answer_counts", "invalid_answers", "cases", "norm_counts", "missing_answers"}
 BETWEEN = {
     *("model_tests", "model_pairs", "model_contrasts", "normality"),
     "agreement_pairs",

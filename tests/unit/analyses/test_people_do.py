@@ -65,13 +65,7 @@ def acted(told: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
         pytest.param(published, 540, 4, 22, id="ConfAIde", marks=[needs_agents, needs_ratings]),
     ],
 )
-def test_does_it_do_what_people_call_acceptable(
-    source,
-    n_ratings,
-    n_no,
-    n_yes,
-    tmp_path,
-):
+def test_does_it_do_what_people_call_acceptable(source, n_ratings, n_no, n_yes, tmp_path):
     told, ratings = source(tmp_path)
     assert len(ratings) == n_ratings
     raters = [f"{number}_0" for number in pd.factorize(ratings["rater"])[0]]

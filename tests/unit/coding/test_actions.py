@@ -89,9 +89,7 @@ def test_the_judge_sees_items_and_action_and_nothing_of_what_was_seen_before(tol
     assert "final action" in prompts_of(SCALE)["template"][0]
 
 
-def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(
-    told,
-):
+def test_disagreement_goes_to_people_and_a_confirmed_judge_corrects_what_words_misread(told):
     acted, answers, coded, agreement, read = judged(told, 0, 120)
     true = truly_shares(told, acted["text"])
     ok = read["status"].eq("ok").to_numpy()

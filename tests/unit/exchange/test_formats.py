@@ -17,15 +17,7 @@ from cinorms.exchange.importing import Imported
 from cinorms.exchange.registry import format_modules, format_named
 from cinorms.exchange.way import prompt_text
 
-from ...exchange_runs import (
-    ROOT,
-    answers_bytes,
-    arm,
-    export,
-    planted_lines,
-    planted_responses,
-    take,
-)
+from ...exchange_runs import ROOT, answers_bytes, arm, export, planted_lines, planted_responses, take
 
 
 def jsonl(path: Path, lines: list[dict[str, Any]]) -> Path:

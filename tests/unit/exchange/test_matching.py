@@ -114,16 +114,9 @@ def test_a_key_is_redacted_in_every_text_that_is_kept(tmp_path):
     lines[1] |= {"id": None, "prompt_sha256": key, "text": key}
     imported(tmp_path, lines)
     found = import_responses(format_named("plain"), [tmp_path / "r.jsonl"], *arm(), None, [key, "neut"])
-    assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == [
-        "neutral [key]",
-        "stop [key]",
-    ]
+    assert found.responses.loc[0, ["text", "finish_reason"]].tolist() == ["neutral [key]", "stop [key]"]
     row = found.unmatched.iloc[0]
-    assert row[["reason", "sha256", "text"]].tolist() == [
-        "unknown_prompt",
-        "[key]",
-        "[key]",
-    ]
+    assert row[["reason", "sha256", "text"]].tolist() == ["unknown_prompt", "[key]", "[key]"]
     assert json.loads(found.facts["elsewhere"])["stated"] == {"model": ["m [key]"], "temperature": [0]}
 
 

@@ -189,13 +189,7 @@ DAMAGED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("damaged", "given", "says"), DAMAGED)
-def test_what_cannot_be_judged_ends_with_2_and_one_message(
-    places,
-    capsys,
-    damaged,
-    given,
-    says,
-):
+def test_what_cannot_be_judged_ends_with_2_and_one_message(places, capsys, damaged, given, says):
     base, _, policy = places
     options = {"--base": str(base), "--new": str(base), "--policy": str(policy)}
     if damaged == "arm":

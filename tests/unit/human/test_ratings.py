@@ -99,9 +99,7 @@ def test_flows_by_their_factors_in_the_file_s_own_spelling(folder_of_survey):
         read(folder_of_survey, flow=None, factors=factors)
 
 
-def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(
-    folder_of_survey,
-):
+def test_ratings_that_were_pasted_twice_are_refused_unless_people_rated_repeatedly(folder_of_survey):
     with pytest.raises(DataError) as caught:
         read(with_rows(folder_of_survey, [*rows(), *rows()]), ratings=None)
     message = str(caught.value)

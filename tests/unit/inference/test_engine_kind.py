@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 import cinorms
-from cinorms.inference.engine_kind import (
-    ENGINES,
-    Cost,
-    Work,
-    cost_by_rates,
-    engine_kind,
-    engine_kinds,
-)
+from cinorms.inference.engine_kind import ENGINES, Cost, Work, cost_by_rates, engine_kind, engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
 

@@ -6,14 +6,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms.assessment import assess
-from cinorms.norms.distances import (
-    METRICS,
-    bias_table,
-    delta_table,
-    embed,
-    mean_values,
-    norm_values,
-)
+from cinorms.norms.distances import METRICS, bias_table, delta_table, embed, mean_values, norm_values
 from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.vignettes.designs import load_dataset

@@ -123,9 +123,7 @@ def test_select_flows_keeps_the_named_levels_and_leaves_other_factors_free(iot_f
     assert select_flows(iot_flows.head(0), {}).empty
 
 
-def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(
-    iot_flows,
-):
+def test_a_level_that_no_flow_has_and_a_selection_that_keeps_nothing_are_errors(iot_flows):
     """The levels of a file are not known before it is fetched: settings cannot check them."""
     with pytest.raises(
         ConfigError, match=r"^select\.sender: 'a dor lock' is not a level; did you mean "

@@ -93,14 +93,7 @@ def test_attributes_of_admitted_classes_are_refused(tmp_path, path):
         frames.read_frame(save(payload, tmp_path / "f"))
 
 
-@pytest.mark.parametrize(
-    "thing",
-    [
-        [1, 2],
-        wide(x=pd.to_datetime(["2020", "2021", "2022"])),
-        b"not a pickle",
-    ],
-)
+@pytest.mark.parametrize("thing", [[1, 2], wide(x=pd.to_datetime(["2020", "2021", "2022"])), b"not a pickle"])
 def test_anything_but_a_plain_frame_is_refused(tmp_path, thing):
     with pytest.raises(DataError):
         frames.read_frame(save(thing, tmp_path / "f"))

@@ -286,10 +286,7 @@ def arm(**changes):
     ("study", "message"),
     [
         (arm(frame=None), "arms.main.source: 'published' also needs the key 'frame'; add it to arms.main"),
-        (
-            arm(frame="pets2026/regula"),
-            "'pets2026/regula' is not a frame.*did you mean 'pets2026/regular'",
-        ),
+        (arm(frame="pets2026/regula"), "'pets2026/regula' is not a frame.*did you mean 'pets2026/regular'"),
         (arm(models=["planted-uniform"]), "'planted-uniform' is not a model of this release"),
         (arm(source="model"), "arms.main.frame: 'pets2026/regular' does not fit source 'model'; remove it"),
         (arm(source="raw_csv", frame=None), "also needs the key 'raw_files'"),

@@ -187,9 +187,7 @@ def test_the_models_that_differ_most_are_compared_with_themselves(results, monke
     )
 
 
-def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(
-    results,
-):
+def test_counts_are_those_of_the_answers_and_none_where_something_was_not_asked(results):
     answers = tables.read(folder_of(results) / "answers/main/model-a.parquet", tables.ANSWERS)
     templates = wordings.template_numbers(results.prompts["main"])
     counts = wordings.level_counts(level_matrix(answers), templates, ACCEPTABILITY)
@@ -368,9 +366,7 @@ def test_what_a_card_says_does_not_change_with_figures_or_other_models(build_stu
 # --- What both are made from
 
 
-def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_they_are(
-    tmp_path,
-):
+def test_page_and_cards_are_made_from_the_files_that_their_rules_name_wherever_they_are(tmp_path):
     folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
     study = make_folder(folder)
     named = page_inputs_of(study, str(folder))

@@ -76,11 +76,7 @@ def _with_dependence(
     """Return the study with a table of whose answers depend on the flow."""
     rows = pd.DataFrame(
         {"verdict": verdicts, "p": [0.001, 0.4], "share": [0.5, 0.0], "flows": 120}
-        | {
-            "valid": [0.89, 0.91],
-            "arm": "main",
-            "model": ["model-a", "model-b"],
-        }
+        | {"valid": [0.89, 0.91], "arm": "main", "model": ["model-a", "model-b"]}
     )
     return with_table(
         results, "dependence", "flow_dependence", rows.assign(verdict_text=rows["verdict"].map(VERDICTS))

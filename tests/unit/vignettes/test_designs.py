@@ -124,10 +124,7 @@ def test_a_factor_whose_name_means_something_else_in_a_template_is_refused(tmp_p
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        ("{{ " + "(" * 500, ")" * 500 + " }}"),
-        ("{% if sender %}" * 100 + "{{", "}}" + "{% endif %}" * 100),
-    ],
+    [("{{ " + "(" * 500, ")" * 500 + " }}"), ("{% if sender %}" * 100 + "{{", "}}" + "{% endif %}" * 100)],
 )
 def test_a_template_that_is_nested_too_deeply_gets_one_message(tmp_path, before, after):
     template = f"{{{{ sender }}}} {{{{ recipient }}}} {before}sender{after}"

@@ -118,10 +118,7 @@ def stored(path: Path) -> dict[str, Any]:
         ("Is {scenario} Somewhat-Acceptable to you? {options}", "the answer option 'somewhat acceptable'"),
         ("Is {scenario} ok? {options}", "it has 27 characters; allowed: 36 to 225"),
         (GOOD[0] + " really" * 30, "characters; allowed: 36 to 225"),
-        (
-            ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"),
-            "wording 0",
-        ),
+        (ORIGINAL.upper().replace("{SCENARIO}", "{scenario}").replace("{OPTIONS}", "{options}"), "wording 0"),
         (GOOD[1].replace(".", " -- "), "the same wording as wording 1"),
         (GOOD[0], ""),
         # Words of options that are no option: the scale itself may be named.
@@ -345,9 +342,7 @@ def test_sentences_are_split_and_put_together_again():
     assert sorted(combine(choices, 99, seed=1)) == ["a d", "a e", "b d", "b e", "c d", "c e"]
 
 
-def test_without_its_packages_each_paraphraser_says_which_environment_has_them(
-    monkeypatch,
-):
+def test_without_its_packages_each_paraphraser_says_which_environment_has_them(monkeypatch):
     for engine, package, place in (
         ("openai", "openai", "envs/openai.yaml"),
         ("vllm", "vllm", "envs/vllm.yaml"),

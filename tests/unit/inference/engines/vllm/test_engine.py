@@ -82,11 +82,7 @@ def vllm_that_loads_nothing(monkeypatch):
     platform = SimpleNamespace(is_cpu=lambda: True, is_unspecified=lambda: False, device_count=lambda: 1)
     monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(LLM=None, __version__="0"))
     monkeypatch.setitem(sys.modules, "vllm.platforms", SimpleNamespace(current_platform=platform))
-    for name in (
-        "VLLM_NO_USAGE_STATS",
-        "TOKENIZERS_PARALLELISM",
-        offline.BATCH_INVARIANT,
-    ):
+    for name in ("VLLM_NO_USAGE_STATS", "TOKENIZERS_PARALLELISM", offline.BATCH_INVARIANT):
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
     return platform
@@ -114,10 +110,7 @@ def test_a_machine_on_which_vllm_finds_no_device_is_told_so(vllm_that_loads_noth
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (
-            RuntimeError("VLLM batch_invariant mode requires 8.0"),
-            "set `batch_invariant: false` in its entry",
-        ),
+        (RuntimeError("VLLM batch_invariant mode requires 8.0"), "set `batch_invariant: false` in its entry"),
         (OSError(30, "Read-only file system"), "it needs a writable folder /dev/shm"),
         (
             RuntimeError("something new\nwith lines"),

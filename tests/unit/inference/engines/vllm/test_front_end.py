@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from cinorms.inference.engines.vllm import conversations
-from cinorms.inference.engines.vllm.conversations import (
-    OptionTalk,
-    OptionTrie,
-    TextTalk,
-    spellings,
-    talk,
-)
+from cinorms.inference.engines.vllm.conversations import OptionTalk, OptionTrie, TextTalk, spellings, talk
 
 PROMPTS = 300
 OPTIONS = (

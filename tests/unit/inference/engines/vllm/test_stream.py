@@ -119,12 +119,7 @@ def test_what_is_under_way_when_a_talk_ends_is_taken_back(in_flight):
         ({1: 1e-9, 4: 0.9}, None, [0, 0, 0.9]),  # hardly any probability enters: not followed
     ],
 )
-def test_options_have_the_probabilities_of_the_branches_that_are_followed(
-    first,
-    second,
-    found,
-    monkeypatch,
-):
+def test_options_have_the_probabilities_of_the_branches_that_are_followed(first, second, found, monkeypatch):
     trie = OptionTrie.of({"a b": [(1, 2)], "a c": [(1, 3)], "d": [(4,)]}, "m")
     monkeypatch.setattr(conversations, "option_sampling", set)
     conversation = OptionTalk(0, np.array([9]), trie)
