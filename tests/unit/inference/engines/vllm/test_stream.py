@@ -134,3 +134,27 @@ def test_options_have_the_probabilities_of_the_branches_that_are_followed(first,
     if second:
         assert take(following[0], second) == []
     assert conversation.probabilities() == pytest.approx(found)
+
+
+@pytest.mark.parametrize("prompt", range(40))
+def test_all_options_together_lose_at_most_what_is_stated(monkeypatch, prompt):
+    monkeypatch.setattr(conversations, "option_sampling", list)
+    trie = OptionTrie.of({f"{a} {b} {c}": [(a, b, c)] for a in range(5) for b in (5, 6) for c in (7, 8)}, "m")
+
+    def ask_all(most_cut: float) -> tuple[int, np.ndarray]:
+        monkeypatch.setattr(conversations, "MOST_CUT", most_cut)
+        conversation, asked = OptionTalk(0, np.array([9]), trie), 0
+        waiting = [conversation.first()]
+        while waiting:
+            request, asked = waiting.pop(), asked + 1
+            # The last share is that of all other tokens.
+            p = np.random.default_rng([prompt, *request.about]).dirichlet([0.1] * (len(request.sampling) + 1))
+            logs = [SimpleNamespace(logprob=log) for log in np.log(p + 1e-12)[:-1]]
+            answer = SimpleNamespace(logprobs=[dict(zip(request.sampling, logs, strict=True))])
+            waiting += conversation.take(request.about, answer)
+        return asked, conversation.probabilities()
+
+    (few, cut), (every, whole) = ask_all(1e-4), ask_all(0.0)
+    assert few < every == 1 + 5 + 10
+    assert (whole >= cut).all()
+    assert whole.sum() - cut.sum() <= 1e-4 + 1e-6
