@@ -63,7 +63,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(kind):
         return call(entry, selected, further | {"prompts": dict.fromkeys(entry.arms, PROMPTS)})
 
     assert made(VIGNETTES)["status"].iloc[0] != "one_model"
-    message = r"analyses.it: arms 'main' and 'other': dataset 'd' does not tell the flows of 'e': recipient of its flow"
+    message = r"analyses.it: arms 'main' and 'other': dataset 'd' does not have the flows of 'e': recipient of its flow"
     with pytest.raises(ConfigError, match=message):
         made(VIGNETTES.assign(recipient=VIGNETTES["recipient"].to_numpy()[::-1]))
 

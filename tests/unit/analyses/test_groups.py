@@ -136,7 +136,10 @@ def test_arms_that_number_people_apart_are_refused(build_study):
         "printed": {},
     }
     message = message_of(build_study, {**study, "analyses": {"groups": groups}})
-    assert "analyses.groups.same_people: the surveys of arms 'a' and 'b' number people apart" in message
+    assert (
+        "analyses.groups.same_people: the surveys of arms 'a' and 'b' number their people separately"
+        in message
+    )
 
 
 @needs_ratings

@@ -57,7 +57,7 @@ def test_every_model_is_compared_with_every_baseline():
 def test_ratings_of_other_flows_are_refused(kind):
     same, other = VIGNETTES.assign(vignette="a story"), VIGNETTES.assign(sender="toy")
     assert len(compare(kind, people=["people-arm"], rated=same)) == len(compare(kind, people=["people-arm"]))
-    with pytest.raises(ConfigError, match="dataset 'd' does not tell the flows of 'e': sender of its flow 0"):
+    with pytest.raises(ConfigError, match="dataset 'd' does not have the flows of 'e': sender of its flow 0"):
         compare(kind, people=["people-arm"], rated=other)
 
 

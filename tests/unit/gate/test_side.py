@@ -105,7 +105,7 @@ def test_a_studys_gate_compares_the_same_flows(build_study, write_study, tmp_pat
     for base, fits in (("s/stories", True), ("s/told", True), ("s/toys", False), ("other", False)):
         gate = {"base": base, "new": "s/told", "policy": "p.yaml"}
         study = build_study({**stated, "gates": {"g": gate}})
-        message = r"study.yaml: gates.g.new: dataset '.*' does not tell the flows of"
+        message = r"study.yaml: gates.g.new: dataset '.*' does not have the flows of"
         with nullcontext() if fits else pytest.raises(ConfigError, match=message):
             assert gates_of(study)["g"].new.arm == "told"
     gate = {"base": "other", "new": "s/home", "policy": "p.yaml"}
@@ -123,7 +123,7 @@ def test_other_flows_and_other_scales_are_refused(write_study, tmp_path):
     with pytest.raises(DataError, match="answer on different scales"):
         match(base, replace(base, levels=(1, 2, 3, 4, 5)))
     toys = replace(base.told, dataset="coppa", factors=("sender",))
-    with pytest.raises(DataError, match="dataset 'iot' does not tell the flows of 'coppa': its factors are"):
+    with pytest.raises(DataError, match="dataset 'iot' does not have the flows of 'coppa': its factors are"):
         match(base, replace(base, told=toys))
     stories = replace(base, vignettes=other)
     assert match(base, replace(stories, told=replace(base.told, dataset="stories"))).same_orders

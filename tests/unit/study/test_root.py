@@ -74,8 +74,8 @@ def test_a_name_that_both_have_is_ones_own(copied, own):
     ("told", "message"),
     [
         ("copa", "'copa' is not a dataset; did you mean 'coppa'? allowed: "),
-        ("doors", "a dataset does not tell its own flows; leave it out"),
-        ("confaide_2b", "'confaide_2b' tells the flows of 'confaide_2a'; state 'confaide_2a' here too"),
+        ("doors", "it names the dataset itself; leave it out"),
+        ("confaide_2b", "'confaide_2b' has the flows of 'confaide_2a'; state 'confaide_2a' here too"),
         (
             "iot",
             "'iot' has 6,912 flows, this dataset has 1,800; both need the same flows under the same numbers",

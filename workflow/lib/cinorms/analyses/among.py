@@ -142,8 +142,8 @@ class GroupsOptions(OfFlows):
             if not place.study.survey(a).same_numbers(place.study.survey(b)):
                 raise place.error(
                     "same_people",
-                    f"the surveys of arms {a!r} and {b!r} number people apart; state numbered_as in the file of one of "
-                    "them, or leave same_people out",
+                    f"the surveys of arms {a!r} and {b!r} number their people separately; state numbered_as in the "
+                    "file of one of them, or leave same_people out",
                 )
 
 
@@ -227,9 +227,10 @@ def _two_wordings(one: Selected, entry: Entry[GroupsOptions], prompts: Frames) -
 _COLUMNS = {
     **WHO,
     "other": "The arm of people with which the group is compared; empty for a model.",
-    "who": "everyone: the means of both groups. in_one_only: the same, with who is in both counted in the smaller one "
-    "only. same_person: two answers of the same person to the same flow, one in each group. two_people: those of two "
-    "different people (without same_people: of all who may be different). two_wordings: a model's in two wordings.",
+    "who": "everyone: the means of both groups. in_one_only: the same, with people in both groups counted in the "
+    "smaller one only. same_person: two answers of the same person to the same flow, one in each group. two_people: "
+    "those of two different people (without same_people: of all who may be different). two_wordings: a model's in two "
+    "wordings.",
     "measure": "mean_signed (mean difference of the flows' means, in the dataset's units), rms (root of their mean "
     "square), correlation (Pearson's r), same_answer (share of pairs with the same option), one_step (with the same "
     "option or the next).",

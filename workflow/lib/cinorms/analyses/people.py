@@ -32,7 +32,7 @@ class PeopleOptions(OfFlows):
 
     people: LeftOut[Names] = None
     """The arms of people (source: human) among the entry's arms; the other arms are compared with each of them. Flows
-    are matched by their number, so a dataset other than the models' must tell the same flows. Default: none."""
+    are matched by their number, so a dataset other than the models' must have the same flows. Default: none."""
     with_expected: bool = True
     """Whether to compare with the expected values of the models' dataset too, if it has any."""
 

@@ -105,7 +105,7 @@ class Sentence(Value):
     """Factor -> levels: the flows that the sentence is about; all where it is left out."""
     others: Choices = Field({}, description="Factor -> levels that the sentence makes an exception of.")
     levels: Choices = Field({})
-    """Model -> the answer options one of which it holds for each of these flows."""
+    """Model -> answer options; its norm for each of these flows is one of them."""
     opposite: tuple[SomeText, SomeText] | None = None
     """Two models whose norms are on different sides of the scale."""
     different: tuple[SomeText, SomeText] | None = None

@@ -388,11 +388,11 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
     file = study.root.shown(dataset.file)
     look_up(study, (file, "flows_of"), [flows_of], "vignettes", "dataset")
     if flows_of == dataset.name:
-        raise ConfigError(f"{file}: flows_of: a dataset does not tell its own flows; leave it out")
+        raise ConfigError(f"{file}: flows_of: it names the dataset itself; leave it out")
     other = study.dataset(flows_of)
     if other.flows_of is not None:
         raise ConfigError(
-            f"{file}: flows_of: {flows_of!r} tells the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
+            f"{file}: flows_of: {flows_of!r} has the flows of {other.flows_of!r}; state {other.flows_of!r} here too"
         )
     # A file that numbers its records may tell some of the flows.
     sizes = dataset.n_flows() if dataset.numbers is None else None, other.n_flows()

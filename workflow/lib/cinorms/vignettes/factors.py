@@ -62,8 +62,8 @@ def other_flows(
         level, other_level = first.iloc[row, column], other.iloc[row, column]
         why = f"{names[column]} of its flow {shared[row]} is {level!r}, not {other_level!r}"
     return (
-        f"dataset {a.dataset!r} does not tell the flows of {b.dataset!r}: {why}; "
-        "flows are matched by their number: name arms of one dataset, or state flows_of in the file of one that tells "
+        f"dataset {a.dataset!r} does not have the flows of {b.dataset!r}: {why}; "
+        "flows are matched by their number: name arms of one dataset, or state flows_of in the file of one that has "
         "the same flows in another form"
     )
 

@@ -16,7 +16,7 @@ from cinorms.core.validation import load_yaml
 from cinorms.prompts.prompt_sets import digest, load_prompt_set, placeholder_fault
 
 HEAD = """\
-# Made by the rule generate_paraphrases. Read the templates, correct them here, then run `make confirm` with your study
+# Made by the rule generate_paraphrases. Read the wordings, correct them here, then run `make confirm` with your study
 # and commit this file. While it exists, the paraphraser is not asked again; provenance records who worded what.
 """
 

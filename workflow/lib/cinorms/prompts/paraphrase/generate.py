@@ -141,7 +141,7 @@ def _begin(request: Mapping[str, Any], paraphraser: Paraphraser) -> dict[str, An
         "paraphraser": who["name"],
         "scale": request["request"]["scale"],
         "origin": {
-            "citation": f"Template 0 from {file}; the others by {who['name']}",
+            "citation": f"Wording 0 from {file}; the others by {who['name']}",
             "licence": "not stated; the terms of the paraphraser apply to wordings 1 and up",
             **({"note": "Planted rewordings from a fixed list: no model was asked."} if planted else {}),
         },
