@@ -87,7 +87,7 @@ def test_flows_of_two_datasets_are_not_matched_by_their_number(build_study, entr
 
     message = message_of(build_study, study(main=TOYS, people=RATED))
     assert message.startswith(
-        "study.yaml: analyses.a.arms: arms 'main' and 'people': dataset 'coppa' does not tell"
+        "study.yaml: analyses.a.arms: arms 'main' and 'people': dataset 'coppa' does not have"
     )
     assert "flows of 'iot'" in message
     # ConfAIde's stories tell the flows of its sentences.
