@@ -1,6 +1,5 @@
 """What is wrong with a file is shown in one line: where, what is given, what is allowed."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,15 +54,15 @@ def message_of(text: str | bytes, folder: Path) -> str:
         ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' appears twice"),
         (
             "models: [a, b\nseed: 1\n",
-            "not valid YAML at line 2, column 5: expected ',' or ']', but got ':'",
+            "not valid YAML at line 2, column 5: did not find expected ',' or ']'",
         ),
         (
             "arms:\n\tmain: 1\n",
-            "not valid YAML at line 2, column 1: found character '\\t' that cannot start any token",
+            "not valid YAML at line 2, column 1: found character that cannot start any token",
         ),
-        ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias 'nowhere'"),
+        ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias"),
         ("a: 1\n---\nb: 2\n", "not valid YAML at line 2, column 1: but found another document"),
-        ("[a, b]: 1\n", "not valid YAML at line 1, column 1: ['a', 'b'] cannot be a key"),
+        ("[a, b]: 1\n", "not valid YAML at line 1, column 1: a list or a mapping cannot be a key"),
         (
             "study: !!python/name:os.system x\n",
             "not valid YAML at line 1, column 8: could not determine a constructor for the tag "
@@ -72,7 +71,7 @@ def message_of(text: str | bytes, folder: Path) -> str:
         (b"study: \xff\xfe\n", "cannot be read (it is not UTF-8 text)"),
         (
             "study: a\x00b\n",
-            'not valid YAML: unacceptable character #x0000: special characters are not allowed in "<unicode string>", '
+            'not valid YAML: unacceptable character #x0000: control characters are not allowed in "<unicode string>", '
             "position 8",
         ),
     ],
@@ -174,7 +173,7 @@ class Label(Value):
         (
             Mapping[Annotated[str, Field(pattern="^x$", description="an x")], int],
             {"y": 1},
-            "key: 'y' is not allowed; an x",
+            "key.y: 'y' is not allowed; an x",
         ),
         (str | tuple[str, ...], ["a", 3], "key[1]: 3 is not allowed; allowed: text"),
         (str | tuple[str, ...], 3, "key: 3 is not allowed; allowed: text or a list of text"),
@@ -195,7 +194,6 @@ class Label(Value):
         ),
         (int, 3.0, "key: 3.0 is not allowed; allowed: a whole number"),
         (int, "x" * 500, "key: '" + "x" * 96 + "... is not allowed; allowed: a whole number"),
-        (int, {1, 2}, "key: {1, 2} is no text, number, list or mapping; write one"),
         (
             Label,
             {"labl": "x"},
@@ -205,11 +203,6 @@ class Label(Value):
             Label,
             {"text": 3},
             "key: key 'label' is missing; required: label|key.text: 3 is not allowed; allowed: text",
-        ),
-        (
-            Any,
-            json.loads("[" * 300 + "]" * 300),
-            "the whole file: its lists and mappings are nested too deeply",
         ),
     ],
 )
@@ -294,6 +287,9 @@ def test_every_default_has_a_comment():
         ("a: !!int ''", "'' is not what its tag '!!int' says"),
         ("a: !!bool maybe", "'maybe' is not what its tag '!!bool' says"),
         ("a: !!int [1]", "expected a scalar node, but found sequence"),
+        ("a: {b: !!set {c}}", "a.b: {'c'} is no text, number, list or mapping; write one"),
+        ("a: [1, {on: x}]", r"a\[1\]: YAML reads one of its keys as True; put it in quotes"),
+        ('a: {b: "x\\0"}', "a.b: .* has the character .*, which no file can have; remove it"),
         ("a: !!set [b]", "expected a mapping node, but found sequence"),
         ("a: 2026-13-45", "YAML reads 2026-13-45 as a date; put it in quotes"),
         ("[" * 5000 + "]" * 5000, "nested too deeply"),

@@ -25,11 +25,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "an arm with a space in its name": (
         {"arms": {"the arm": ARM}},
-        "arms: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_' (at most 100)",
+        "arms.the arm: 'the arm' is not allowed; an arm's name has lower-case letters, digits, '-' and '_' "
+        "(at most 100)",
     ),
     "an arm whose name is a truth value": (
         {"arms": {True: ARM}},  # `on:` or `yes:` in YAML
-        "arms.True: YAML reads this key as True; put it in quotes",
+        "arms: YAML reads one of its keys as True; put it in quotes",
     ),
     "a kind that is a list": (
         figure(kind=["distribution"]),

@@ -14,7 +14,7 @@ from typing import Any
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import check_text, load_yaml, parse, read_yaml, shown
+from cinorms.core.validation import check_values, load_yaml, parse, read_yaml, shown
 from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
@@ -77,7 +77,7 @@ def load_study(layers: Layers, root: Root) -> Study:
 def read_settings(layers: Layers) -> StudySettings:
     """Return the settings that layers state together."""
     for file, stated in layers.items():
-        check_text(stated, file)
+        check_values(stated, file)
         if not isinstance(stated, dict):
             raise ConfigError(f"{file}: the whole file: {shown(stated)} is not a mapping of keys to values")
     return parse(merge(layers), StudySettings, lambda path: place_in(layers, *path))
