@@ -51,7 +51,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
             {"claims": {"a": {"kind": "status", "may_rise": 0.1, "statuses": ["refuse"]}}},
             "claims.a.statuses.0.: 'refuse' is not allowed; .*did you mean 'refusal'",
         ),
-        ({"claims": {"A b": SHIFT}}, "claims: 'A b' is not allowed; names have lower-case letters"),
+        ({"claims": {"A b": SHIFT}}, "claims.A b: 'A b' is not allowed; names have lower-case letters"),
     ],
 )
 def test_a_mistake_is_named(tmp_path, document, message):
