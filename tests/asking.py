@@ -80,6 +80,18 @@ def make_runtime(**changes: Any) -> dict[str, Any]:
     return {**job, **model.kind.runtime(model.settings), "key_variable": None, **changes}
 
 
+def make_responses(
+    texts: Sequence[str | None], finish: str | Sequence[str] = "stop", **columns: Any
+) -> pd.DataFrame:
+    """Return a table of responses to flows 0, 1, ... in variant 0_0 and the first order; ``columns`` replace or add."""
+    n = len(texts)
+    usual = {"flow": np.arange(n, dtype=np.int32), "variant": "0_0", "order": "01234"}
+    frame = pd.DataFrame({**usual, "text": pd.Categorical(texts), "finish_reason": finish}, index=range(n))
+    counts = {"n_prompt_tokens": pd.array([1] * n, "Int32"), "n_output_tokens": pd.array([1] * n, "Int32")}
+    frame = frame.assign(**counts, p_options=None).assign(**columns)
+    return frame.astype(dict.fromkeys(("variant", "order", "finish_reason"), "category"))
+
+
 def ask(
     root: Path, *arms: Questions, engine: Engine | None = None, key: str | None = None, **runtime: Any
 ) -> dict[str, int]:

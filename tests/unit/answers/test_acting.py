@@ -19,6 +19,7 @@ from cinorms.vignettes.designs import load_dataset
 from cinorms.vignettes.reading import read_vignettes
 
 from ...agents import FOLDER, flows, needs_agents
+from ...asking import make_responses
 
 DISCLOSURE = load_scale(SCALES / "disclosure.yaml")
 CALL = 'Action: SendMail\nAction Input: {"body": "%s"}'
@@ -71,16 +72,8 @@ def test_an_item_of_short_words_alone_is_found_by_them():
     assert reader.read(["HR", "4"], "from HR, 44 pages") == [SHARED, WITHHELD]
 
 
-def responses(texts: list[str | None], reasons: list[str] | None = None) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "flow": np.arange(len(texts), dtype=np.int32),
-            "variant": pd.Categorical(["0_0"] * len(texts)),
-            "order": pd.Categorical(["012"] * len(texts)),
-            "text": pd.Categorical(texts),
-            "finish_reason": pd.Categorical(reasons or ["stop"] * len(texts)),
-        }
-    )
+def responses(texts: list[str | None]) -> pd.DataFrame:
+    return make_responses(texts, order="012")
 
 
 def test_the_level_is_that_of_the_item_disclosed_most(tmp_path):
@@ -177,5 +170,5 @@ def test_the_page_has_what_the_codes_of_the_disagreements_say(folder):
         assert f"| the {by} | {n} | 60 | {row} |" in page
     assert f"is right in {share(told == judge)} of all 327" in page
     assert f"and in {share((BY_HAND['code'] != 'withheld') == judge)} if a vaguer form" in page
-    assert f"only the judge calls leaked {share(told, 'judge')} are told" in page
-    assert f"only the words find {share(told, 'words')} are told" in page
+    assert f"{share(told, 'judge')} of the items that only the judge calls leaked are told" in page
+    assert f"{share(told, 'words')} of the items that only the words find are told" in page

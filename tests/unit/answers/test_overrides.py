@@ -22,7 +22,9 @@ from cinorms.core.csv_files import defuse, undo_defusing
 from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
 
-from .tables_of_texts import ACCEPT, TEXTS, responses
+from ...asking import make_responses as responses
+from ...scales import ACCEPTABILITY as ACCEPT
+from .test_read import TEXTS
 
 LEVELS = ACCEPT.levels
 VIGNETTES = pd.DataFrame({"flow": range(6), "vignette": "v"})
@@ -101,12 +103,12 @@ def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
     path = write_csv(
         tmp_path / "o.csv",
         "text,arm,model,flow,variant,level,status",
-        "s,main,m,1,v,,nonsense",  # this text and place
-        "s,main,m,2,v,1,",  # another text by now
-        ",main,m,3,v,-2,",
+        "s,main,m,1,0_0,,nonsense",  # this text and place
+        "s,main,m,2,0_0,1,",  # another text by now
+        ",main,m,3,0_0,-2,",
         "s,,,,,0,",
-        ",main,m,4,v,1,",  # the engine failed
-        ",main,other,0,v,1,",
+        ",main,m,4,0_0,1,",  # the engine failed
+        ",main,other,0,0_0,1,",
         ",main,m,5,w,1,",
     )
     table = responses(["s", "s", "neutral", "s", "s", "neutral"], ["stop"] * 4 + ["error", "stop"])
@@ -123,7 +125,7 @@ def test_one_answer_is_set_right_by_its_place_and_no_other(tmp_path):
     shards = [("main", "m", table), ("main", "other", table[:1]), ("say", "m", table)]
     kept = every[every["line"].isin([2, 4, 5, 7])]
     assert settled(shards, kept, path)["n_responses"].tolist() == [1, 1, 7, 1]
-    with pytest.raises(DataError, match=r"line 3: .* arm main, model m, flow 2, variant v \(and 2 further"):
+    with pytest.raises(DataError, match=r"line 3: .* arm main, model m, flow 2, variant 0_0 \(and 2 further"):
         settled(shards, every, path)
     assert overrides_of([], LEVELS) is None
 

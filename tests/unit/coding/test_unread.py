@@ -23,7 +23,7 @@ from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
 
-from ...asking import make_request
+from ...asking import make_request, make_responses
 
 SCALE = papers_scale("acceptability")
 TEXTS = [
@@ -39,16 +39,9 @@ TEXTS = [
 
 
 def responses(flows: tuple[int, ...] = (0, 0, 1, 1, 0, 1, 1, 0)) -> pd.DataFrame:
-    n = len(TEXTS)
-    return pd.DataFrame(
-        {
-            "flow": pd.Series(flows, dtype="int32"),
-            "variant": pd.Categorical([f"{i}_0" for i in range(n)]),
-            "order": pd.Categorical(["01234"] * n),
-            "text": pd.Categorical([text for text, _ in TEXTS]),
-            "finish_reason": pd.Categorical([finish for _, finish in TEXTS]),
-        }
-    )
+    texts, finish = zip(*TEXTS, strict=True)
+    variants = [f"{i}_0" for i in range(len(TEXTS))]
+    return make_responses(texts, finish, flow=pd.Series(flows, dtype="int32"), variant=variants)
 
 
 VIGNETTES = pd.DataFrame({"flow": [0, 1], "vignette": ["A tells B.", "A tells C."]})

@@ -206,18 +206,6 @@ def test_odd_values_of_another_key_cost_no_response_and_their_facts_are_json(tmp
     json.dumps(stated, ensure_ascii=False).encode()  # no half characters
 
 
-@pytest.mark.parametrize("write", [jsonl, parquet])
-@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
-def test_a_number_that_is_none_is_missing_in_a_table_too(tmp_path, value, write):
-    lines = [line | {"temperature": value, "n_output_tokens": value} for line in planted_lines()]
-    found = take("plain", write(tmp_path / "r.jsonl", lines))
-    assert found.responses["n_output_tokens"].isna().all()
-    stated = json.loads(found.facts["elsewhere"])["stated"]
-    assert stated.get("temperature") == ([1e300] if value == 1e300 else None)
-    with pytest.raises(DataError, match="flow"):
-        take("plain", write(tmp_path / "s.jsonl", [NUMBERS | {"flow": value}]))
-
-
 def test_a_file_that_is_no_table_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such file; correct 'response_files'"):
         take("plain", tmp_path / "absent.jsonl")

@@ -16,7 +16,7 @@ from cinorms.inference.engines.vllm.conversations import Closing, ReasoningWay, 
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.request import ReasoningLevel
 
-from ...asking import make_questions, make_request
+from ...asking import make_questions, make_request, make_responses
 from ...scales import ACCEPTABILITY
 
 
@@ -60,18 +60,8 @@ def test_a_condition_is_a_word():
     ],
 )
 def test_stray_marks_do_not_hide_an_answer(text, status, finish, read):
-    responses = pd.DataFrame(
-        {
-            "flow": [0],
-            "variant": ["0_0"],
-            "order": ["01234"],
-            "text": pd.Categorical([text]),
-            "finish_reason": pd.Categorical([finish]),
-            "n_trace_tokens": pd.array([3], dtype="Int32"),
-            "trace_status": pd.Categorical([status], categories=["none", "whole", "cut"]),
-        }
-    )
-    found = read_responses(responses, ACCEPTABILITY).iloc[0]
+    traced = {"n_trace_tokens": pd.array([3], dtype="Int32"), "trace_status": pd.Categorical([status])}
+    found = read_responses(make_responses([text], finish, **traced), ACCEPTABILITY).iloc[0]
     assert (found["status"], None if pd.isna(found["level"]) else found["level"]) == read
 
 

@@ -43,12 +43,10 @@ def test_letters_in_every_spelling(tmp_path):
     assert found["level"].fillna(9).tolist() == [TWO.levels[0], 9, TWO.levels[1]]
     assert found["status"].tolist() == ["ok", "invalid", "ok"]
     tables.write(found, tmp_path / "a.parquet", tables.ANSWERS)
-
-
-def test_a_letter_for_no_option_is_named(tmp_path):
-    (tmp_path / "said.csv").write_text("name,answer\nmain1,A\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no column 'answer'"):
+        letters(tmp_path, "name,other\nmain1,(A)\n")
     with pytest.raises(DataError, match="a letter stands for 'fine', no option"):
-        read_letters(tmp_path / "said.csv", "answer", {"A": "fine"}, flows(tmp_path), TWO)
+        read_letters(tmp_path / "said.csv", "other", {"A": "fine"}, flows(tmp_path), TWO)
 
 
 def test_verdicts_are_levels_and_items(tmp_path):
@@ -71,11 +69,6 @@ def test_what_is_wrong_with_verdicts(tmp_path, document, message):
     with pytest.raises(DataError) as raised:
         verdicts(tmp_path, document)
     assert message in str(raised.value)
-
-
-def test_a_column_that_is_not_there(tmp_path):
-    with pytest.raises(DataError, match="no column 'answer'"):
-        letters(tmp_path, "name,other\nmain1,(A)\n")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Printed numbers beside computed ones, releases of published answers, arms that take answers from them."""
 
-import lzma
 import math
-import pickle
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,6 +20,8 @@ from cinorms.replication import comparison
 from cinorms.replication.comparison import compare_sentences, sentences_text, unexpected
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.plan import as_text, estimate
+
+from ..published.test_frames import VIGNETTES, save, wide
 
 ROOT = Path(__file__).parents[3]
 PETS = ROOT / "resources/published/pets2026.yaml"
@@ -189,22 +189,11 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
 
 # --- releases
 
-TEXTS = ["a sends b", "a sends c"]
-VIGNETTES = pd.DataFrame({"flow": np.arange(2, dtype=np.int32), "vignette": TEXTS})
 
-
-def wide(**columns):
-    frame = pd.DataFrame({"Scenario": TEXTS, "dataset": "iot", "model": "M"} | columns)
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("str").columns, object))
-    frame.columns = pd.Index(list(frame.columns), dtype=object)
-    return frame
-
-
-def release_file(folder, frame=None, **changes):
+def release_file(folder, **changes):
     """Write a release of one frame with its file and return the path of its YAML."""
-    frame = wide(**{"p#0_0": [1.0, np.nan], "p#0_1": [2.0, 2.0]}) if frame is None else frame
-    payload = lzma.compress(pickle.dumps(frame, protocol=4), format=lzma.FORMAT_ALONE)
-    (folder / "frame.pkl.lzma").write_bytes(payload)
+    frame = wide(**{"p#0_0": [1.0, np.nan, 2.0], "p#0_1": [2.0] * 3}, model="M")
+    payload = save(frame, folder / "frame.pkl.lzma").read_bytes()
     document = {
         "title": "Test",
         "paper": "P",
@@ -225,9 +214,9 @@ def imported(path, frame="whole", variants=None):
 
 def test_a_release_gives_the_answers_of_its_models(tmp_path):
     answers = imported(release_file(tmp_path))["m"]
-    assert answers["variant"].tolist() == ["0_0", "0_1"] * 2
-    assert answers["level"].tolist() == [1, 2, pd.NA, 2]
-    assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok"]
+    assert answers["variant"].tolist() == ["0_0", "0_1"] * 3
+    assert answers["level"].tolist() == [1, 2, pd.NA, 2, 2, 2]
+    assert answers["status"].tolist() == ["ok", "ok", "invalid", "ok", "ok", "ok"]
 
 
 def test_a_changed_file_and_a_variant_that_was_not_asked_are_refused(tmp_path):

@@ -15,6 +15,7 @@ from cinorms.report import replies
 from cinorms.report.replies import KEPT, write_replies
 from cinorms.report.results import CALL, INDEX
 
+from ...asking import make_responses
 from ...scales import ACCEPTABILITY
 
 OPTIONS = ACCEPTABILITY.options
@@ -30,18 +31,8 @@ def written(
 ) -> list[dict[str, Any]]:
     """Write the replies of two variants to each flow and return what each script hands to the page."""
     n = len(texts)
-    frame = pd.DataFrame(
-        {
-            "flow": pd.Series([i // 2 for i in range(n)], dtype="int32"),
-            "variant": pd.Categorical([PROMPTS["variant"][i % 2] for i in range(n)]),
-            "order": pd.Categorical(["01234"] * n),
-            "text": pd.Categorical(texts),
-            "finish_reason": pd.Categorical([finish] * n),
-            "n_prompt_tokens": pd.array([1] * n, dtype="Int32"),
-            "n_output_tokens": pd.array([1] * n, dtype="Int32"),
-            "p_options": None,
-        }
-    )
+    flow = pd.Series([i // 2 for i in range(n)], dtype="int32")
+    frame = make_responses(texts, finish, flow=flow, variant=[PROMPTS["variant"][i % 2] for i in range(n)])
     path = folder / f"{name}.parquet"
     tables.write(frame, path, tables.RESPONSES)
     answers = read_responses(frame, ACCEPTABILITY, prompts=PROMPTS)

@@ -16,7 +16,6 @@ from cinorms.report.screen import Standing, asked, closing_lines, headline, stan
 from cinorms.stats.again import FEWEST_TEMPLATES
 
 from ...html_page import Page
-from ...study_facts import changed
 from ...study_folder import FACTORS, MODELS, folder_of, make_results
 from .test_texts import with_table
 
@@ -177,15 +176,6 @@ def test_the_page_the_card_and_the_terminal_say_the_same(results):
     ]
     assert cards[0]["standing"] == asdict(standings(results)[1])
     assert closing_lines([]) == []
-
-
-def test_a_study_of_people_alone_has_no_headline_and_shows_their_norms(results):
-    arms = {name: {**arm, "people": "raters"} for name, arm in results.study.plain()["arms"].items()}
-    people = replace(results, study=changed(results.study, arms=arms))
-    rows = standings(people)
-    assert headline(rows) == ""
-    assert [row.again for row in rows] == [None] * 3
-    assert asked(people, rows).startswith("People rated 120 flows")
 
 
 def test_what_decides_is_the_factor_with_most_of_the_variance(results):

@@ -169,12 +169,6 @@ def test_ones_own_file_is_read_as_it_is_and_checked_only_where_a_digest_is_state
         read_vignettes(stated, tmp_path / "cache")
 
 
-def test_expected_values_of_a_csv_file(tmp_path):
-    columns = {"vignette": "text", "factors": {"sender": "from"}, "expected": "mean"}
-    dataset = csv_dataset(tmp_path, ROWS, columns=columns, expected_range=[-10, 10])
-    assert read_vignettes(dataset, tmp_path / "cache")["expected"].fillna(99).tolist() == [-5.0, 99, 2.5]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -396,16 +396,6 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch):
     )  # room for one more than is wanted
 
 
-def test_a_vllm_that_would_leave_its_gpu_idle_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "vllm", FakeVllm(""))
-    platform = SimpleNamespace(is_cpu=lambda: True)
-    monkeypatch.setitem(sys.modules, "vllm.platforms", SimpleNamespace(current_platform=platform))
-    monkeypatch.setenv("SLURM_JOB_GPUS", "0")
-    with pytest.raises(ConfigError, match="hold its GPU and compute on the CPU"):
-        open_paraphraser({"engine": "vllm", "name": "m", "source": "s"}, None, None)
-    open_paraphraser({"engine": "vllm", "name": "m", "source": "s", "gpus": 0}, None, None)
-
-
 def test_a_failure_inside_vllm_is_one_message(monkeypatch):
     fake = FakeVllm("")
     monkeypatch.setitem(sys.modules, "vllm", fake)

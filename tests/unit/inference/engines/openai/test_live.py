@@ -128,21 +128,6 @@ def test_as_many_as_allowed_are_under_way_and_single_refusals_cost_little(ask):
     assert clean / seconds > 0.85
 
 
-@pytest.mark.parametrize("retry_after", [None, lambda left: f"{left:.3f}"])
-def test_what_a_storm_of_refusals_leaves_is_used(ask, retry_after):
-    """Everything is refused for two seconds in every ten."""
-
-    def refuse(now: float, body: bytes) -> tuple[int, dict[str, str]] | None:
-        left = 10 - now % 10
-        return (429, {"retry-after": retry_after(left)} if retry_after else {}) if left <= 2 else None
-
-    n = 400
-    seconds, server = ask(n, refuse)
-    left = seconds - 2 * (seconds // 10)
-    assert n * DELAY / AT_ONCE / left > 0.6
-    assert len(server.times) < 1.2 * n
-
-
 def test_an_endpoint_that_is_down_for_minutes_is_left_alone_and_asked_again(ask):
     _, server = ask(40, lambda now, body: (429, {}) if now < 240 else None)
     assert sum(at < 240 for at in server.times) < AT_ONCE * 60

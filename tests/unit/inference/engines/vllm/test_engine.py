@@ -46,17 +46,6 @@ def test_an_adapter_is_another_respondent_of_the_same_start():
         make_model("m", engine="vllm", source="org/m", lora="adapters/a")
 
 
-def test_how_fast_it_answers_is_no_part_of_the_request_and_needs_a_start_of_its_own():
-    stated = {"max_num_seqs": 1024, "max_num_batched_tokens": 16_384}
-    plain, tuned = (make_model("m", engine="vllm", source="org/m", **more) for more in ({}, stated))
-    assert plain.request == tuned.request
-    runtimes = [ENGINE.runtime(model.settings) for model in (plain, tuned)]
-    assert runtimes[0] == {"gpus": 1, "max_model_len": 512, "batching": {}}
-    assert runtimes[1] == runtimes[0] | {"batching": stated}
-    assert ENGINE.loads is not None
-    assert ENGINE.loads(plain.settings) != ENGINE.loads(tuned.settings)
-
-
 @pytest.mark.parametrize(("stated", "sampler"), [({"batch_invariant": True}, "0"), ({}, "outside")])
 def test_batch_invariant_mode_goes_without_flashinfers_sampler(monkeypatch, tmp_path, stated, sampler):
     monkeypatch.setenv(offline.BATCH_INVARIANT, "outside")
