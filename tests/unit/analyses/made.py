@@ -136,7 +136,6 @@ def in_two_arms(entry: Entry[Any], other: str = "other", **facts: Any) -> Entry[
 
 
 def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the norms of a model's answers."""
     return assessment.assess(answers, "strict", ACCEPTABILITY)
 
 

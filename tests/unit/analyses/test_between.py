@@ -80,27 +80,7 @@ def test_levels_of_two_scales_are_neither_compared_nor_pooled(kind, options):
         call(entry, selected, {"vignettes": dict.fromkeys(entry.arms, VIGNETTES)})
 
 
-def test_equivalence_is_claimed_only_within_the_margin_and_with_enough_templates():
+def test_equivalence_is_claimed_only_where_a_margin_is_stated():
     few = run("model_contrasts", margin=0.9)
     assert few["conclusion"].tolist() == ["undecided"] * 3  # four templates cannot show it
     assert {"margin", "conclusion", "p_equivalent_holm"}.isdisjoint(run("model_contrasts"))
-    # The same answers in twelve templates of two orders: a shift of 0.4 is one, and smaller than 0.9.
-    names = [f"{t}_{o}" for t in range(12) for o in range(2)]
-    prompts = pd.DataFrame({"variant": names, "template_no": [int(n.split("_")[0]) for n in names]})
-    selected = []
-    for model, frame in ANSWERS.items():
-        parts = []
-        for again in range(3):
-            variant = frame["variant"].astype(str)
-            moved = variant.map(lambda name, by=4 * again: f"{int(name[0]) + by}_{name[2]}")
-            parts.append(frame.assign(variant=moved))
-        selected.append(Selected("main", model, pd.concat(parts)))
-
-    def conclusions(margin: float) -> list[str]:
-        entry = entry_for("model_contrasts", list(ANSWERS), margin=margin)
-        further = {"vignettes": {"main": VIGNETTES}, "prompts": {"main": prompts}}
-        return call(entry, selected, further)["conclusion"].tolist()
-
-    assert conclusions(0.9) == ["small_difference"] * 3
-    assert conclusions(0.4) == ["different", "different", "small_difference"]
-    assert conclusions(0.2) == ["different"] * 3

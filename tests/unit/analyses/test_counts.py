@@ -45,7 +45,6 @@ MIXED = answers([-2, 2, 2, None, None], ["ok", "ok", "ok", "refusal", "empty"])
 
 
 def counted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the counts of one model's answers by outcome."""
     return answer_counts([Selected("main", "a", frame)], ENTRY).set_index("outcome")
 
 

@@ -33,20 +33,6 @@ def test_privacy_bias_is_a_row_per_flow_with_what_is_expected(tmp_path):
     assert set(ours.loc[ours["recipient"] == "maker", "delta_status"]) <= without
 
 
-def test_delta_is_a_row_per_slice_and_metric():
-    table = run("delta", by=["sender", "recipient"], of="means", embedding=[-100, -50, 0, 50, 100])
-    first = table[(table["model"] == "large") & (table["sender"] == "doll") & (table["recipient"] == "maker")]
-    assert first["metric"].is_unique
-    answers = ANSWERS["large"][ANSWERS["large"]["status"] == "ok"]
-    flows = VIGNETTES[(VIGNETTES["sender"] == "doll") & (VIGNETTES["recipient"] == "maker")]["flow"]
-    means = answers[answers["flow"].isin(flows)].groupby("flow")["level"].mean().astype(float) * 50
-    metric = first.set_index("metric")["value"]
-    assert metric["mean_signed"] == pytest.approx(means.mean())  # expected is 0 everywhere
-    assert metric["std_signed"] == pytest.approx(means.std(ddof=0))
-    assert first["unit"].iloc[0] == "points (-100 to 100)"
-    assert len(table) == 3 * 3 * 2 * len(first)
-
-
 def mean_deltas(
     norms: dict[str, pd.DataFrame], vignettes: pd.DataFrame, expected_range: tuple[float, float] | None
 ) -> pd.DataFrame:

@@ -45,7 +45,6 @@ def test_the_interval_is_that_of_the_flow_s_mean():
 
 
 def make(vignettes: dict[str, pd.DataFrame], factors: dict[str, tuple[str, ...]]) -> pd.DataFrame:
-    """Return the table of one model in arms with these vignettes."""
     pairs = [(arm, "small") for arm in vignettes]
     datasets = {arm: DatasetFactors(f"of {arm}", names) for arm, names in factors.items()}
     entry = make_entry(

@@ -19,7 +19,6 @@ RATERS = list_variants("people", ["text"] * 9, 9, 1)
 
 
 def ratings(seed, shift=0.0):
-    """Return ratings of every flow by nine raters, as answers."""
     answers = make_answers(seed, shift)
     rows = answers.groupby("flow", sort=False).head(9)
     rows = pd.concat([rows, answers.groupby("flow", sort=False).tail(1)], ignore_index=True)
@@ -28,7 +27,6 @@ def ratings(seed, shift=0.0):
 
 
 def compare(kind, between=(-100.0, 100.0), rated=VIGNETTES, **options):
-    """Return the table of a kind for two models and the people of an arm."""
     arms = ["main", "people-arm"]
     pairs = [("main", "small"), ("main", "large"), ("people-arm", "people")]
     dataset = DatasetFactors("d", ("sender", "place", "inference", "recipient"), expected_range=between)

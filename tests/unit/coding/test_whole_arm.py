@@ -26,7 +26,6 @@ TEXTS = [*ACCEPTABILITY.options, "It depends on consent.", "I cannot say."]
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return a file of responses with many row groups."""
     monkeypatch.setattr(sealing, "GROUP_ROWS", 20)
     chance, path = np.random.default_rng(4), str(tmp_path / "m.parquet")
     frame = Questions.of(REQUEST, VIGNETTES, VARIANTS).named()

@@ -22,7 +22,6 @@ PAIRS = [("main", "a"), ("main", "b"), ("hot", "a")]
 
 
 def of_kind(kind: str, **options: Any) -> Entry[Any]:
-    """Return an analysis of two arms, one of whose models is planted."""
     factors_of = dict.fromkeys(("main", "hot"), DatasetFactors("iot", ("sender",)))
     return make_entry("analyses", kind, options, PAIRS, respondents=(("main", "b"),), factors_of=factors_of)
 

@@ -1,7 +1,6 @@
 """What a prompt is known by outside: its text, the hash of that, its id; and what each model of an arm receives."""
 
-from cinorms.exchange.way import prompt_hash, prompt_id, read_id, ways_of
-from cinorms.inference.questions import Questions
+from cinorms.exchange.way import prompt_id, read_id, ways_of
 
 from ...asking import make_request
 from ...exchange_runs import arm
@@ -13,21 +12,6 @@ def test_an_id_holds_flow_template_order_and_the_beginning_of_the_hash():
     assert read_id(name) == {"flow": 17, "template": 3, "order": 1, "sha256": "0123456789abcdef"}
     for other in ("", "17", "17.3_1", "17.3_1.0123", "a.3_1.0123456789abcdef", "17.3_1.0123456789ABCDEF"):
         assert read_id(other) == {}
-
-
-def test_a_way_has_the_prompts_that_the_engine_would_send():
-    spec, vignettes, variants = arm()
-    (way,) = ways_of([spec], vignettes, variants)
-    questions = Questions.of(spec, vignettes, variants)
-    prompts = list(way.prompts())
-    assert len(prompts) == len(way) == len(questions.grid) == 24
-    assert [prompt.messages for prompt in prompts] == [questions.chat(at) for at in range(24)]
-    assert [(p.flow, f"{p.template}_{p.order}") for p in prompts] == [
-        (flow, variants["variant"][row])
-        for flow, row in zip(questions.grid["flow"], questions.grid["row"], strict=True)
-    ]
-    assert len({prompt.id for prompt in prompts}) == 24
-    assert all(prompt.sha256 == prompt_hash(prompt.text) for prompt in prompts)
 
 
 def test_models_that_receive_the_same_prompts_share_them():

@@ -67,7 +67,6 @@ def writer(project: Path) -> Write:
 
 
 def flows(n: int) -> pd.DataFrame:
-    """Return n flows with two factors."""
     sender = [SENDERS[i % len(SENDERS)] for i in range(n)]
     recipient = [RECIPIENTS[i // len(SENDERS) % len(RECIPIENTS)] for i in range(n)]
     frame = pd.DataFrame({"flow": np.arange(n, dtype=np.int32), "sender": sender, "recipient": recipient})
@@ -76,7 +75,6 @@ def flows(n: int) -> pd.DataFrame:
 
 
 def prompts(templates: tuple[str, ...], n_orders: int) -> pd.DataFrame:
-    """Return the variants of these templates."""
     return list_variants("set", templates, len(templates), n_orders)
 
 

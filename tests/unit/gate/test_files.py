@@ -42,13 +42,11 @@ def write_places(project: Path) -> tuple[Path, Path, Path]:
 
 @pytest.fixture
 def places(tmp_path: Path) -> tuple[Path, Path, Path]:
-    """Return these folders, to change."""
     return write_places(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
-    """Return the gate of both."""
     return gate_of(*write_places(tmp_path_factory.mktemp("project")))
 
 

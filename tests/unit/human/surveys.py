@@ -76,7 +76,6 @@ def rows() -> list[dict[str, object]]:
 
 
 def as_csv(changed: list[dict[str, object]] | None = None) -> str:
-    """Return the ratings as the text of a CSV file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()

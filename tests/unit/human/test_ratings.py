@@ -24,7 +24,6 @@ LEVELS = (-2, -1, 0, 1, 2)
 
 
 def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -> Ratings:
-    """Return the ratings of the survey in ``folder``, with ``changes`` of what it declares."""
     survey = {key: value for key, value in {**copy.deepcopy(SURVEY), **changes}.items() if value is not None}
     write_yaml(folder / "ratings/doors_survey.yaml", survey)
     found = load_survey(folder / "ratings/doors_survey.yaml")
@@ -36,7 +35,6 @@ def read(folder: Path, question: str = "", select: Any = None, **changes: Any) -
 
 
 def with_rows(folder: Path, changed: list[dict[str, object]] | None = None) -> Path:
-    """Return ``folder``, with other rows in the survey's file."""
     (folder / "ratings/doors.csv").write_text(as_csv(changed), encoding="utf-8")
     return folder
 

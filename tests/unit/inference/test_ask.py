@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.ask import main, run_facts
+from cinorms.ask import main
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError
 from cinorms.inference import engine_kind
@@ -106,28 +106,6 @@ def test_what_is_missing_is_one_message_that_says_how_to_ask_it(tmp_path):
         responses_in(tmp_path, make_questions(3))
     assert count_left(make_questions(3), Store(tmp_path, make_request())) == 4
     assert count_left(make_questions(3), Store(tmp_path / "none", make_request())) == 12
-
-
-def test_replies_say_of_themselves_who_answered_and_what_it_took(tmp_path):
-    questions = make_questions(3)
-    about = {"n_prompt_tokens": 8, "n_output_tokens": 2, "answered_by": "x", "created": 10, "usd": 0.01}
-    ask(tmp_path, questions, engine=Echo(**about))
-    ranges, facts = collect(questions, Store(tmp_path, questions.request, "s"))
-    list(ranges)
-    assert facts.plain() == {
-        "replies": 12,
-        "input_tokens": 96,
-        "output_tokens": 24,
-        "first_reply": 10,
-        "last_reply": 10,
-        "errors": {},
-        "answered_by": {"x": 12},
-        "fingerprints": {},
-    }
-    (run,) = Store(tmp_path, questions.request).runs()
-    assert (run["status"], run["device"], run["engine"]) == ("done", "here", "openai")
-    assert {"cinorms", "python", "pandas", "openai"} <= set(run["versions"])
-    assert run_facts(questions.request, make_runtime())["shard"] == "1-of-1"
 
 
 def test_the_file_says_what_was_asked_and_shows_its_first_prompt(tmp_path):

@@ -17,7 +17,6 @@ from cinorms.inference.job_state import (
     SILENCE,
     AskingState,
     JobState,
-    current,
     followed,
     read_state,
 )
@@ -26,8 +25,6 @@ ROOT = Path(__file__).parents[3]
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
-
     def __init__(self) -> None:
         self.now = 1000.0
 
@@ -58,22 +55,6 @@ def stored(progress: Path) -> AskingState:
     found = read_state(progress, "m", "1-of-2")
     assert found is not None
     return found
-
-
-def test_a_job_says_how_far_it_is_and_how_it_ends(progress):
-    with followed(progress, "m", "1-of-2") as state:
-        assert current() is state
-        state.begin(100, 10)
-        current().count(5)
-        state.write()
-        found = stored(progress)
-        assert (found.phase, found.total, found.answered) == ("asking", 100, 15)
-        assert (found.model, found.shard) == ("m", "1-of-2")
-        assert found.is_alive(time.time())
-    assert stored(progress).phase == "done"
-    assert not stored(progress).is_alive(time.time())
-    current().count()  # outside a job it leads nowhere
-    assert stored(progress).answered == 15
 
 
 def test_trouble_has_a_reason_and_a_time_and_ends_with_the_next_answer(progress):

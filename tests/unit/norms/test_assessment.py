@@ -24,14 +24,12 @@ def answers_of(levels_by_flow, statuses=None):
 
 
 def one(levels, consensus="strict"):
-    """Return the norms of one flow answered with ``levels``."""
     return assessment.assess(
         answers_of({0: {f"{i}_0": level for i, level in enumerate(levels)}}), consensus, ACCEPTABILITY
     )
 
 
 def judged(norms, t_val, t_maj, consensus="strict"):
-    """Return the status of the first flow."""
     return assessment.status(norms, Thresholds(t_val, t_maj, consensus)).iloc[0]
 
 

@@ -34,7 +34,6 @@ FACTORS = ["sender", "information_type", "recipient", "transmission_principle"]
 
 @pytest.fixture(scope="module")
 def norms(folder: Path) -> dict[str, Any]:
-    """Return the planted norms of gpt-4o-mini."""
     document = load_yaml(folder / "resources/planted/gpt-4o-mini.yaml")
     return {key: document[key] for key in ("thresholds", "coefficients", "other_levels_sd")}
 
@@ -65,7 +64,6 @@ def levels_of(text: pd.Series) -> pd.Series:
 
 
 def kinds_of(text: pd.Series) -> np.ndarray:
-    """Return the planted status of each text."""
     kind = {}
     for status, forms in INVALID.items():
         for number, option in enumerate(OPTIONS):

@@ -28,7 +28,6 @@ HOSTILE += ["[x] *y", "=1+1", "\r@x", "－1|2"]
 
 
 def cells(table: Printed) -> list[list[str]]:
-    """Return the rows of the CSV file."""
     return list(csv.reader(io.StringIO(to_csv(table))))
 
 

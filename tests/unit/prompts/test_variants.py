@@ -92,15 +92,6 @@ def test_wrappers_are_the_papers_literal_strings_with_the_system_message_first(w
     assert set(WRAPPERS) == {"llama2", "tulu", "llama3", "none"}
 
 
-def test_variants_are_every_template_with_every_order_number():
-    variants = list_variants("set", ["a", "b", "c"], n_templates=2, n_orders=3)
-    assert list(variants["variant"]) == ["0_0", "0_1", "0_2", "1_0", "1_1", "1_2"]
-    assert list(variants["template"]) == ["a"] * 3 + ["b"] * 3
-    assert set(variants["prompt_set"]) == {"set"}
-    few, many = (list_variants("set", ["a", "b"], 2, n).set_index("variant") for n in (2, 5))
-    pd.testing.assert_frame_equal(many.loc[few.index], few)
-
-
 def test_ask_grid_is_complete_and_sorted_and_a_part_of_it_is_a_part_of_the_whole():
     variants = list_variants("set", list("abcd"), 4, 2)
     whole = ask_grid(pd.Series(range(20)), variants, "balanced", 1, 5)

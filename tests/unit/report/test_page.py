@@ -35,7 +35,6 @@ from cinorms.report.results import (
     page_inputs_of,
     read_page_results,
     read_results,
-    tally,
 )
 from cinorms.report.words import STATUSES, share
 from cinorms.stats import agreement, wordings
@@ -90,19 +89,6 @@ def test_what_was_not_asked_and_an_unknown_order_are_told_apart_from_answers(res
     assert set(codes.answers[:, 5]) == {NOTHING}
     assert set(codes.shown.ravel()) == {NO_ORDER}
     assert codes.n_asked == 600
-
-
-def test_a_tally_counts_accepting_and_valid_answers_per_variant(results):
-    flows = np.arange(30)
-    accepts, valid, asked = tally(results.codes["main", "model-b"], {"x": flows, "none": np.array([999])})
-    answers = tables.read(folder_of(results) / "answers/main/model-b.parquet", tables.ANSWERS)
-    every = answers[answers["flow"].isin(flows)]
-    part = every[every["status"] == "ok"]
-    by_variant = part.groupby("variant", observed=False)["level"]
-    assert valid[0].tolist() == by_variant.size().tolist()
-    assert accepts[0].tolist() == by_variant.apply(lambda level: int((level > 0).sum())).tolist()
-    assert asked[0].tolist() == every.groupby("variant", observed=False).size().tolist()
-    assert not asked[1].any()
 
 
 # --- Findings

@@ -52,7 +52,6 @@ def unpacked(file: Path) -> dict[str, Any]:
 
 
 def shown(part: dict[str, Any], cell: int) -> tuple[Any, ...]:
-    """Return text, rule, and marked passages of a cell."""
     text, rule, _, marks = part["readings"][part["at"][cell]]
     said = None if text < 0 else part["texts"][text]
     return said, rule, [said[a:b] for a, b in zip(marks[::2], marks[1::2], strict=True)]

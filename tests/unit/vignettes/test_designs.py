@@ -4,7 +4,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError
-from cinorms.vignettes.designs import Design, Level, NullLevel, expand, factor_columns, load_dataset
+from cinorms.vignettes.designs import Design, Level, expand, factor_columns, load_dataset
 
 from ...snakemake_runs import write_yaml
 
@@ -50,21 +50,6 @@ def test_the_first_factor_is_the_slowest(tmp_path):
     assert frame["expected"].isna().all()
     tables.write(frame, tmp_path / "x.parquet", tables.VIGNETTES)
     assert tables.read(tmp_path / "x.parquet", tables.VIGNETTES).equals(frame)
-
-
-def test_the_null_principle_adds_the_flows_without_the_factor_after_the_others():
-    made = design(
-        {"sender": ["a door", "a lock"], "principle": ["if asked", "if paid"]},
-        "{{ sender }} tells{% if principle %} {{ principle }}{% endif %}",
-        null_level=NullLevel(factor="principle", label="nothing stated"),
-    )
-    frame = expand(made, null_principle=True)
-    assert len(frame) == made.n_flows(null_principle=True) == 6
-    assert frame["flow"].tolist() == list(range(6))
-    assert frame["vignette"].tolist()[4:] == ["a door tells", "a lock tells"]
-    assert frame["principle"].tolist()[4:] == ["nothing stated"] * 2
-    assert frame["principle"].cat.categories.tolist() == ["if asked", "if paid", "nothing stated"]
-    assert frame.iloc[:4].equals(expand(made).astype(frame.dtypes.to_dict()))
 
 
 def test_the_null_principle_needs_a_null_level():

@@ -20,7 +20,6 @@ MENDED = "Tell me how acceptable this would be: {scenario}. Reply with one of: {
 
 @pytest.fixture
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a file that was just frozen."""
     monkeypatch.delenv("CINORMS_YES", raising=False)
     declared = write_declared(tmp_path / "prompts")
     path = declared.parent / "frozen/mine.yaml"

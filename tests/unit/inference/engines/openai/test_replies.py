@@ -280,7 +280,6 @@ def test_a_trace_is_told_from_the_answer():
 
 
 def response(**changes: Any) -> bytes:
-    """Return a reply of the API of responses."""
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}]}
     message = {"type": "message", "content": [{"type": "output_text", "text": "neutral"}]}
     whole = {"id": "resp_1", "created_at": 1_800_000_000.0, "model": "gpt-x-pro", "status": "completed"}
