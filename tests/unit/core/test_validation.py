@@ -17,7 +17,7 @@ from cinorms.core.validation import check_document, load_as, load_yaml, unknown
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
-from cinorms.reference import RESOURCES
+from cinorms.run.reference import RESOURCES
 from cinorms.study.load import read_settings
 from cinorms.study.settings import StudySettings
 from cinorms.vignettes.designs import DatasetFile
