@@ -393,10 +393,6 @@ def _as_table(frame: pd.DataFrame, contract: Contract, facts: dict[str, str] | N
         raise DataError(
             f"table {contract.name}: key {contract.key} is not unique, e.g. {twice.to_dict('records')}"
         )
-    for name in frame.columns:
-        missing = int(frame[name].isna().sum())
-        if missing and not schema.field(name).nullable:
-            raise DataError(f"table {contract.name}: column {name} has {missing} missing values")
     try:
         table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False, safe=True)
     except (pa.ArrowException, ValueError, TypeError) as error:
@@ -411,44 +407,32 @@ def read_ranges(
 
     The first range begins before all flows, the last ends after them. A flow has all its rows in one range.
     """
-    spans = [_flow_spans(path, contract) for path in paths]
-    n_rows = sum(rows for span in spans for *_, rows in span)
-    n_ranges = 1 if most is None else max(1, -(-n_rows // most))
+    lows, highs, rows = zip(*(_flow_span(path, contract) for path in paths), strict=True)
+    n_ranges = 1 if most is None else max(1, -(-sum(rows) // most))
     if n_ranges == 1:
         yield (-np.inf, np.inf), [read(path, contract) for path in paths]
         return
-    lowest, highest = (
-        min(low for span in spans for low, *_ in span),
-        max(s[1] for span in spans for s in span),
-    )
-    edges = [-np.inf, *np.linspace(lowest, highest, n_ranges + 1)[1:-1].round(), np.inf]
+    edges = [-np.inf, *np.linspace(min(lows), max(highs), n_ranges + 1)[1:-1].round(), np.inf]
     for low, high in pairwise(edges):
-        frames = []
-        for path, span in zip(paths, spans, strict=True):
-            groups = [number for number, (first, last, _) in enumerate(span) if last >= low and first < high]
-            # Its digest was compared when its spans were read.
-            with damage_named(path, contract.remedy), pa.memory_map(str(path)) as source:
-                table = pq.ParquetFile(source).read_row_groups(groups)
-                flow = table["flow"]
-                inside = pc.and_(pc.greater_equal(flow, low), pc.less(flow, high))
-                frames.append(_as_frame(table.filter(inside)))
+        inside, frames = (pc.field("flow") >= low) & (pc.field("flow") < high), []
+        for path in paths:
+            # Its digest was compared when its span was read.
+            with damage_named(path, contract.remedy):
+                frames.append(_as_frame(pq.read_table(path, filters=inside, memory_map=True)))
         yield (low, high), frames
 
 
-def _flow_spans(path: str | Path, contract: Contract) -> list[tuple[float, float, int]]:
-    """Return the lowest flow, the highest flow and the number of rows of each row group of a file.
-
-    A group without rows, as a range without flows leaves it, has a place too: places are numbers of groups.
-    """
+def _flow_span(path: str | Path, contract: Contract) -> tuple[float, float, int]:
+    """Return the lowest flow, the highest flow and the number of rows of a file."""
     with damage_named(path, contract.remedy):
         source = unseal(path)
         _refuse_other(path, contract, source)
         metadata = pq.read_metadata(source)
-        place = metadata.schema.names.index("flow")
+        column = metadata.schema.names.index("flow")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        flows = [group.column(place).statistics if group.num_rows else None for group in groups]
-        spans = [(np.inf, -np.inf) if flow is None else (flow.min, flow.max) for flow in flows]
-        return [(*span, group.num_rows) for span, group in zip(spans, groups, strict=True)]
+        flows = [group.column(column).statistics for group in groups if group.num_rows]
+        lowest = min((flow.min for flow in flows), default=np.inf)
+        return lowest, max((flow.max for flow in flows), default=-np.inf), metadata.num_rows
 
 
 def read(path: str | Path, contract: Contract, columns: list[str] | None = None) -> pd.DataFrame:
