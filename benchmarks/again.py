@@ -26,7 +26,7 @@ from tests.scales import ACCEPTABILITY
 
 from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.root import Root
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.norms.assessment import level_matrix
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.planted import respondents

@@ -11,7 +11,7 @@ import yaml
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.root import Root
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.study.load import load_study, read_layers, read_settings
 from cinorms.study.settings import Arm, StudySettings
 from cinorms.study.study import Study

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinorms.core.scales import Scale
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
 from cinorms.planted.respondents import Respondent, plant
 from cinorms.prompts.orders import options_shown

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.study import load
+from cinorms.core import yaml_files
 
 ROOT = Path(__file__).parents[2]
 #: Seconds for one file: an alias bomb must not hang.
@@ -79,7 +79,7 @@ def test_no_study_file_ends_in_a_traceback(tmp_path, capsys):
         path = tmp_path / str(number) / "study.yaml"
         path.parent.mkdir()
         path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
-        found[name] = load.main([str(path)]), "".join(capsys.readouterr())
+        found[name] = yaml_files.main([str(path)]), "".join(capsys.readouterr())
         if not found[name][0]:
             readable[name] = path
     with ThreadPoolExecutor(2) as both:
@@ -96,7 +96,7 @@ def test_no_study_file_ends_in_a_traceback(tmp_path, capsys):
 def test_a_file_that_is_none(name, tmp_path):
     if len(name) < 100:
         (tmp_path / name).mkdir()
-    done = run("cinorms.study.load", str(tmp_path / name), folder=tmp_path)
+    done = run("cinorms.core.yaml_files", str(tmp_path / name), folder=tmp_path)
     assert done.returncode == 2
     assert "cannot be read" in done.stderr
     assert "Traceback" not in done.stderr

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import cinorms
-from cinorms.run import reference
+from cinorms import reference
 
 from ..modules import module_at
 

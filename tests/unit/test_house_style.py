@@ -84,7 +84,7 @@ SUBCLASSES = {f"cinorms.inference.engines.openai.{name}" for name in ("client", 
 #: A new Python asks, then loads a study, then every module; after each it prints what is loaded.
 IMPORTS = """
 import importlib, sys
-import cinorms.inference.ask
+import cinorms.ask
 from cinorms.inference.engine_kind import engine_kinds
 assert engine_kinds()
 print(*sys.modules)

@@ -7,7 +7,7 @@ from functools import cache
 from glob import glob
 
 from cinorms.core.digest import code_digest
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.entry import ENTRIES
 from cinorms.entries.files import inputs_of
 from cinorms.exchange.registry import format_modules

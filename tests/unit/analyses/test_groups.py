@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.entry import Selected
 from cinorms.entries.files import call
 from cinorms.human.ratings import list_raters, read_ratings

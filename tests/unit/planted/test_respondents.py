@@ -11,7 +11,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.request import Request
 from cinorms.planted.respondents import (
     INVALID,

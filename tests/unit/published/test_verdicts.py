@@ -10,7 +10,7 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER as SCALES
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.variants import list_variants
 from cinorms.published.releases import import_answers, load_release, read_letters, read_verdicts
 from cinorms.vignettes.designs import load_dataset

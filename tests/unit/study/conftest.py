@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cinorms.core.root import Root
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.inference.model_entry import load_registry
 from cinorms.study.settings import StudySettings

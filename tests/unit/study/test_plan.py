@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.answers.coding.prompt import ACTS_TEMPLATE
-from cinorms.core.validation import load_yaml
+from cinorms.coding.prompt import ACTS_TEMPLATE
+from cinorms.core.yaml_files import load_yaml
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.variants import fill, list_variants
 from cinorms.stats.generalizability import DesignSize, coefficients

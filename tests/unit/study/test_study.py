@@ -4,7 +4,7 @@ import pytest
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.labels import PLANTED_MARK
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.study.entries import make_entry
 
 from ...scales import ACCEPTABILITY

@@ -15,7 +15,7 @@ from cinorms.core.version import PROJECT, version
 #: What an installed package can do too: these read results.
 READING = {
     "schema": (
-        "cinorms.run.reference",
+        "cinorms.reference",
         "write JSON schemas, with which an editor checks studies: cinorms schema FOLDER",
     ),
     "gate": (
@@ -106,7 +106,7 @@ def _start(name: str, arguments: Sequence[str]) -> None:
         help="where jobs run, e.g. profiles/slurm; default: on all cores here",
     )
     given, _ = known.parse_known_args(arguments)
-    if code := _run("cinorms.study.load", given.configfile):
+    if code := _run("cinorms.core.yaml_files", given.configfile):
         sys.exit(code)
     before, target, _ = STAGES[name]
     where = [] if given.profile else ["--cores", "all", "--resources", "gpu=1"]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, fault_of, run_on_fault
 from cinorms.prompts.paraphrase.generate import freeze
 from cinorms.prompts.prompt_sets import insist_on_confirmed, load_prompt_set, part_path

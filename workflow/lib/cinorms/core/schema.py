@@ -22,11 +22,22 @@ How to use it::
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check_document`` explains well.
 """
 
+import ast
+import inspect
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
 from pydantic_core import CoreSchema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -82,14 +93,44 @@ class Value(BaseModel):
         regex_engine="python-re",
         defer_build=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema, where the text below a key describes it.
+
+        pydantic's own `use_attribute_docstrings` would read the source of every class at every start.
+        """
+        written = handler(schema)
+        properties = handler.resolve_ref_schema(written).get("properties", {})
+        for name, text in _texts_below_keys(cls).items():
+            if name in properties and cls.model_fields[name].description is None:
+                properties[name]["description"] = text
+        return written
 
 
 class PartialValue(Value):
     """A value whose keys a file may leave out, because the files below it state them."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
+
+
+def _texts_below_keys(cls: type[BaseModel]) -> dict[str, str]:
+    """Return the text below each key of a class and of those that it extends."""
+    texts: dict[str, str] = {}
+    for each in (base for base in reversed(cls.__mro__) if issubclass(base, Value)):
+        try:
+            source = dedent(inspect.getsource(each))
+        except OSError:  # made by a function
+            continue
+        (written,) = ast.parse(source).body
+        assert isinstance(written, ast.ClassDef)
+        for key, below in pairwise(written.body):
+            if isinstance(key, ast.AnnAssign) and isinstance(below, ast.Expr):
+                texts[ast.unparse(key.target)] = inspect.cleandoc(ast.literal_eval(below.value))
+    return texts
 
 
 @cache

@@ -13,7 +13,8 @@ from cinorms.core.errors import ConfigError, listing
 from cinorms.core.files import replacing
 from cinorms.core.root import Root
 from cinorms.core.schema import schema_of
-from cinorms.core.validation import check_document, load_yaml, unknown
+from cinorms.core.validation import check_document, unknown
+from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engine_kind import EngineKind, RegistryPlace, engine_kind, engine_kinds, engine_modules
 from cinorms.inference.settings import EntrySettings
 

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from cinorms.core.errors import ConfigError, listing
 from cinorms.core.schema import SHA256, LeftOut, Number, ResourceName, Text, Value
-from cinorms.core.validation import check_document, load_as, load_yaml, unknown
+from cinorms.core.validation import check_document, load_as, unknown
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.acts import SEEN, asks_for_action
 from cinorms.vignettes.source_files import Origin
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cinorms.core.logs import command
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import confirm, mended_in, run_on_fault
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread
 from cinorms.study.load import parser, read_study

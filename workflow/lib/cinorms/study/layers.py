@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cinorms.core.validation import key_of
+from cinorms.core.yaml_files import key_of
 
 #: Sections whose keys are settings, so that a study file changes single ones. Everything else is replaced as
 #: a whole: a study has its own arms and figures, not the demo's and some more.

@@ -1,20 +1,15 @@
-"""From study files to one checked study: layers are merged, and every name is looked up.
-
-``python -m cinorms.study.load FILE`` gives one message where a file cannot be read or its keys are wrong. Snakemake
-reads the file of ``--configfile`` before the workflow does, and may answer with a traceback: `make` runs this first.
-"""
+"""From study files to one checked study: layers are merged, and every name is looked up."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cinorms.core.errors import ConfigError
-from cinorms.core.logs import command
 from cinorms.core.root import Root
-from cinorms.core.validation import check_values, load_yaml, parse, read_yaml, shown
+from cinorms.core.validation import parse
+from cinorms.core.yaml_files import check_mapping, load_yaml, read_yaml
 from cinorms.entries.kind import use_own
 from cinorms.inference.model_entry import ModelEntry, load_registry
 from cinorms.study.checks import check_names
@@ -77,9 +72,7 @@ def load_study(layers: Layers, root: Root) -> Study:
 def read_settings(layers: Layers) -> StudySettings:
     """Return the settings that layers state together."""
     for file, stated in layers.items():
-        check_values(stated, file)
-        if not isinstance(stated, dict):
-            raise ConfigError(f"{file}: the whole file: {shown(stated)} is not a mapping of keys to values")
+        check_mapping(stated, file)
     return parse(merge(layers), StudySettings, lambda path: place_in(layers, *path))
 
 
@@ -105,15 +98,3 @@ def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:
     if faults:
         raise ConfigError("\n".join(faults))
     return registry
-
-
-@command("The study cannot run.")
-def main(arguments: Sequence[str]) -> int:
-    """Read each file and check its keys."""
-    for name in arguments:
-        read_settings(read_layers([Path(name)], ROOT))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -12,7 +12,7 @@ import yaml
 from cinorms.core.errors import ConfigError
 from cinorms.core.files import replacing
 from cinorms.core.scale_files import scale_near
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.prompt_sets import digest, load_prompt_set, placeholder_fault
 
 HEAD = """\

@@ -1,7 +1,7 @@
 """Paraphrases, checked and frozen.
 
 ``python -m cinorms.prompts.paraphrase.generate --request JSON --out FILE --log FILE`` asks a paraphraser. A module
-of its own and no Snakemake script, as ``cinorms.inference.ask`` is: what was asked once is not asked again.
+of its own and no Snakemake script, as ``cinorms.ask`` is: what was asked once is not asked again.
 """
 
 import argparse
@@ -18,8 +18,9 @@ from cinorms.core.ending import ending_in_time
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.run_process import end_with_run
-from cinorms.core.validation import load_yaml, unknown
+from cinorms.core.validation import unknown
 from cinorms.core.version import version
+from cinorms.core.yaml_files import load_yaml
 from cinorms.prompts.paraphrase.frozen_file import fault_of, now, option_fault, write_frozen
 from cinorms.prompts.paraphrase.paraphrasers import Ask, ParaphraseError, Paraphraser, open_paraphraser
 from cinorms.prompts.prompt_sets import PromptSet, accepted_unread, digest, part_path

@@ -11,10 +11,10 @@ from cinorms.core.csv_tables import CSV_TABLES, write
 from cinorms.core.errors import DataError
 from cinorms.core.schema import in_words, schema_of
 from cinorms.core.tables import STAGES
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
-from cinorms.run.reference import default_words, key_rows, section_page, tables_page
+from cinorms.reference import default_words, key_rows, section_page, tables_page
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]

@@ -20,7 +20,7 @@ from cinorms.core.logs import command
 from cinorms.core.scale_files import ScaleFile
 from cinorms.core.schema import in_words, schema_of
 from cinorms.core.tables import CATEGORY, COUNT, STAGES
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.figures.theme import ENDING
 from cinorms.gate.claims import KINDS as CLAIMS

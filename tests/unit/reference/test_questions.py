@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 
 ROOT = Path(__file__).parents[3]

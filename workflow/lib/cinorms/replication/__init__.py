@@ -1,0 +1,1 @@
+"""The numbers that a paper prints, compared with those computed here."""
