@@ -192,7 +192,6 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
         mark=planted_mark(names, names),
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
-        grid=[[1, 3], ["plurality", 0.5]],
         arms={
             arm: facts(ArmFacts, **of_arms, n_templates=t, models=of, layouts=dict.fromkeys(of, "single"))
             for arm, (t, _, of) in arms.items()

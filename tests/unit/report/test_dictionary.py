@@ -28,7 +28,7 @@ def headers(study: StudyFacts) -> dict[str, list[str]]:
     assert {*found, "norms.csv"} == set(described_files(study))
     return {
         **found,
-        "norms.csv": ["flow", "sender"],
+        "norms.csv": ["model", "flow", "sender"],
         "tables/regression.csv": ["term", "estimate", "any_planted"],
     }
 
@@ -51,6 +51,7 @@ def test_every_file_of_the_study_is_there(study, headers):
     assert "planted" in regression["any_planted"]
     norms = table[table["file"] == "norms.csv"].set_index("column")["description"]
     assert norms["sender"] == "Level of each factor of the dataset, in words."
+    assert "planted-gpt-4o-mini: simulated A (gpt-like); " in norms["model"]
 
 
 def test_a_column_that_nothing_describes_is_an_error(study, headers):

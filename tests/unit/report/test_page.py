@@ -15,7 +15,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.filling import policy
-from cinorms.core.labels import planted_mark
+from cinorms.core.labels import STATUS_LABELS, planted_mark
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method
 from cinorms.report.appendix import sections, svg_address
@@ -36,7 +36,7 @@ from cinorms.report.results import (
     read_page_results,
     read_results,
 )
-from cinorms.report.words import STATUSES, share
+from cinorms.report.words import share
 from cinorms.stats import agreement, wordings
 from cinorms.stats.wordings import Units
 from cinorms.study.facts import StudyFacts
@@ -227,7 +227,7 @@ def test_answers_beyond_what_a_page_can_hold_are_left_out_from_the_last(results)
 
 
 def test_every_status_has_its_words():
-    assert set(STATUSES) == set(tables.ANSWER_STATUSES) - {"ok"}
+    assert set(STATUS_LABELS) == set(tables.ANSWER_STATUSES) - {"ok"}
 
 
 def test_tables_are_cut_rounded_and_taken_along_whole(results):
@@ -317,6 +317,15 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     assert "I will not say" in text
 
 
+def test_a_printed_table_calls_models_by_their_labels(results, tmp_path):
+    files = {("t", ending): tmp_path / f"t.{ending}" for ending in ("html", "csv")}
+    for path in files.values():
+        path.write_text("<table><td>model-c</td><td>model-c-awq</td></table>", encoding="utf-8")
+    named = replace(results, labels={"model-c": "C (like)"}, files={**results.files, "printed": files})
+    (table,) = appendix.printed(replace(named, study=changed(results.study, printed=["t"])))
+    assert table["table"] == "<table><td>C (like)</td><td>model-c-awq</td></table>"
+
+
 @pytest.mark.parametrize(
     ("planted", "moment", "said"),
     [
@@ -388,8 +397,8 @@ def test_a_card_counts_what_the_norms_hold(results):
     assert (row["norms"], row["flows"], row["accepted"]) == (len(part), 24, int((part > 0).sum()))
     assert main["most_accepted"][0]["value"] == held.max()
     assert main["least_accepted"][0]["value"] == held.min()
-    numbers = {"mean_signed": 5.0, "mean_absolute": 9.0, "flows": 10}
-    assert main["delta"] == {**numbers, "status": "ok", "reason": ""}
+    numbers = {"mean_signed": 5.0, "mean_absolute": 9.0, "n": 10}
+    assert main["delta"] == {**numbers, "status": "ok", "reason": None}
     assert json.loads(card_json(card)) == card
 
 

@@ -50,7 +50,6 @@ def made() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
             verdict = "model higher" if shift else "no difference shown"
             flows.append(table.assign(**names, flow=range(12), verdict=verdict))
     table = pd.concat(tables, ignore_index=True)
-    table["nearest"] = 1 + (table["model"] == "far")
     vignettes = pd.DataFrame({"flow": range(12), "vignette": [f"A flow <i>{i}</i>" for i in range(12)]})
     return table, pd.concat(flows, ignore_index=True), vignettes
 
@@ -70,10 +69,9 @@ def page(made) -> str:
         ("<span>wholly unkind</span>", 1),
         ("accept", 0),
         ("Of 2 models, 1 is farther from people than another group of the same size would be", 1),
-        ('<p class="planted">planted</p>', 1),
+        ('<p class="planted"><strong>planted</strong></p>', 1),
         ('class="number">12<', 3),
         ("band: another group of people:", 1),  # a band for people, none for expected values
-        (" the answers of near are closest to ", 2),
         (">People rated some uses of personal information", 1),
         ("<b>survey</b>", 0),
         ("<i>3</i>", 0),

@@ -18,6 +18,21 @@ POOLED = "pooled"
 NO_NORM = "no norm"
 #: Columns of tables that hold the names of models.
 MODEL_COLUMNS = ["model", "model_a", "model_b", "said_by"]
+#: Why an answer has no level.
+STATUS_LABELS = {
+    "refusal": "refusal",
+    "needs_context": "asks for context",
+    "nonsense": "nonsense",
+    "ambiguous": "ambiguous",
+    "empty": "empty",
+    "truncated": "cut off",
+    "error": "endpoint error",
+    "invalid": "invalid (reason not published)",
+    "conditional": "verdicts by condition",
+    "trace_cut": "reasoning cut short",
+    "not_a_rating": "no rating",
+}
+#: Why a flow has no norm.
 NORM_LABELS = {"below_t_val": "too few valid answers", "no_majority": "no majority", "tie": "a tie"}
 
 

@@ -70,13 +70,6 @@ STATUS_COLOURS = {
 }
 #: All of them together.
 INVALID_COLOUR = "#ddd5ea"
-STATUS_LABELS = {
-    "needs_context": "asks for context",
-    "invalid": "invalid (reason not published)",
-    "conditional": "verdicts by condition",
-    "trace_cut": "reasoning cut short",
-    "not_a_rating": "no rating",
-}
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
 #: Of words on a colour, where black has more contrast than white: at least 4.5 to 1 on every colour.

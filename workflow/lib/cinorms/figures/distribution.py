@@ -10,7 +10,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE
+from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -20,7 +20,6 @@ from cinorms.figures.colours import (
     INVALID_COLOUR,
     NORM_COLOURS,
     STATUS_COLOURS,
-    STATUS_LABELS,
     ink_on,
     level_colours,
 )
@@ -94,11 +93,11 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     """
     order = list(dict.fromkeys(counts.loc[counts["status"] == "ok"].sort_values("level")["outcome"]))
     present = counts[(counts["status"] != "ok") & (counts["count"] > 0)]["status"]
-    order += [STATUS_LABELS.get(status, status) for status in STATUS_COLOURS if status in set(present)]
+    order += [STATUS_LABELS[status] for status in STATUS_COLOURS if status in set(present)]
     counts = counts[(counts["status"] == "ok") | counts["status"].isin(present)]
     # What answers without a rating say is told apart in the data only.
     names = [
-        outcome if status == "ok" else STATUS_LABELS.get(status, status)
+        outcome if status == "ok" else STATUS_LABELS[status]
         for outcome, status in zip(counts["outcome"], counts["status"], strict=True)
     ]
     by_arm = {arm: level_colours(scale.binned, entry) for arm, scale in entry.scales.items()}

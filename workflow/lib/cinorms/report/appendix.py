@@ -12,6 +12,7 @@ from urllib.parse import quote
 from markupsafe import escape
 
 from cinorms.core.filling import render_page
+from cinorms.core.labels import STATUS_LABELS
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
@@ -19,7 +20,7 @@ from cinorms.report.charts import accepted
 from cinorms.report.findings import discarded, findings
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import standings
-from cinorms.report.words import STATUSES, header, number
+from cinorms.report.words import header, number
 from cinorms.study.facts import EntryFacts
 
 # --- Sections: every figure and table of the study, under the question that its kind answers
@@ -204,7 +205,7 @@ def render(results: StudyResults, command: str) -> str:
         sections=sections(results, command),
         printed=printed(results),
         texts=[
-            {"arm": arm, "model": model} | row | {"status": STATUSES[row["status"]]}
+            {"arm": arm, "model": model} | row | {"status": STATUS_LABELS[row["status"]]}
             for (arm, model), texts in results.reviews.items()
             for row in texts.to_dict("records")
         ],

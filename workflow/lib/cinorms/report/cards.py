@@ -9,10 +9,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from cinorms.core.filling import environment
-from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK
+from cinorms.core.labels import PEOPLE_MARK, PLANTED_MARK, SIMULATED_MARK, STATUS_LABELS
 from cinorms.core.version import version
-from cinorms.norms import assessment
-from cinorms.norms.thresholds import grid
 from cinorms.report import words
 from cinorms.report.findings import said_and_done
 from cinorms.report.results import StudyResults
@@ -39,6 +37,8 @@ LIMITS_OF_PEOPLE = (
     "Other people, and other questions to them, can give other norms.",
 )
 
+#: What a card has of a row of kind ``mean_delta``.
+_DELTA = ("mean_signed", "mean_absolute", "n", "status", "reason")
 #: Characters with a meaning in Markdown inside a line; no line begins with text from data.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]!|~&$])")
 
@@ -72,18 +72,12 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
     settings, codes, norms = results.study.arms[arm], results.codes[arm, model], results.norms[arm, model]
     held, status = results.held(arm, model), results.status(arm, model)
     kept = norms[(status == "kept").to_numpy()]
-    deltas = next(results.tables_of("mean_delta", arm, model, as_text=True), None)
-    n_kept = {}
-    asked = int(norms["n_asked"].max())
-    grids = grid(*results.study.grid, results.study.consensus)
-    for under in (under for under in grids if under.t_val <= asked):
-        t_maj = under.t_maj if under.t_maj == "plurality" else format(under.t_maj, "g")
-        n_kept[f"{under.t_val}_{t_maj}"] = len(assessment.kept(norms, under))
+    delta = results.row_of("mean_delta", arm, model)
     return {
         "arm": arm,
         "dataset": results.study.dataset_of(arm).title,
         "prompts": settings.prompts,
-        "variants": asked,
+        "variants": int(norms["n_asked"].max()),
         "raters": settings.people,
         "simulated": settings.simulated,
         "orders": "one per wording" if settings.orders["count"] == 1 else settings.orders["method"],
@@ -94,33 +88,20 @@ def _arm(results: StudyResults, arm: str, model: str) -> dict[str, Any]:
         "valid": codes.n_valid,
         "invalid": codes.invalid(),
         "flows": len(norms),
-        "dependence": _dependence(results, arm, model),
+        "dependence": results.row_of("flow_dependence", arm, model).get("verdict_text"),
         "norms": {name: int(n) for name, n in status.value_counts().items()},
         "levels": {str(level): int((held == level).sum()) for level in results.scale(arm).levels},
         "by_factor": _by_factor(results, arm, held),
         "most_accepted": _extremes(results, arm, kept, best=True),
         "least_accepted": _extremes(results, arm, kept, best=False),
-        # How many norms all valid answers agree with, and how many each pair of thresholds keeps.
-        "sensitivity": {
-            "unanimous": int((kept["share"] == 1).sum()),
-            "norms_under_thresholds": n_kept,
-        },
         # How far the mean answers are from expected values, if an analysis of the study computes it.
-        "delta": None if deltas is None else _delta(deltas.iloc[0]),
+        "delta": {name: delta[name] for name in _DELTA} if delta else None,
         "distances": _distances(results, arm, model),
     }
 
 
 def _rounded(number: Any, digits: int) -> float | None:
     return None if pd.isna(number) else round(float(number), digits)
-
-
-def _dependence(results: StudyResults, arm: str, model: str) -> dict[str, Any] | None:
-    """Return whether the model's answers depend on the flow, if an analysis of the study tests it."""
-    table = next(results.tables_of("flow_dependence", arm, model), None)
-    rows = [] if table is None else table.to_dict("records")
-    names = ("verdict", "verdict_text", "share", "p")
-    return {name: None if pd.isna(row[name]) else row[name] for row in rows for name in names} or None
 
 
 def _by_factor(results: StudyResults, arm: str, held: pd.Series) -> list[dict[str, Any]]:
@@ -148,11 +129,6 @@ def _extremes(results: StudyResults, arm: str, kept: pd.DataFrame, best: bool) -
         | {"share": _rounded(row["share"], 4), "valid": int(row["n_valid"])}
         for row in named.to_dict("records")
     ]
-
-
-def _delta(row: "pd.Series[str]") -> dict[str, Any]:
-    numbers = {name: float(row[name]) if row[name] else None for name in ("mean_signed", "mean_absolute")}
-    return {**numbers, "flows": int(row["n"]), "status": str(row["status"]), "reason": str(row["reason"])}
 
 
 def _distances(results: StudyResults, arm: str, model: str) -> list[dict[str, Any]]:
@@ -197,7 +173,7 @@ def card_markdown(card: dict[str, Any]) -> str:
         # The template marks its macros' output as safe: their values are already escaped.
         finalize=lambda value: value if isinstance(value, Markup) else escape(value),
     )
-    made.globals.update(vars(words))
+    made.globals.update(vars(words), STATUS_LABELS=STATUS_LABELS)
     needs = words.thresholds({card["model"]: card["norm_needs"]["t_val"]}, card["norm_needs"]["t_maj"])
     simulated = all(arm["simulated"] for arm in card["arms"])
     marks = {"mark": PLANTED_MARK, "people_mark": SIMULATED_MARK if simulated else PEOPLE_MARK}

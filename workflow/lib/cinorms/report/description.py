@@ -28,7 +28,6 @@ def facts_of(study: Study) -> StudyFacts:
     """Return everything that the page and the cards state about ``study``, apart from its results."""
     norms = study.settings.norms
     models = study.all_models()
-    t_vals, t_majs = study.thresholds()
     return StudyFacts(
         name=study.name,
         seed=study.seed,
@@ -41,7 +40,6 @@ def facts_of(study: Study) -> StudyFacts:
         consensus=norms.consensus,
         t_maj=norms.t_maj,
         t_val={model: study.t_val(model) for model in models},
-        grid=(tuple(t_vals), tuple(t_majs)),
         arms={arm: _arm(study, arm) for arm in study.arms},
         datasets={name: _dataset(study, name) for name in study.datasets()},
         models={model: _model(study, model) for model in models},

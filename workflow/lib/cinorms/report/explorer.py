@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.labels import variant_words
+from cinorms.core.labels import STATUS_LABELS, variant_words
 from cinorms.core.scales import Scale
 from cinorms.prompts.orders import options_shown, orders_of
 from cinorms.report import words
@@ -44,8 +44,8 @@ def explorer_data(results: StudyResults, most_bytes: int = MOST_BYTES) -> dict[s
         "main": results.main_arm(),
         "t_maj": study.t_maj,
         "consensus": study.consensus,
-        "invalid": [words.STATUSES[status] for status in INVALID],
-        "codes": {status: words.STATUSES[status] for status in tables.OVERRIDE_STATUSES},
+        "invalid": [STATUS_LABELS[status] for status in INVALID],
+        "codes": {status: STATUS_LABELS[status] for status in tables.OVERRIDE_STATUSES},
         "norm_statuses": [words.NORM_STATUSES[status] for status in tables.NORM_STATUSES],
         "datasets": {name: _dataset(results, name) for name in results.vignettes},
         "arms": [_arm(results, arm, take) for arm in dict.fromkeys(arm for arm, _ in results.norms)],

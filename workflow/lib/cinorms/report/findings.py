@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, listed
-from cinorms.report.results import NOTHING, StudyResults, tally
+from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed
+from cinorms.report.results import StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
-from cinorms.report.words import STATUSES, count, counted, in_words, plain, share
+from cinorms.report.words import count, counted, in_words, plain, share
 from cinorms.stats.agreement import halves
 from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
@@ -26,15 +26,15 @@ ENOUGH = 30
 
 @dataclass(frozen=True)
 class Finding:
-    """A heading, its sentences, the number that matters most, and where the explorer shows it."""
+    """A heading, its sentences, and where the explorer shows it."""
 
     name: str
     title: str
-    number: str
     text: str
     link: str = ""
     see: str = ""
-    #: What the number counts.
+    #: The number that matters most, and what it counts; only the appendix shows them.
+    number: str = ""
     unit: str = ""
 
 
@@ -109,7 +109,7 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
         f"with ‘{least.level}’ {share(least.share, 1)}."
     )
     shown, see = results.link(arm, models[:4], rows=first), f"the norms by {plain(first)}"
-    return Finding("decides", "What decides", share(shares[first], 1), text, shown, see)
+    return Finding("decides", "What decides", text, shown, see)
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def differs(results: StudyResults, arm: str, found: Mapping[tuple[str, str], Gap
     text += f" (a model and itself in other wordings: {share(max(own), 1)} at most)." if own else "."
     shown = results.link(arm, [a, b], compare="1")
     see = "the flows on which they differ"
-    return Finding("differs", "Who differs most", share(opposed, 1), text, shown, see)
+    return Finding("differs", "Who differs most", text, shown, see)
 
 
 # --- Whose answers depend on the flow
@@ -250,7 +250,7 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
         text += " “What decides” and “Who differs most” cover only models that do."
     title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
     shown = results.link(arm, table["model"][:4])
-    return Finding("dependence", title, number, text, shown, f"these {nouns} in the explorer", nouns)
+    return Finding("dependence", title, text, shown, f"these {nouns} in the explorer", number, nouns)
 
 
 # --- How sure
@@ -318,7 +318,7 @@ def _delta(results: StudyResults) -> Finding | None:
             "the flows with an expected value",
             f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
         )
-        return Finding("delta", title, _signed(far), text, shown, see, unit)
+        return Finding("delta", title, text, shown, see, _signed(far), unit)
     return None
 
 
@@ -343,18 +343,13 @@ def _acts(results: StudyResults) -> Finding | None:
         if len(rows_of):
             most = share(rows_of["shares_given_no"].max(), 1)
             unit = "of a model's actions in flows called unacceptable, at most"
-            return Finding(
-                "acts",
-                "Says no, and shares",
-                most,
-                " ".join([*said, *(_act(row, row["model"]) for row in rows_of.to_dict("records"))]),
-                unit=unit,
-            )
+            text = " ".join([*said, *(_act(row, row["model"]) for row in rows_of.to_dict("records"))])
+            return Finding("acts", "Says no, and shares", text, number=most, unit=unit)
     if said:
         worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
         unit = f"of the actions of {worst['model']} could not be read"
         number = share(worst["not_read"], worst["actions"])
-        return Finding("acts", "Says no, and shares", number, " ".join(said), unit=unit)
+        return Finding("acts", "Says no, and shares", " ".join(said), number=number, unit=unit)
     return None
 
 
@@ -390,32 +385,26 @@ def discarded(results: StudyResults) -> Finding:
     asked = sum(answers.n_asked for answers in codes)
     invalid = asked - sum(answers.n_valid for answers in codes)
     reasons = sum((Counter(answers.invalid()) for answers in codes), Counter[str]())
-    mostly = listed([f"‘{STATUSES[status]}’" for status, _ in reasons.most_common(2)])
+    mostly = listed([f"‘{STATUS_LABELS[status]}’" for status, _ in reasons.most_common(2)])
     text = f"{count(invalid)} of {count(asked)} answers ({share(invalid, asked)}) have no level"
     text += f", most of them read as {mostly}." if mostly else "."
 
-    by_model = {model: results.status(arm, model) for _, model in results.pairs(arm)}
-    n = Counter(pd.concat(by_model.values()))
+    n = Counter(pd.concat([results.status(arm, model) for _, model in results.pairs(arm)]))
     gone, total = n.total() - n["kept"], n.total()
-    missing = {model: float((status != "kept").mean()) for model, status in by_model.items()}
-    worst = max(missing, key=lambda model: missing[model])
+    pairs = "pairs of model and flow" if several else "flows"
     if gone:
         parts = [f"{count(n[s])} with {NORM_LABELS[s]}" for s in tables.NORM_STATUSES[1:] if n[s]]
         text += (
-            f" {count(gone)} of {count(total)} {'pairs of model and flow' if several else 'flows'} "
-            f"({share(gone, total)}) have no norm: {', '.join(parts)}. No norm does not mean neutral: the study cannot "
-            f"tell what {'people hold' if people else 'the model holds'} there."
+            f" {count(gone)} of {count(total)} {pairs} ({share(gone, total)}) have no norm: {', '.join(parts)}. No "
+            f"norm does not mean neutral: the study cannot tell what {'people hold' if people else 'the model holds'} "
+            "there."
         )
-        asked_in = {(answers.answers != NOTHING).any(axis=0).sum() for answers in codes}
-        if several and len(asked_in) == 1:
-            text += f" {worst} has the most: it holds no norm on {share(missing[worst], 1)} of its flows."
     else:
         text += " Every flow has a norm; nothing was discarded."
     text = " ".join([text, *_association(results, arm)])
-    shown = results.link(arm, [worst], held="none") if gone else ""
-    see = f"the flows on which {'people hold' if people else f'{worst} holds'} no norm"
-    unit = f"of all {'pairs of model and flow' if several else 'flows'} have no norm"
-    return Finding("discarded", "What was discarded", share(gone, total), text, shown, see, unit)
+    shown = results.link(arm, [model for _, model in results.pairs(arm)][:4], held="none") if gone else ""
+    see, unit = "flows without a norm", f"of all {pairs} have no norm"
+    return Finding("discarded", "What was discarded", text, shown, see, share(gone, total), unit)
 
 
 def _association(results: StudyResults, arm: str) -> Iterator[str]:

@@ -94,8 +94,6 @@ def render(
     line = (scale["lowest"], scale["highest"])
     # A mean of one rating is that person's: the largest differences would be those of the most unusual people.
     charted = [name for name in rated if not alone[name]["most"]]
-    signed = distances[(distances["metric"] == "mean_signed") & (distances["nearest"] == 1)]
-    nearest = {name: signed[signed["baseline"] == name].to_dict("records") for name in ordered}
     return render_page(
         "report",
         "people",
@@ -118,12 +116,6 @@ def render(
             for part in group_sections(titles, table)
         ],
         has_expected=EXPECTED in names,
-        # The model whose mean answer over all flows is nearest to people's, and how far apart the two are.
-        nearest={
-            name: (one[0]["model"], f"{abs(one[0]['estimate']):{axis.digits}}")
-            for name, one in nearest.items()
-            if one
-        },
         version=version(),
     )
 

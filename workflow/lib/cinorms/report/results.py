@@ -254,6 +254,13 @@ class StudyResults:
             if arm is None or len(table):
                 yield table
 
+    def row_of(self, kind: str, arm: str, model: str) -> dict[str, Any]:
+        """Return a model's row of the first table of a kind, None where it has no value; empty without such a row."""
+        for table in self.tables_of(kind, arm, model):
+            rows = table.astype(object).where(table.notna(), None)
+            return {str(name): value for name, value in rows.iloc[0].items()}
+        return {}
+
     def main_arm(self) -> str:
         """Return the arm with most norms (the first of equals), of models if any are asked: findings are about it."""
         arms = list(dict.fromkeys(arm for arm, _ in self.norms))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from cinorms.core.labels import NOT_COMPARABLE, listed
 from cinorms.report.results import NOTHING, StudyResults
@@ -177,8 +176,8 @@ def ranked(rows: Iterable[Standing]) -> list[Standing]:
 def _standing(results: StudyResults, arm: str, model: str) -> Standing:
     codes, held = results.codes[arm, model], results.held(arm, model)
     people = results.is_people(arm)
-    again = {} if people else _row(results, "norms_again", arm, model)
-    dependence = _row(results, "flow_dependence", arm, model)
+    again = {} if people else results.row_of("norms_again", arm, model)
+    dependence = results.row_of("flow_dependence", arm, model)
     verdict = dependence.get("verdict")
     templates = results.prompts[arm]["template_no"].to_numpy()[(codes.answers != NOTHING).any(axis=0)]
     scale = results.scale(arm)
@@ -191,9 +190,9 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         len(np.unique(templates)),
         len(held),
         again.get("status", "not_computed"),
-        again=_number(again, "again"),
-        low=_number(again, "low"),
-        high=_number(again, "high"),
+        again=again.get("again"),
+        low=again.get("low"),
+        high=again.get("high"),
         levels={
             option: int((held == level).sum())
             for level, option in zip(scale.levels, scale.options, strict=True)
@@ -203,19 +202,8 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
         refused=codes.invalid().get("refusal", 0),
         asks=codes.invalid().get("needs_context", 0),
         ignores="" if verdict is None or verdict in DEPENDS else VERDICTS[verdict],
-        by_chance=_number(dependence, "by_chance"),
+        by_chance=dependence.get("by_chance"),
     )
-
-
-def _number(row: Mapping[str, Any], name: str) -> float | None:
-    """Return a number of a row; None where it is missing."""
-    return None if pd.isna(row.get(name)) else float(row[name])
-
-
-def _row(results: StudyResults, kind: str, arm: str, model: str) -> dict[str, Any]:
-    """Return a model's row of the first table of a kind; empty where the study has none."""
-    table = next(results.tables_of(kind, arm, model), None)
-    return {} if table is None else {str(name): value for name, value in table.iloc[0].items()}
 
 
 # --- The headline

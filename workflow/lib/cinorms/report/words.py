@@ -5,19 +5,6 @@ from typing import Any
 
 from cinorms.core.labels import NO_NORM, NORM_LABELS
 
-STATUSES = {
-    "refusal": "refusal",
-    "needs_context": "asks for context",
-    "nonsense": "nonsense",
-    "ambiguous": "ambiguous",
-    "empty": "empty",
-    "truncated": "cut off",
-    "error": "endpoint error",
-    "invalid": "invalid (reason not published)",
-    "conditional": "different verdicts by condition",
-    "trace_cut": "reasoning cut short, no answer",
-    "not_a_rating": "an answer, but no rating",
-}
 NORM_STATUSES = {
     "kept": "norm held",
     **{status: f"{NO_NORM}: {reason}" for status, reason in NORM_LABELS.items()},

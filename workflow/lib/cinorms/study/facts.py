@@ -108,7 +108,6 @@ class StudyFacts(_Facts):
     consensus: Consensus
     t_maj: Majority
     t_val: Mapping[str, int]
-    grid: tuple[tuple[int, ...], tuple[Majority, ...]]
     arms: Mapping[str, ArmFacts]
     datasets: Mapping[str, DatasetFacts]
     models: Mapping[str, ModelFacts]
