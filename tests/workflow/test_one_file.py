@@ -10,8 +10,8 @@ import pandas as pd
 from ..snakemake_runs import ROOT, run
 from .conftest import SMALL, Project
 
-#: What docs/architecture.md lets a reader copy: a rule, its script, and a kind of analysis.
-RULE, SCRIPT, ANALYSIS = re.findall(
+#: What docs/architecture.md lets a reader copy: a rule, its script, a kind of analysis and one of figures.
+RULE, SCRIPT, ANALYSIS, FIGURE = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/architecture.md").read_text(encoding="utf-8"), re.DOTALL
 )
 
@@ -40,6 +40,7 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     library = project.folder / "workflow/lib/cinorms"
     before = reference(project)
     (library / "analyses/loudest.py").write_text(ANALYSIS, encoding="utf-8")
+    (library / "figures/loudness.py").write_text(FIGURE, encoding="utf-8")
 
     study = copy.deepcopy(SMALL)
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"], "rows": 12}
@@ -51,6 +52,7 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     )
 
     study["analyses"]["agreed"] = {"kind": "loudest", "arms": ["main"]}
+    study["figures"]["loudness"] = {"kind": "loudness", "arms": ["main"]}
     project.write("tiny.yaml", study)
     project.run("--configfile", "tiny.yaml")
     table = pd.read_csv(project.folder / "results/tiny/tables/agreed.csv")
@@ -63,6 +65,7 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     assert table.groupby("model").size().eq(2).all()
     page = (project.folder / "results/tiny/report/appendix.html").read_text(encoding="utf-8")
     assert "The flows that most variants agree on." in page
+    assert "Shares of valid answers." in page
 
     after = reference(project)
     page = after["analyses.md"]
@@ -77,6 +80,7 @@ def test_a_kind_is_a_file_that_leaves_no_trace_when_it_is_deleted(project):
     assert "draw_figure" not in planned
 
     module.unlink()
+    (library / "figures/loudness.py").unlink()
     assert reference(project) == before
     printed = project.run("-n", "--configfile", "tiny.yaml", ok=False)
     assert "analyses.agreed.kind: 'loudest' is not a kind" in printed
