@@ -58,7 +58,7 @@ def _row(of_model: pd.DataFrame, flows: int) -> str:
     """Return a model's cells in the table of trust.md."""
     valid, norms, share = (of_model.loc[name] for name in ("valid answers", "flows with a norm", SHARE))
     of_flow = f"{share['value']:.0%}".replace("-0%", "0%")
-    return f"| {valid['value']:.0%} | {norms['value'] * flows:.0f} | {norms['reference'] * flows:.1f} | {of_flow} |"
+    return f"| {valid['value']:.0%} | {norms['value'] * flows:.0f} | {of_flow} |"
 
 
 # --- People and models
