@@ -136,7 +136,6 @@ def test_the_junit_file_is_laid_out_as_pytests_and_counts_what_it_holds(gate):
     assert held[:2] == [len(gate.claims), failed]
     assert suite.get("errors") == "0"
     failure = suite.find("testcase[@name='by-sender: a lock']/failure")
-    assert failure is not None
     assert "a lock tells" in str(failure.text)
     assert "moves by less than 0.3 levels" in failure.get("message", "")
 

@@ -49,7 +49,7 @@ def test_answers_become_arrays_of_flows_templates_and_orders():
         as_arrays(frame, range(2), prompts(TEMPLATES[:2], 2))
 
 
-def sides(write_study: Write, base: dict, new: dict):  # type: ignore[no-untyped-def, type-arg]
+def sides(write_study: Write, base: dict, new: dict):
     folders = [
         write_study(name, {"main": {"m": given.pop("levels")}}, **given)
         for name, given in (("b", base), ("n", new))

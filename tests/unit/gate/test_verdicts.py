@@ -23,7 +23,7 @@ SHIFT = {"kind": "shift", "margin": 0.25}
 
 
 @pytest.fixture
-def run(write_study: Write, tmp_path: Path):  # type: ignore[no-untyped-def]
+def run(write_study: Write, tmp_path: Path):
     """Return a function that judges two arrays of levels by the claims of a policy."""
 
     def judge(base: Floats, new: Floats, claims: dict[str, Any], people: bool = False, **policy: Any) -> Gate:
@@ -89,7 +89,6 @@ def test_few_templates_are_undecided_and_say_how_many_more(run):
     gate = run(planted(1, n_templates=5), noisy, {"overall": SHIFT})
     assert gate.verdict == "undecided"
     need = gate.claims[0].finding.need
-    assert need is not None
     assert need.unit == "wordings"
     assert gate.claims[0].why == (
         f"not enough wordings to tell; about {need.more:,} more might decide it (a guide)"

@@ -55,7 +55,6 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     api = make_model("m", engine="openai", source="s").kind.needs
     assert (api.gpus, api.more) == (None, {"api_jobs": 1})
     entry = make_model("m", engine="vllm", source="o/n", gpus=4, capacity=70, stand_in="p")
-    assert entry.kind.needs.gpus is not None
     assert (entry.kind.needs.gpus(entry.settings), entry.gpus) == (4, 4)
     standing = entry.answered_by(make_model("p", engine="planted", planted={"noise": 2}))
     assert (standing.name, standing.engine, standing.gpus) == ("m", "planted", 0)
@@ -72,7 +71,6 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
 )
 def test_an_endpoints_limits_bound_how_fast_a_job_is(limits, per_minute):
     model = make_model("m", engine="openai", source="s", limits=limits)
-    assert model.kind.needs.prompts_per_minute is not None
     assert model.kind.needs.prompts_per_minute(model.settings) == per_minute
 
 

@@ -53,7 +53,6 @@ def kept(clock: Clock, tmp_path: Path) -> JobState:
 
 def stored(progress: Path) -> AskingState:
     found = read_state(progress, "m", "1-of-2")
-    assert found is not None
     return found
 
 
@@ -131,7 +130,6 @@ def test_a_killed_job_and_one_that_is_silent_elsewhere_are_dead(progress):
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert job.stdout is not None
     job.stdout.readline()
     assert stored(progress).is_alive(time.time())
     job.send_signal(signal.SIGKILL)

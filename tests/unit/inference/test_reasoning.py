@@ -96,8 +96,8 @@ def tokeniser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     class SamplingParams(SimpleNamespace):
         __struct_fields__ = ("stream_interval",)
 
-    vllm.SamplingParams = SamplingParams  # type: ignore[attr-defined]
-    params.RequestOutputKind = SimpleNamespace(CUMULATIVE=1, FINAL_ONLY=2)  # type: ignore[attr-defined]
+    vllm.SamplingParams = SamplingParams
+    params.RequestOutputKind = SimpleNamespace(CUMULATIVE=1, FINAL_ONLY=2)
     monkeypatch.setitem(sys.modules, "vllm", vllm)
     monkeypatch.setitem(sys.modules, "vllm.sampling_params", params)
     return Tokeniser(Letters(request.param), "chat_template", "m")
@@ -109,7 +109,6 @@ REASONING = {"effort": "high", "budget": 20, "begin": "<think>\n", "end": "</thi
 def begin(tokeniser: Tokeniser, seed: int | None = None) -> TextTalk:
     request = make_request("vllm", reasoning=REASONING, max_tokens=9, temperature=0)
     reasoning = ReasoningWay.of(request)
-    assert reasoning is not None
     ids = np.array([65, 66], dtype=np.int32)
     return TextTalk(7, ids, request, seed, Closing.of(reasoning, tokeniser))
 

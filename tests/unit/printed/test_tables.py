@@ -50,7 +50,6 @@ def check_latex(table: Printed) -> str:
     assert begun == ended
     assert len(begun) == 1
     alignment = re.search(r"\\begin\{\w+\}\{([lr]+)\}", latex)
-    assert alignment is not None
     assert len(alignment[1]) == table.width
     body = latex.split("\\toprule\n")[1].split("\\bottomrule")[0]
     for line in body.split("\n"):

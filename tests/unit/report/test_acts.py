@@ -25,7 +25,6 @@ def test_a_sentence_per_model():
             {"shares_given_no": 0.25, "model": "n", "said_by": "people"},
         )
     )
-    assert found is not None
     assert found.number == "51%"
     assert found.text == (
         "m shares a sensitive item in 51% of its actions in the 1,457 flows that it calls unacceptable "
@@ -36,7 +35,7 @@ def test_a_sentence_per_model():
 
 def test_nothing_called_unacceptable_is_no_finding():
     assert _acts(results({"shares_given_no": float("nan")})) is None
-    assert _acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None  # type: ignore[arg-type]
+    assert _acts(SimpleNamespace(tables_of=lambda kind: iter([]))) is None
 
 
 def test_models_whose_actions_could_not_be_read_come_first():
@@ -47,7 +46,6 @@ def test_models_whose_actions_could_not_be_read_come_first():
         tables_of=lambda kind: iter([needless]) if kind == "needless" else said(kind)
     )
     found = _acts(shown)
-    assert found is not None
     assert found.text.startswith(
         "25 of 50 actions of m could not be read; what follows is about the others. 50 of"
     )
@@ -55,5 +53,4 @@ def test_models_whose_actions_could_not_be_read_come_first():
     assert found.number == "51%"
     shown = SimpleNamespace(tables_of=lambda kind: iter([needless] if kind == "needless" else []))
     found = _acts(shown)
-    assert found is not None
     assert (found.number, found.unit) == ("100%", "of the actions of o could not be read")

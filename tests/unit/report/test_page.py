@@ -106,7 +106,6 @@ def test_the_influence_of_the_templates_on_a_share_is_what_it_changes_by_without
 def test_a_share_has_an_interval_over_wordings_but_not_over_one(results):
     level = levels_of(results, "main", MODELS)[0]
     ends = share_interval(level)
-    assert ends is not None
     assert ends[0] < level.share < ends[1]
     one = replace(level, templates=Units(np.array([0.0, 0.0]), np.array([0.0, 1.0])))
     assert share_interval(one) is None
@@ -164,7 +163,6 @@ def test_the_models_that_differ_most_are_compared_with_themselves(results, monke
     assert found["model-a", "model-a"].opposed == pytest.approx((own.prod(axis=1) < 0).mean())
     opposed, a, b = max((gap.opposed, a, b) for (a, b), gap in found.items() if a != b)
     said = differs(results, "main", found)
-    assert said is not None
     assert said.text.startswith(f"{a} and {b}: of the ")
     reworded = max(found[a, a].opposed, found[b, b].opposed)
     assert (
@@ -288,8 +286,6 @@ def _needs_no_network(text: str, beside: bool) -> None:
         given["content"] for _, given in page.tags if given.get("http-equiv") == "Content-Security-Policy"
     ]
     style, script = (re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL) for tag in ("style", "script"))
-    assert style is not None
-    assert script is not None
     assert said == policy(style[1], script[1], beside=beside)
     assert "default-src 'none'" in str(said)
     assert "unsafe" not in str(said)

@@ -27,7 +27,7 @@ class Loop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.now = 0.0
         super().__init__()
-        select = self._selector.select  # type: ignore[attr-defined]
+        select = self._selector.select
 
         def jump(timeout: float | None) -> Any:
             if timeout is None:  # for a thread
@@ -36,7 +36,7 @@ class Loop(asyncio.SelectorEventLoop):
             assert self.now < 100_000, "nothing happens any more"
             return select(0)
 
-        self._selector.select = jump  # type: ignore[attr-defined]
+        self._selector.select = jump
 
     def time(self) -> float:
         return self.now
@@ -75,7 +75,7 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
     # The client looks in a thread at what it runs on: meanwhile the clock would run on.
     monkeypatch.setattr("openai._base_client.get_platform", lambda: "Linux")
     monkeypatch.setattr("openai._base_client.asyncify", at_once)
-    monkeypatch.setattr(live.asyncio, "run", made.run_until_complete)  # type: ignore[attr-defined]
+    monkeypatch.setattr(live.asyncio, "run", made.run_until_complete)
     monkeypatch.setattr(live, "time", SimpleNamespace(monotonic=made.time))
     yield made
     made.close()
@@ -106,7 +106,7 @@ def ask(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Ask:
         try:
             engine.ask(questions, np.arange(n), lambda at, reply: kept.append(at))
         finally:
-            server.spent, server.kept = engine.usd, kept  # type: ignore[attr-defined]
+            server.spent, server.kept = engine.usd, kept
         assert sorted(kept) == list(range(n))
         assert set(server.answered.values()) == {1}, "nothing is answered twice"
         assert len(server.answered) == n, f"{n} prompts"
@@ -168,12 +168,12 @@ def test_the_next_request_is_not_sent_where_it_could_exceed_the_share_of_the_job
         with pytest.raises(EngineError, match=r"this job's share of max_cost_usd has 0\.5000 left"):
             ask(20, refuse, rates=A_DOLLAR, max_usd=2.5)
     _, server = ask(20, rates=A_DOLLAR, max_usd=20.0)
-    assert server.spent == pytest.approx(20.0)  # type: ignore[attr-defined]
+    assert server.spent == pytest.approx(20.0)
 
 
 def test_a_reply_that_nobody_can_read_is_paid(ask):
     _, server = ask(20, nth(3, 200), rates=A_DOLLAR)
-    assert server.spent == pytest.approx(21.0)  # type: ignore[attr-defined]
+    assert server.spent == pytest.approx(21.0)
 
 
 def test_what_was_not_sent_when_the_job_stops_costs_nothing(ask):

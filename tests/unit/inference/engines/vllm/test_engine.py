@@ -39,7 +39,6 @@ def test_an_adapter_is_another_respondent_of_the_same_start():
     assert alone.request == {name: v for name, v in base.request.items() if name != "lora_rank"}
     requests = [make_request("vllm", **entry.request) for entry in (base, adapted, alone)]
     assert len({str(sample_settings(request)) for request in requests}) == 3
-    assert ENGINE.loads is not None
     loads = [ENGINE.loads(entry.settings) for entry in (base, adapted, alone)]
     assert loads[0] == loads[1] != loads[2]
     with pytest.raises(ConfigError, match=r"m\.lora: an adapter needs `lora_rank`"):

@@ -70,7 +70,7 @@ def ask(chains: list[Chain], between: Callable[[], None] = lambda: None) -> tupl
     engine = Engine(seed=3)
     llm: Any = SimpleNamespace(llm_engine=engine)
     talks: Any = iter(chains)
-    return engine, list(chain.from_iterable(talk(llm, talks, between)))  # type: ignore[arg-type]
+    return engine, list(chain.from_iterable(talk(llm, talks, between)))
 
 
 def test_every_conversation_is_finished_once_and_begun_in_order(in_flight):
