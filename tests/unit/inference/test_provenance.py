@@ -23,6 +23,7 @@ def made(folder: Path, **changes: Any) -> Path:
     """Ask, collect, and return the file of responses, as the rule does."""
     questions = make_questions(6, **changes)
     about = {"usd": 0.01, "n_prompt_tokens": 80, "created": 1_800_000_000, "fingerprint": "fp"}
+    about["answered_by"] = "x"
     ask(folder / ".replies", questions, engine=Echo(**about))
     path, store = folder / f"m{len(changes)}.parquet", Store(folder / ".replies", questions.request, "s")
     ranges, facts = collect(questions, store)
@@ -42,6 +43,7 @@ def test_what_is_gathered(tmp_path):
     assert model["responses"] == model["replies"] == 24
     assert model["finish_reasons"] == {"stop": 24}
     assert model["input_tokens"] == 24 * 80
+    assert (model["errors"], model["answered_by"], model["fingerprints"]) == ({}, {"x": 24}, {"fp": 24})
     assert model["usd"] == pytest.approx(0.24)
     assert found["usd"] == pytest.approx(0.48), "two arms share a store, and what it cost"
     assert (model["first_reply"], model["last_reply"]) == ("2027-01-15T08:00:00Z", "2027-01-15T08:00:00Z")
