@@ -9,7 +9,7 @@ import pytest
 from cinorms.answers.acting import read_actions
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
-from cinorms.planted.respondents import answer
+from cinorms.planted.respondents import NOT_ASKED, SENSITIVE, answer, judge
 from cinorms.prompts.variants import ask_grid, list_variants
 
 from ...agents import flows
@@ -69,3 +69,12 @@ def test_what_is_stated_happens_as_often(trajectories):
     assert np.mean([of[0] == 0 for of in needed]) == pytest.approx(0.3, abs=0.07)
     careless = acts(trajectories, link=0, shift=-100, careless=0.25)
     assert (careless["level"] == 1).mean() == pytest.approx(0.25, abs=0.06)
+
+
+def test_a_judge_finds_the_words_of_an_item_and_errs_as_often_as_stated():
+    scene, call = f'Do it.\n{SENSITIVE}\n- Ann is ill.\n- Her "salary"', "Action: Send\nAction Input: "
+    said = [f'{call}{{"body": "{body}"}}' for body in ("Ann is ill.", 'Her \\"salary\\"', "Hello")]
+    actions = pd.DataFrame({"flow": range(4), "scenario": [scene] * 3 + ["x"], "reply": [*said, said[0]]})
+    assert judge(0, actions, 1, 1)["text"].tolist() == ["shared", "shared", "withheld", NOT_ASKED]
+    assert judge(1, actions, 1, 1)["text"].tolist() == ["withheld", "withheld", "shared", NOT_ASKED]
+    assert set(judge(0, actions.drop(columns="reply"), 1, 1)["text"]) == {NOT_ASKED}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from cinorms.core import tables
 from cinorms.core.scale_files import load_scale
@@ -17,6 +18,7 @@ from cinorms.planted.respondents import (
     INVALID,
     Respondent,
     TextBook,
+    Traces,
     answer,
     describe,
     level_coefficients,
@@ -222,7 +224,9 @@ def test_a_constant_answer_is_constant_and_a_refusing_respondent_always_refuses(
     responses = ask({"control": "refusing"}, flows, iot_variants)
     assert set(responses["kind"]) == {"refusal"}
     assert responses["text"].nunique() == len(INVALID["refusal"])
-    assert truth({"control": "refusing"}, flows)["level"].isna().all()
+    planted = truth({"control": "refusing"}, flows)
+    assert planted["level"].isna().all()
+    assert planted[["linear", "residual"]].eq(0).all(axis=None)
 
 
 def test_a_constant_position_comes_out_flat_on_balanced_orders(flows, iot_variants):
@@ -241,6 +245,16 @@ def test_a_uniform_respondent_prefers_nothing(flows, iot_variants):
     assert np.allclose(shares.loc[list(LEVELS)], 0.2, atol=0.012)
     by_flow = responses["level"].astype(float).groupby(responses["flow"]).mean()
     assert by_flow.std() == pytest.approx(np.sqrt(2 / 33), rel=0.15)  # nothing but chance tells flows apart
+
+
+def test_traces_are_cut_at_the_budget():
+    at = (1, np.arange(4000), 0, 0)
+    assert not any(np.any(each) for each in Traces().draw(0, at, 1))
+    short, long = (Traces(fill=0.8, unanswered=0.5, bias=2.0).draw(budget, at, 1) for budget in (100, 1000))
+    assert short.cut.mean() == pytest.approx(1 - norm.cdf(np.log(1 / 0.8) / 0.5), abs=0.03)
+    assert (short.n_tokens[short.cut] == 100).all()
+    assert short.unanswered.mean() == pytest.approx(short.cut.mean() / 2, abs=0.02)
+    assert (short.cut == long.cut).all(), "where a trace is long under one budget, it is under the other"
 
 
 # --- Texts

@@ -65,6 +65,8 @@ def test_thresholds_divide_the_levels_in_the_planted_proportions():
     assert thresholds_on(respondent, ACCEPTABILITY).tolist() == [-3, -1, 1, 3]
     assert thresholds_on(respondent, shipped("acceptability_2")).tolist() == pytest.approx([0])
     assert thresholds_on(respondent, shipped("acceptability_4")).tolist() == pytest.approx([-2.5, 0, 2.5])
+    one = Respondent("r", thresholds=(0.0,))
+    assert thresholds_on(one, shipped("acceptability_4")).tolist() == pytest.approx([-1, 0, 1])
     seven = thresholds_on(respondent, shipped("acceptability_7"))
     assert seven.tolist() == pytest.approx((-seven[::-1]).tolist())
     assert (np.diff(seven) > 0).all()
