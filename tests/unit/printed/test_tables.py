@@ -250,10 +250,7 @@ STUDY = {
     [
         ({"kind": "discarded", "from": ["lost"]}, "from: 'lost' is not an analysis of kind discarded"),
         ({"kind": "discarded", "from": ["gone"], "t_val": [11]}, "printed.t.t_val: T_val 11 .*10, 15, 30"),
-        (
-            {"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}},
-            "'gpt' is not a model of these",
-        ),
+        ({"kind": "discarded", "from": ["gone"], "t_val_for": {"gpt": [10]}}, "'gpt' is not a model of"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.25]]}, "has the higher threshold first; write"),
         ({"kind": "lost", "from": ["lost"], "steps": [[0.5, 0.9]]}, "printed.t.steps: T_maj 0.9"),
         ({"kind": "coefficients", "from": ["fit"], "models": ["planted-tulu-2-13b"]}, "printed.t.models"),

@@ -60,16 +60,8 @@ def test_the_key_of_a_prompt_is_the_digest_of_its_messages_in_their_order(tmp_pa
 @pytest.mark.parametrize(
     ("scale", "templates", "message"),
     [
-        (
-            "disclosure",
-            ["{seen} alone"],
-            r"templates\[0\]: \{scenario\} appears 0 times; expected exactly once",
-        ),
-        (
-            "disclosure",
-            [TEMPLATE, "{scenario} {options}"],
-            r"templates\[1\]: \{options\} is not a placeholder",
-        ),
+        ("disclosure", ["{seen} alone"], r"\[0\]: \{scenario\} appears 0 times; expected exactly once"),
+        ("disclosure", [TEMPLATE, "{scenario} {options}"], r"\[1\]: \{options\} is not a placeholder"),
         ("agreement", [FINE, "Judge {scenario}"], r"templates\[1\]: \{options\} appears 0 times"),
         ("agreement", [FINE, "{scenario} {option}"], r"\{option\} is not a placeholder.*'\{options\}'"),
         ("agreement", [FINE, "judge  {scenario}: {options} "], r"\[1\]: .*same wording as templates\[0\]"),
