@@ -9,6 +9,8 @@ from typing import Any
 
 # Before numpy is imported: its threads wait for a core that another process of pytest has, and burn ten times its time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What is collected stays until the end, so looking for garbage meanwhile finds none.
+gc.disable()
 
 import pandas as pd
 import pytest
@@ -46,8 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is collected to no later garbage collection: it stays until the end."""
+    """Leave what is collected to no later garbage collection."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:

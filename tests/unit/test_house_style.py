@@ -16,7 +16,6 @@ MODULES = {
     ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(LIBRARY.rglob("*.py"))
 }
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 SCRIPTS = sorted((ROOT / "workflow/scripts").glob("*.py"))
 HEAVY = {"torch", "vllm", "openai", "transformers", "statsmodels", "plotnine", "matplotlib", "sklearn"}
@@ -45,30 +44,35 @@ RULES = [(path, name, text) for path in RULE_FILES for name, text in rules_of(pa
 RULE_NAMES = [name for _, name, _ in RULES]
 
 
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
 # --- The library
 
 
-def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long():
+def test_a_module_says_what_it_is_for_does_not_know_the_workflow_and_is_not_long(trees):
     for name, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
         if path.name not in ("inside_snakemake.py", "__main__.py"):
             others = text.replace("from cinorms.run.inside_snakemake import", "")
             assert "snakemake" not in others, f"{path}: the library takes plain values"
         assert text.count("\n") <= 600, path
-        assert ast.get_docstring(TREES[name]), path
+        assert ast.get_docstring(trees[name]), path
 
 
-def test_a_class_name_means_one_thing():
+def test_a_class_name_means_one_thing(trees):
     modules: dict[str, list[str]] = {}
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules.setdefault(node.name, []).append(name)
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
-def test_no_function_is_longer_than_fifty_lines():
-    for name, tree in TREES.items():
+def test_no_function_is_longer_than_fifty_lines(trees):
+    for name, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
