@@ -111,7 +111,7 @@ def test_a_key_that_ends_a_line_is_shown_in_one():
 
 @pytest.mark.parametrize("cls", [StudySettings, *RESOURCES.values(), ServedSettings])
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_any_value_under_any_key_gets_a_message_or_passes(cls, data):
     document = {data.draw(st.sampled_from(sorted(cls.model_fields))): data.draw(VALUES)}
     message = "any.yaml: "

@@ -42,12 +42,21 @@ from ...studies import ARM, PROJECT, load
 ORIGINAL = "Please say how acceptable this scenario is: {scenario}. Answer with one of these: {options}"
 
 
+#: The flows of each design that was read.
+FLOWS: dict[str, pd.DataFrame] = {}
+
+
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, iot_flows: pd.DataFrame) -> Path:
-    """Return an empty folder that the study runs in; the flows of iot are not made anew for each study."""
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that the study runs in; the flows of a design are not made anew for each study."""
 
     def read(dataset: Dataset, *given: Any) -> pd.DataFrame:
-        return iot_flows if dataset.name == "iot" else read_vignettes(dataset, *given)
+        if dataset.design is None:
+            return read_vignettes(dataset, *given)
+        key = repr(dataset.design)
+        if key not in FLOWS:
+            FLOWS[key] = read_vignettes(dataset, *given)
+        return FLOWS[key]
 
     monkeypatch.setattr("cinorms.run.case.read_vignettes", read)
     monkeypatch.chdir(tmp_path)
@@ -66,8 +75,8 @@ def project(folder: Path, entries: dict[str, Any], prompts: dict[str, Any] | Non
     for name, document in (prompts or {}).items():
         (folder / f"resources/prompts/{name}.yaml").write_text(yaml.safe_dump(document))
     (folder / "config/config.yaml").symlink_to(PROJECT / "config/config.yaml")
-    registry = yaml.safe_load((PROJECT / "config/models.yaml").read_text())
-    (folder / "config/models.yaml").write_text(yaml.safe_dump({**registry, **entries}))
+    registry = (PROJECT / "config/models.yaml").read_text()
+    (folder / "config/models.yaml").write_text(registry + (yaml.safe_dump(entries) if entries else ""))
     return Root(folder)
 
 

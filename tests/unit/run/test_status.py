@@ -27,7 +27,7 @@ from cinorms.vignettes.designs import expand
 
 from ...asking import Echo, ask, make_flows, responses_in
 from ...studies import ARM, PROJECT
-from .test_checks import project, study_of
+from .test_checks import elsewhere, project, study_of  # noqa: F401
 
 RATES = {"usd_per_million_input": 1.0, "usd_per_million_output": 10.0}
 SOURCE = {"source": "x", "base_url": "http://127.0.0.1:9/v1"}
@@ -41,9 +41,8 @@ PROGRESS = Path("results/s/.progress")
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+def study(elsewhere: Path, tmp_path: Path) -> Study:  # noqa: F811
     """Return a study of one model in two shards, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
     root = project(tmp_path, {"m": {**ENTRY, "shards": 2}})
     return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
 

@@ -42,7 +42,7 @@ def test_the_estimates_have_no_bias_where_the_observed_distance_has_a_large_one(
     rng = np.random.default_rng(2)
     people, model = norms(2, 40, 12)
     squares = (np.mean((model - people) ** 2), np.var(model - people))
-    runs = [found(answered(rng, model, 8), rated(rng, people, 26, 5)) for _ in range(60)]
+    runs = [found(answered(rng, model, 8), rated(rng, people, 26, 5)) for _ in range(30)]
     for name, square in zip(("rms", "std_signed"), squares, strict=True):
         observed = np.mean([run.loc[name, "observed"] ** 2 for run in runs])
         assert observed > square + 400
