@@ -99,10 +99,10 @@ people: $(VENV)/run.done ## compare models with people: planted ones, then publi
 
 setup: $(VENV)/dev.done ## set up .venv for tests and benchmarks
 
-# Of the tests that run Snakemake this one: a small study.
-ONE_STUDY = tests/workflow/test_workflow.py::test_run_makes_every_stage
+# Of the tests that run Snakemake this one: a dry run of the default study. `make test-workflow` runs studies.
+DRY_RUN = tests/workflow/test_workflow.py::test_the_page_on_size_states_the_jobs_of_a_dry_run[config]
 test: $(VENV)/dev.done ## run the fast tests
-	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit workflow/lib $(ONE_STUDY)
+	@$(BIN)/pytest -m "not slow" -n auto --dist loadfile tests/unit workflow/lib "$(DRY_RUN)"
 
 # Each package of requirements/run.in is called in one of these: pandas and pyarrow in all, pydantic and YAML (core, study,
 # entries), scipy and statsmodels (analyses, four files of stats, cumulink), plotnine (figures), Jinja (report), openai,
@@ -110,7 +110,7 @@ test: $(VENV)/dev.done ## run the fast tests
 # than numpy is left to `make test`.
 LOWEST = $(patsubst %,tests/unit/%,core entries study analyses figures report inference run human published) \
   $(patsubst %,tests/unit/stats/test_%.py,agreement hypotheses pvalues proportions) \
-  workflow/lib/cumulink workflow/lib/optionreader/tests/test_reading.py $(ONE_STUDY)
+  workflow/lib/cumulink workflow/lib/optionreader/tests/test_reading.py tests/workflow/test_workflow.py::test_run_makes_every_stage
 test-lowest: .venv-lowest/done ## run the fast tests that need other packages, with the lowest versions that are promised
 	@.venv-lowest/bin/pytest -m "not slow" -n auto --dist loadfile $(LOWEST)
 

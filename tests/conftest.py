@@ -9,8 +9,6 @@ from typing import Any
 
 # Before numpy is imported: its threads wait for a core that another process of pytest has, and burn ten times its time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# What is collected stays until the end, so looking for garbage meanwhile finds none.
-gc.disable()
 
 import pandas as pd
 import pytest
@@ -45,6 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "mirror" in getattr(item, "fixturenames", ()):
             item.add_marker("published")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected: they stay until the end."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:

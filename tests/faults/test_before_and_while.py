@@ -152,9 +152,8 @@ def test_when_the_main_process_is_killed_nothing_more_is_spent(study, endpoint):
     assert N <= endpoint.number <= N + UNDER_WAY, "more than what was under way was asked again"
 
 
-def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
+def test_status_check_and_plan_say_the_same_after_edits(study, endpoint):
     study.run_as_it_is(targets=["results/api/provenance.json"])
-    assert "Study api: nothing is left to ask" in call(study, "check")
     for file, old, new in (
         ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet"),
         ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable"),
@@ -170,10 +169,6 @@ def test_status_check_and_plan_say_what_a_run_asks_after_edits(study, endpoint):
     assert f"Study api: {words}" in call(study, "check")
     assert f"the store: {words}." in study.run_as_it_is("--forcerun", "plan", targets=["plan"])
     assert len(endpoint.bodies) == N
-    study.run_as_it_is(targets=["results/api/provenance.json"])
-    assert len(endpoint.bodies) == N + left
-    assert "Study api: 1 done" in call(study, "status")
-    assert "the store: nothing is left to ask." in study.run_as_it_is("--forcerun", "plan", targets=["plan"])
 
 
 def test_no_connection_is_shown_until_it_is_over(study, endpoint):

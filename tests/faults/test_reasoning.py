@@ -76,7 +76,7 @@ def test_a_trace_cut_short_is_a_status_and_its_words_are_no_answer(asked, reply,
 def test_a_killed_job_keeps_the_trace_of_every_reply_that_it_keeps(tmp_path, endpoint):
     endpoint.delay, endpoint.reply = 0.02, says(count=200, reasoning=TRACE)
     jobs = Jobs(tmp_path, endpoint, 60, SERVED, limits={"concurrency": 8})
-    killed = jobs.kill_until_done(5, apart=60, seed=5)
+    killed = jobs.kill_until_done(3, apart=100, seed=5)
     assert len(endpoint.asked) == 360
     assert sum(endpoint.asked.values()) - 360 <= killed * 8
     assert dict(jobs.store.traces(jobs.questions.keys)) == dict.fromkeys(range(360), TRACE)

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-KILLS = 8
+KILLS = 4
 #: Seconds that a run lives before it is killed: from its start to some stages later.
 LIVES = (1.0, 5.0)
 

@@ -87,6 +87,7 @@ class Session:
         self._questions_of = questions_of
         self.llm: Any = None
         self.facts: dict[str, Any] = {}
+        self._usual: pd.DataFrame | None = None
 
     def engine(self, request: Request) -> VllmEngine:
         """Return an engine that uses the checkpoint which was loaded first."""
@@ -97,6 +98,12 @@ class Session:
             self.facts = engine.facts()
         engine._llm = self.llm
         return engine
+
+    def usual(self, checkpoint: Path) -> pd.DataFrame:
+        """Return the replies to the usual request, asked once; tests leave them as they are."""
+        if self._usual is None:
+            self._usual = self.ask(request_of(checkpoint))
+        return self._usual
 
     def ask(self, request: Request) -> pd.DataFrame:
         """Ask every question of ``request`` and return the replies in the order of the grid."""

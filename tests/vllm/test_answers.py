@@ -37,7 +37,7 @@ def prompts_of(request: Request, questions: Questions) -> tuple[Tokeniser, list[
 
 def test_text_is_what_transformers_generates(session, checkpoint, reference, questions_of):
     request = request_of(checkpoint)
-    found = session.ask(request)
+    found = session.usual(checkpoint)
     tokeniser, texts = prompts_of(request, questions_of(request))
     assert len(found) == 9 * 12 * 4
     for at in range(0, len(texts), 7):
@@ -56,7 +56,7 @@ def test_a_seeded_answer_depends_on_its_question_alone(session, checkpoint, monk
     hot = session.ask(request)
     monkeypatch.setattr(conversations, "IN_FLIGHT", 29)
     assert (hot["text"] == session.ask(request)["text"]).all()
-    assert (hot["text"] != session.ask(request_of(checkpoint))["text"]).mean() > 0.2
+    assert (hot["text"] != session.usual(checkpoint)["text"]).mean() > 0.2
     assert (hot["text"] != session.ask(replace(request, seed=1))["text"]).mean() > 0.2
 
 

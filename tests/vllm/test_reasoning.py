@@ -77,7 +77,7 @@ def test_no_reasoning_is_the_prompt_without_a_trace(session, thinking):
 
 def test_a_trace_ends_at_its_mark_wherever_tokens_end(session, checkpoint):
     replies = session.ask(request_of(checkpoint, reasoning=BEFORE_THE_WORD))
-    plain = session.ask(request_of(checkpoint))
+    plain = session.usual(checkpoint)
     named = plain["text"].str.contains("acceptable") & (plain["finish_reason"] == "stop")
     assert named.any()
     assert set(replies.loc[named, "trace_status"]) == {"whole"}

@@ -71,7 +71,7 @@ def ask(request: Request, key: str, questions_of: Callable[..., Questions]) -> p
 def test_a_server_gives_what_the_engine_vllm_gives(served, checkpoint, session, questions_of):
     request = request_of(checkpoint, engine="openai", source="served", base_url=served)
     found = ask(request, KEY, questions_of)
-    offline = session.ask(request_of(checkpoint))
+    offline = session.usual(checkpoint)
     assert len(found) == len(offline) == 9 * 12 * 4
     for column in ("n_prompt_tokens", "n_output_tokens", "finish_reason"):
         assert found[column].tolist() == offline[column].tolist()

@@ -53,4 +53,3 @@ def test_only_a_yes_confirms(tmp_path, confirmed):
         assert ("Confirmed; commit" in printed) == agrees
         assert (load_prompt_set(frozen).waits is None) == agrees
     assert yaml.safe_load(frozen.read_text())["provenance"]["confirmed"]["how"] == "read"
-    assert "no paraphrases wait for you" in confirmed("")[1]

@@ -25,7 +25,6 @@ def found_of(counts, thresholds=USUAL, **options):
     ("thresholds", "studies"),
     [
         (USUAL, 1),
-        pytest.param(USUAL, 3, marks=pytest.mark.slow),
         pytest.param(Thresholds(10, "plurality", "strict"), 3, marks=pytest.mark.slow),
         pytest.param(Thresholds(30, 0.25, "papers"), 3, marks=pytest.mark.slow),
     ],
@@ -53,6 +52,7 @@ def test_norms_recur_as_often_as_they_are_expected_to(thresholds, studies):
             assert p[those].mean() == pytest.approx(t[those].mean(), abs=0.08)
 
 
+@pytest.mark.slow
 def test_a_flow_without_a_doubt_recurs_and_one_at_the_threshold_does_as_often_as_not():
     rng = np.random.default_rng(1)
     counts = answered(rng, rng.choice([-2.5, 0.5], 100), noise=0.4)
