@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from ..snakemake_runs import ROOT, snakemake
+from ..snakemake_runs import ROOT, run, snakemake
+from ..wheel import install_wheel
 from .conftest import MAIN, SMALL, Project
 
 #: What snakedeploy writes, with a name for the rules and the caller's own default target.
@@ -30,6 +31,13 @@ rule mine:
     input: rules.cinorms_all.input
     output: "done.txt"
     shell: "echo '{{input}}' >{{output}}; ! command -v nosuch"
+"""
+#: A rule of the caller's own that takes one table.
+MINE = """
+rule first:
+    input: "results/tiny/tables/answers.csv"
+    output: "first.txt"
+    shell: "head -2 {input} >{output}"
 """
 LOCAL = repr(str(ROOT / "workflow/Snakefile"))
 
@@ -49,11 +57,15 @@ class Caller:
         text = CALLER.format(configfile='configfile: "config/study.yaml"', snakefile=snakefile, more=more)
         (self.folder / "Snakefile").write_text(text, encoding="utf-8")
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment of Snakemake: it has a cache of its own and no network."""
+        kept = {k: v for k, v in os.environ.items() if k not in ("CINORMS_MIRROR", "PYTHONPATH")}
+        return kept | {"XDG_CACHE_HOME": str(self.cache), "https_proxy": "http://127.0.0.1:9"}
+
     def run(self, *arguments: str, cwd: Path | None = None, ok: bool = True) -> str:
-        """Run Snakemake and return what it printed; it has a cache of its own and no network."""
-        environment = {k: v for k, v in os.environ.items() if k not in ("CINORMS_MIRROR", "PYTHONPATH")}
-        environment |= {"XDG_CACHE_HOME": str(self.cache), "https_proxy": "http://127.0.0.1:9"}
-        return snakemake(cwd or self.folder, *arguments, code=0 if ok else 1, environment=environment)
+        """Run Snakemake and return what it printed."""
+        return snakemake(cwd or self.folder, *arguments, code=0 if ok else 1, environment=self.environment)
 
 
 @pytest.fixture
@@ -136,6 +148,24 @@ def test_fetched_from_git_it_is_the_tag_with_all_its_files(caller, repository):
     (unpacked,) = (caller.cache / "snakemake/snakemake/source-cache/cinorms").iterdir()
     assert (unpacked / "workflow/lib/cinorms/__init__.py").is_file()
     assert len(unpacked.name) == 40
+
+
+@pytest.mark.slow
+def test_beside_an_installed_wheel_a_rule_of_ones_own_takes_one_table_of_the_tag(
+    caller, repository, tmp_path
+):
+    """Which cinorms is installed makes no difference: here it is one that cannot be imported."""
+    programs, site = install_wheel(tmp_path / "wheel")
+    (site / "cinorms/__init__.py").write_text("raise ImportError('the installed one')", encoding="utf-8")
+    caller.write(SMALL, repr(f"git+file://{repository}/workflow/Snakefile@v7"))
+    with (caller.folder / "Snakefile").open("a", encoding="utf-8") as file:
+        file.write(MINE)
+    environment = {**caller.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+    command = [programs / "python", "-m", "snakemake", "--cores", "2", "--", "first.txt"]
+    run(command, caller.folder, environment=environment)
+    assert len((caller.folder / "first.txt").read_text(encoding="utf-8").splitlines()) == 2
+    assert not (caller.folder / "results/tiny/report").exists()
+    assert "Nothing to be done" in run(command, caller.folder, environment=environment)
 
 
 def test_the_command_line_changes_the_study_of_a_module(caller):

@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import shutil
 import sys
-import sysconfig
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +20,7 @@ from cinorms.results import Results
 
 from ..scales import ACCEPTABILITY
 from ..snakemake_runs import ROOT, run
+from ..wheel import install_wheel
 from .conftest import SMALL, Project
 
 NOTEBOOK = ROOT / "docs/notebooks/read-results.ipynb"
@@ -229,34 +228,17 @@ def test_the_notebook_runs(demo):
 
 
 def test_a_wheel_made_from_the_source_archive_reads_results_without_a_clone(demo, tmp_path):
-    source, own, built = tmp_path / "source", tmp_path / "own", tmp_path / "built"
-    for folder in ("workflow/lib", "requirements"):
-        shutil.copytree(
-            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-        )
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    build = "from setuptools import build_meta as backend; backend.build_{}({!r})"
-    run([sys.executable, "-c", build.format("sdist", str(built))], source)
-    (archive,) = built.glob("*.tar.gz")
-    shutil.unpack_archive(archive, tmp_path)
-    run([sys.executable, "-c", build.format("wheel", str(built))], tmp_path / f"cinorms-{RELEASE}")
-
-    run([sys.executable, "-m", "venv", "--without-pip", own], tmp_path)
-    pip = [sys.executable, "-m", "pip", "--python", own / "bin/python", "install", "--quiet"]
-    run([*pip, "--no-index", "--no-deps", *built.glob("*.whl")], tmp_path)
-    (site,) = own.glob("lib/python*/site-packages")
-    (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    programs, site = install_wheel(tmp_path)
     code = (
         "import sys, cinorms; results = cinorms.open_results('results/demo'); print(cinorms.__file__)\n"
         "print(len(results.norms), len(results.answers(text=True)), *map(len, results.tables.values()))\n"
         "print({'snakemake', 'openai', 'statsmodels', 'scipy', 'plotnine'} & set(sys.modules))"
     )
-    printed = run([own / "bin/python", "-c", code], demo, environment={})
+    printed = run([programs / "python", "-c", code], demo, environment={})
     assert f"{site}/cinorms/__init__.py" in printed
     assert printed.splitlines()[-1] == "set()"
 
-    command = own / "bin/cinorms"
+    command = programs / "cinorms"
     printed = run([command, "--help"], demo, environment={})
     assert re.search(rf"cinorms {re.escape(RELEASE)}\+files\.[0-9a-f]{{8}}:", printed)
     assert "needs the workflow" in run([command, "run"], demo, 2, environment={})
