@@ -81,7 +81,7 @@ class Corpus:
         flows = expand(dataset.design)
         self.vignettes = tuple(flows["vignette"])
         self.templates = load_prompt_set(RESOURCES / "prompts/chatgpt.yaml").templates
-        self.scale = Scale.of(dataset.scale)
+        self.scale = Scale.from_plain(dataset.scale)
         norms = load_yaml(RESOURCES / "planted/gpt-4o-mini.yaml")
         respondent = Respondent(
             name="tiny", thresholds=tuple(norms["thresholds"]), coefficients=norms["coefficients"]

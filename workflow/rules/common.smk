@@ -442,7 +442,7 @@ def get_arm(wildcards):
 
 def get_scale(wildcards):
     """Return the answer scale of an arm."""
-    return as_digest("scale", STUDY.scale(wildcards.arm).known)
+    return as_digest("scale", STUDY.scale(wildcards.arm).plain)
 
 
 def get_request(wildcards):

@@ -9,7 +9,7 @@ from cinorms.norms.assessment import assess
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    scale = Scale.of(snakemake.params.scale)
+    scale = Scale.from_plain(snakemake.params.scale)
     parts = [
         assess(answers=answers, consensus=snakemake.params.consensus, scale=scale)
         for _, (answers,) in tables.read_ranges([snakemake.input.answers], tables.ANSWERS)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
-from cinorms.inference.checkpoints import known
+from cinorms.inference.checkpoints import fetched_revisions
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import collect, response_facts
@@ -16,7 +16,7 @@ if __name__ == "__main__":
     given, written = snakemake.input, snakemake.output
     request = Request.from_plain(snakemake.params.request)
     if record := given.get("checkpoint"):
-        request = request.with_settings(**known(Path(record)))
+        request = request.with_settings(**fetched_revisions(Path(record)))
     vignettes = tables.read(given.vignettes, tables.VIGNETTES)
     questions = Questions.of(request, vignettes, tables.read(given.variants, tables.PROMPTS))
     store = Store(stores_of(Path(written.facts).parents[2]), request, snakemake.wildcards.study)

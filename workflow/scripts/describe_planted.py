@@ -14,7 +14,11 @@ if __name__ == "__main__":
     request = snakemake.params.request
     vignettes = select_flows(tables.read(snakemake.input.vignettes, tables.VIGNETTES), request["select"])
     planted = plant(
-        respondent_of(request), vignettes, request["factors"], Scale.of(request["scale"]), request["seed"]
+        respondent_of(request),
+        vignettes,
+        request["factors"],
+        Scale.from_plain(request["scale"]),
+        request["seed"],
     )
     tables.write(planted, snakemake.output.planted, tables.PLANTED)
     facts = describe(request, vignettes)

@@ -17,7 +17,7 @@ if __name__ == "__main__":
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
         cache_dir=".cache/data",
         mirror=os.environ.get("CINORMS_MIRROR"),
-        scale=Scale.of(snakemake.params.scale),
+        scale=Scale.from_plain(snakemake.params.scale),
     )
     for path, (model, answers) in zip(snakemake.output.answers, imported, strict=True):
         tables.write(answers, path, tables.ANSWERS)

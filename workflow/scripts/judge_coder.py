@@ -14,7 +14,7 @@ from cinorms.inference.responses import check_complete
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     given, asked = snakemake.input, snakemake.params
-    scales = {name: Scale.of(known) for name, known in asked.scales.items()}
+    scales = {name: Scale.from_plain(plain) for name, plain in asked.scales.items()}
     questions = [tables.read(path, tables.VIGNETTES) for path in given.unread]
     readings = [tables.read(path, tables.READINGS) for path in given.readings]
     replies = [None] * len(scales)

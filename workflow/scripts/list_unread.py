@@ -10,7 +10,7 @@ from cinorms.core.scales import Scale
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    scale = Scale.of(snakemake.params.scale)
+    scale = Scale.from_plain(snakemake.params.scale)
     given = snakemake.input
     overrides = overrides_of(given.overrides, snakemake.params.levels)
     parts, readings = [], []

@@ -12,7 +12,7 @@ if __name__ == "__main__":
         tables.read(snakemake.input.answers, tables.ANSWERS),
         tables.read(snakemake.input.norms, tables.NORMS),
         tables.read(snakemake.input.prompts, tables.PROMPTS),
-        Scale.of(snakemake.params.scale),
+        Scale.from_plain(snakemake.params.scale),
         Thresholds(*snakemake.params.thresholds),
         people=snakemake.params.people,
     )

@@ -11,7 +11,7 @@ if __name__ == "__main__":
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
         arm=snakemake.params.arm,
-        scale=Scale.of(snakemake.params.scale),
+        scale=Scale.from_plain(snakemake.params.scale),
         seed=snakemake.params.seed,
     )
     csv_tables.write(sample, snakemake.output.preview, csv_tables.PREVIEW)

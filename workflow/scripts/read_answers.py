@@ -13,7 +13,7 @@ if __name__ == "__main__":
     reader = ArmReader(
         vignettes=tables.read(snakemake.input.vignettes, tables.VIGNETTES),
         variants=tables.read(snakemake.input.variants, tables.PROMPTS),
-        scale=Scale.of(snakemake.params.scale),
+        scale=Scale.from_plain(snakemake.params.scale),
         asked=snakemake.params.asked,
         overrides=overrides,
         model=snakemake.wildcards.model,

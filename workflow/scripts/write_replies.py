@@ -14,7 +14,7 @@ if __name__ == "__main__":
         [snakemake.input.responses],
         tables.read(snakemake.input.answers, tables.ANSWERS, columns),
         tables.read(snakemake.input.variants, tables.PROMPTS),
-        Scale.of(snakemake.params.scale),
+        Scale.from_plain(snakemake.params.scale),
         Path(snakemake.output.replies),
     )
     print(f"{n_files} files")

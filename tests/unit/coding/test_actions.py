@@ -44,7 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 def ask(flows: pd.DataFrame, variants: pd.DataFrame, **planted: Any) -> pd.DataFrame:
-    spec = make_request("planted", scale=SCALE.known, n_templates=1, planted=planted)
+    spec = make_request("planted", scale=SCALE.plain, n_templates=1, planted=planted)
     grid = ask_grid(flows["flow"], variants, "fixed", 1, 5)
     named = pd.DataFrame({"flow": grid["flow"], "variant": "0_0", "order": "012"})
     return named.join(answer(spec.plain(), flows, variants, grid)).astype({"text": "category"})

@@ -44,8 +44,8 @@ def write(folder: Path, **stated: Any) -> Path:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_scale_survives_the_way_into_a_job(name):
     scale = shipped(name)
-    assert Scale.of(json.loads(json.dumps(scale.known))) == scale
-    assert (scale.known == name) == (name in PAPERS)
+    assert Scale.from_plain(json.loads(json.dumps(scale.plain))) == scale
+    assert (scale.plain == name) == (name in PAPERS)
     assert len(scale.binned.options) <= 11
 
 
@@ -84,8 +84,8 @@ def test_a_scale_of_the_same_name_with_other_options_is_another_scale(tmp_path):
     path = tmp_path / "acceptability.yaml"
     path.write_text(json.dumps({"title": "x", "measure": "acceptability", "options": ["bad", "good"]}))
     scale = load_scale(path)
-    assert isinstance(scale.known, dict)
-    assert Scale.of(scale.known) == scale != papers_scale("acceptability")
+    assert isinstance(scale.plain, dict)
+    assert Scale.from_plain(scale.plain) == scale != papers_scale("acceptability")
 
 
 def test_a_number_line_keeps_numbers_and_holds_norms_in_bins():

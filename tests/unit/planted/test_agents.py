@@ -34,7 +34,7 @@ def replies(vignettes: pd.DataFrame, template: str, scale: Any, **planted: Any) 
 
 def acts(vignettes: pd.DataFrame, control: str | None = None, **planted: float) -> pd.DataFrame:
     extra = {"control": control} if control else {}
-    found = replies(vignettes, "{scenario} {seen}", DISCLOSURE.known, acts=planted, **extra)
+    found = replies(vignettes, "{scenario} {seen}", DISCLOSURE.plain, acts=planted, **extra)
     return read_actions(found, DISCLOSURE, vignettes)
 
 

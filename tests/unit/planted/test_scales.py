@@ -44,7 +44,7 @@ def variants() -> pd.DataFrame:
 @pytest.mark.parametrize("name", SCALES)
 def test_norms_are_recovered(name, flows, variants):
     scale = shipped(name)
-    stated: dict[str, Any] = {"model": "someone", "factors": FACTORS, "n_templates": 6, "scale": scale.known}
+    stated: dict[str, Any] = {"model": "someone", "factors": FACTORS, "n_templates": 6, "scale": scale.plain}
     responses = respond(make_request("planted", planted=PLANTED, **stated), flows, variants)
     answers = read_responses(responses, scale, prompts=variants)
     refused = (answers["status"] == "refusal").mean()

@@ -48,7 +48,7 @@ def test_a_prompt_holds_instruction_tools_and_what_was_seen(tmp_path):
 
 
 def test_the_key_of_a_prompt_is_the_digest_of_its_messages_in_their_order(tmp_path):
-    spec = make_request(scale=SCALE.known, n_templates=1)
+    spec = make_request(scale=SCALE.plain, n_templates=1)
     questions = Questions.of(spec, flows(tmp_path, 2), list_variants("act", [TEMPLATE], 1, 2))
     chats = [json.dumps(questions.chat(at), ensure_ascii=False).encode() for at in range(4)]
     assert len(set(chats)) == 4

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # Which weights these are is only known after the fetch.
             requests[number] = (
                 requests[number][0],
-                requests[number][1].with_settings(**checkpoints.known(Path(record))),
+                requests[number][1].with_settings(**checkpoints.fetched_revisions(Path(record))),
             )
         files = zip(options.vignettes, options.variants, strict=True)
         askings = read_askings(requests, list(files), runtime)

@@ -26,11 +26,11 @@ from cinorms.prompts.paraphrase.paraphrasers import (
     VllmParaphraser,
     candidates_in,
     combine,
+    instruction_of,
     open_paraphraser,
     protect,
     restore,
     sentences,
-    told,
 )
 from cinorms.prompts.prompt_sets import PLACEHOLDERS, digest, load_prompt_set, part_path
 
@@ -288,11 +288,11 @@ def test_an_unknown_paraphraser_and_an_original_that_names_an_option_are_refused
 
 
 def test_a_model_is_told_the_original_and_what_there_is_already():
-    first = told(Ask((ORIGINAL,), 10, "acceptability", 1, 7))
+    first = instruction_of(Ask((ORIGINAL,), 10, "acceptability", 1, 7))
     assert "in 10 different ways" in first
     assert first.rstrip().endswith(ORIGINAL)
     assert "already" not in first
-    again = told(Ask((ORIGINAL, GOOD[0], GOOD[1]), 8, "acceptability", 1, 8))
+    again = instruction_of(Ask((ORIGINAL, GOOD[0], GOOD[1]), 8, "acceptability", 1, 8))
     assert f"write others:\n{GOOD[0]}\n{GOOD[1]}" in again
     assert "<" not in again
     assert not any(option in again for option in OPTIONS)
@@ -389,7 +389,7 @@ def test_vllm_is_loaded_as_the_registry_says_and_asked_in_one_chat(monkeypatch):
         "tensor_parallel_size": 2,
         "max_model_len": 4096,
     }
-    assert fake.calls["messages"] == [{"role": "user", "content": told(ask)}]
+    assert fake.calls["messages"] == [{"role": "user", "content": instruction_of(ask)}]
     assert (fake.calls["sampling"]["temperature"], fake.calls["sampling"]["seed"]) == (0.7, 11)
     assert (
         fake.calls["sampling"]["max_tokens"] == 4 * TOKENS_PER_REWORDING
@@ -439,7 +439,7 @@ def test_openai_is_asked_once_for_all_rewordings_and_rounds_go_on(server, declar
     first = server.bodies[0]
     assert (first["model"], first["temperature"]) == ("gpt-4o-mini", 1)
     assert first["messages"] == [
-        {"role": "user", "content": told(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
+        {"role": "user", "content": instruction_of(Ask((ORIGINAL,), 3, "acceptability", 1, 7))}
     ]
     assert server.keys == {"Bearer sk-secret"}
     assert stored(out)["provenance"]["rounds"][0]["reported"] == {

@@ -135,9 +135,9 @@ def _override(
 
 def _levels(levels: Collection[int]) -> str:
     """Return the levels as a list, or from the lowest to the highest where there are many."""
-    known = sorted(levels)
-    many = len(known) > 11 and known == list(range(known[0], known[-1] + 1))
-    return f"{known[0]} to {known[-1]}" if many else ", ".join(map(str, known))
+    ordered = sorted(levels)
+    many = len(ordered) > 11 and ordered == list(range(ordered[0], ordered[-1] + 1))
+    return f"{ordered[0]} to {ordered[-1]}" if many else ", ".join(map(str, ordered))
 
 
 def match_overrides(responses: pd.DataFrame, overrides: pd.DataFrame) -> pd.DataFrame:

@@ -97,9 +97,9 @@ def listed(names: Sequence[str]) -> str:
 
 def model_labels(pairs: Iterable[tuple[str, str]], form: str = "{model}, {arm}") -> list[str]:
     """Return a label for each (arm, model): the model, in the given form with its arm where there are several."""
-    known = list(pairs)
-    several = len({arm for arm, _ in known}) > 1
-    return [form.format(model=model, arm=arm) if several else model for arm, model in known]
+    pairs = list(pairs)
+    several = len({arm for arm, _ in pairs}) > 1
+    return [form.format(model=model, arm=arm) if several else model for arm, model in pairs]
 
 
 def alone(labels: Mapping[str, str]) -> dict[str, str]:

@@ -33,7 +33,7 @@ BINS = 5
 DISCLOSURE = "disclosure"
 
 #: What a job knows a scale by: the name of one of ``PAPERS``, or all of the scale as plain data.
-Known = str | Mapping[str, Any]
+PlainScale = str | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,18 @@ class Scale(optionreader.Scale):
         return tuple(bisect.bisect_left(ends, level) for level in self.levels)
 
     @property
-    def known(self) -> Known:
+    def plain(self) -> PlainScale:
         """What a job is told of the scale: its name if it is one of the papers', else all of it."""
         return self.name if self.name in PAPERS and self == papers_scale(self.name) else asdict(self)
 
     @classmethod
-    def of(cls, known: Known) -> "Scale":
-        """Return the scale that a job knows (see `known`)."""
-        if isinstance(known, str):
-            return papers_scale(known)
-        line, says = _frozen(known.get("line")), known.get("says")
+    def from_plain(cls, plain: PlainScale) -> "Scale":
+        """Return the scale that a job is told of (see `plain`)."""
+        if isinstance(plain, str):
+            return papers_scale(plain)
+        line, says = _frozen(plain.get("line")), plain.get("says")
         parts = {"line": Line(**line) if line else None, "says": Says(**says) if says else None}
-        return cls(**_frozen(known) | parts)
+        return cls(**_frozen(plain) | parts)
 
 
 def _frozen(value: Any) -> Any:

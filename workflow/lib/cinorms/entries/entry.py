@@ -16,11 +16,11 @@ from cinorms.vignettes.factors import DatasetFactors
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
 Pair = tuple[str, str]
-#: In files and parameters: as jobs know it (`Scale.known`).
-PlainScale = Annotated[
+#: In files and parameters: as jobs are told of it (`Scale.plain`).
+JobScale = Annotated[
     Scale,
-    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.of(scale)),
-    PlainSerializer(lambda scale: scale.known),
+    PlainValidator(lambda scale: scale if isinstance(scale, Scale) else Scale.from_plain(scale)),
+    PlainSerializer(lambda scale: scale.plain),
 ]
 
 
@@ -68,7 +68,7 @@ class Entry(Generic[O]):
     selected: tuple[Pair, ...] = ()
     respondents: tuple[Pair, ...] = ()
     people: tuple[Pair, ...] = ()
-    scales: Mapping[str, PlainScale] = field(default_factory=dict)
+    scales: Mapping[str, JobScale] = field(default_factory=dict)
     factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -92,19 +92,19 @@ class Entry(Generic[O]):
     def called(self) -> "Entry[O]":
         """The entry with the label of each model that has one in place of its name."""
 
-        def of(name: str) -> str:
+        def label(name: str) -> str:
             return self.labels.get(name, name)
 
         def pairs(named: Sequence[Pair]) -> tuple[Pair, ...]:
-            return tuple((arm, of(model)) for arm, model in named)
+            return tuple((arm, label(model)) for arm, model in named)
 
         return replace(
             self,
             selected=pairs(self.selected),
             respondents=pairs(self.respondents),
             people=pairs(self.people),
-            attributes={of(model): facts for model, facts in self.attributes.items()},
-            thresholds={of(model): under for model, under in self.thresholds.items()},
+            attributes={label(model): facts for model, facts in self.attributes.items()},
+            thresholds={label(model): under for model, under in self.thresholds.items()},
         )
 
 

@@ -48,8 +48,8 @@ def in_wheels(source: str) -> str | None:
     return source.removeprefix("wheels:") if source.startswith("wheels:") else None
 
 
-def known(record: Path) -> dict[str, str]:
-    """Return what is known of a model since it was fetched: its revision, and that of its adapter, if any."""
+def fetched_revisions(record: Path) -> dict[str, str]:
+    """Return the revision of a model that was fetched, and that of its adapter, if any."""
     stated = recorded(record)
     return {name: stated[name] for name in ("revision", "lora_revision") if name in stated}
 

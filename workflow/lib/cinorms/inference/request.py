@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
-from cinorms.core.scales import Known, Scale
+from cinorms.core.scales import PlainScale, Scale
 
 #: Raise it by hand when the same request would give other replies: every model is then asked again. Note it in
 #: CHANGELOG.md.
@@ -25,7 +25,7 @@ class Request:
     engine: str
     model: str
     seed: int
-    scale: Known
+    scale: PlainScale
     factors: list[str]
     select: Mapping[str, Any]
     n_templates: int
@@ -44,7 +44,7 @@ class Request:
     @property
     def answer_scale(self) -> Scale:
         """The scale that the options are from."""
-        return Scale.of(self.scale)
+        return Scale.from_plain(self.scale)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Request":

@@ -279,7 +279,7 @@ def answer(
     not by its number: the same wording in two prompt sets has one effect, template 3 of each has its own.
     In a sample after the first, the planted share of the answers chooses another option.
     """
-    respondent, scale, seed = respondent_of(spec), Scale.of(spec["scale"]), spec["seed"]
+    respondent, scale, seed = respondent_of(spec), Scale.from_plain(spec["scale"]), spec["seed"]
     who = text_number(respondent.name)
     rows = grid["row"].to_numpy()
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)

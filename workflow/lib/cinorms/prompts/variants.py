@@ -183,13 +183,13 @@ def preview(
     """
     flows = select_flows(vignettes, arm["select"])
     cycle = variants.sort_values(["order_no", "template_no"], ignore_index=True)
-    rows = max(PREVIEWED, cycle["template_no"].nunique())
-    picked = np.linspace(0, len(flows) - 1, num=rows).round().astype(int)
-    places = dict.fromkeys((int(at), number % len(cycle)) for number, at in enumerate(picked))
+    n_previewed = max(PREVIEWED, cycle["template_no"].nunique())
+    picked = np.linspace(0, len(flows) - 1, num=n_previewed).round().astype(int)
+    places = dict.fromkeys((int(row), number % len(cycle)) for number, row in enumerate(picked))
     papers = ("single", paper_layout("instruction_in_system", arm["orders"]["method"]))
     lines = []
-    for at, place in places:
-        flow, variant = flows.iloc[at], cycle.iloc[place]
+    for row, place in places:
+        flow, variant = flows.iloc[row], cycle.iloc[place]
         numbers = (flow["flow"], variant["template_no"], variant["order_no"])
         code = order_codes(arm["orders"]["method"], seed, *numbers, scale.n_shown)
         for layout in papers if arm["layout"] == "paper" else (arm["layout"],):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.inference.checkpoints import known
+from cinorms.inference.checkpoints import fetched_revisions
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.job_state import FOLDER as PROGRESS
 from cinorms.inference.model_entry import ModelEntry
@@ -175,7 +175,7 @@ def asked_request(study: Study, arm: str, model: str) -> Request:
     request = request_of(study, arm, model)
     record = results_folder(study) / "checkpoints" / f"{model}.json"
     if study.registry_entry(model).kind.checkpoint and record.is_file():
-        request = request.with_settings(**known(record))
+        request = request.with_settings(**fetched_revisions(record))
     return request
 
 

@@ -10,7 +10,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.labels import alone, origin_mark
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.schema import Number
-from cinorms.entries.entry import PlainScale
+from cinorms.entries.entry import JobScale
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 
 
@@ -27,7 +27,7 @@ class ArmFacts(_Facts):
     source: str
     frame: str | None
     origin: str
-    scale: PlainScale
+    scale: JobScale
     levels: tuple[int, ...]
     options: tuple[str, ...]
     prompts: str

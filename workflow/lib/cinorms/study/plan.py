@@ -48,7 +48,7 @@ def estimate(
         flows = select_flows(vignettes[ask["dataset"]], ask["select"])
         used = variants[ask["arm"]]
         used = used[used["template_no"] < ask["n_templates"]]
-        shown = len(options_shown(Scale.of(ask["scale"]))[0])
+        shown = len(options_shown(Scale.from_plain(ask["scale"]))[0])
         characters = (
             flows["vignette"].str.len().sum() * len(used)
             + len(flows) * (used["template"].str.len().sum() + len(used) * (shown + len(ask["system"] or "")))

@@ -27,7 +27,7 @@ def request_of(study: Study, arm: str, model: str) -> Request:
         layout = paper_layout(entry.original_settings.paper_layout, settings.orders.method)
     stated: dict[str, Any] = {
         "model": model,
-        "scale": study.scale(arm).known,
+        "scale": study.scale(arm).plain,
         "factors": list(study.dataset(settings.dataset).factors),
         "select": settings.plain()["select"],
         "n_templates": study.templates(arm, model),
@@ -48,7 +48,7 @@ def coder_request(study: Study, scale: str) -> Request:
     entry = study.registry_entry(_coder(study))
     stated: dict[str, Any] = {
         "model": entry.name,
-        "scale": study.named_scale(scale).known,
+        "scale": study.named_scale(scale).plain,
         "factors": [],
         "select": {},
         "n_templates": 1,

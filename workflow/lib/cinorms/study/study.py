@@ -255,7 +255,7 @@ class Study:
                 "dataset": settings.dataset,
                 "select": settings.plain()["select"],
                 "system": settings.system,
-                "scale": self.scale(arm).known,
+                "scale": self.scale(arm).plain,
                 "task": settings.task,
                 "n_templates": self.templates(arm, model),
                 "budget": settings.reasoning.budget if settings.reasoning else None,

@@ -57,14 +57,14 @@ def read_records(path: Path, dataset: "Dataset") -> pd.DataFrame:
     reader = _Fields(path)
     frame = pd.DataFrame(index=range(len(records)))
     for name, keys in columns.factors.items():
-        values = [str(reader.at(row, record, keys)).strip() for row, record in enumerate(records)]
+        values = [str(reader.value(row, record, keys)).strip() for row, record in enumerate(records)]
         frame[name] = pd.Categorical(values, categories=pd.Index(list(dict.fromkeys(values)), dtype="str"))
     tell = forms[columns.vignette]
     frame["vignette"] = pd.array([tell(reader, row, r) for row, r in enumerate(records)], dtype="str")
     frame["expected"] = np.nan
     if columns.vignette == "trajectory":
         items = [_ITEMS[dataset.source](reader, row, record) for row, record in enumerate(records)]
-        frame["items"] = pd.array([json.dumps(of, ensure_ascii=False) for of in items], dtype="str")
+        frame["items"] = pd.array([json.dumps(of_flow, ensure_ascii=False) for of_flow in items], dtype="str")
     if dataset.numbers is not None:
         frame.insert(0, "flow", np.array(list(dataset.numbers.values()), dtype=np.int32))
         frame = frame.sort_values("flow", ignore_index=True)
@@ -105,7 +105,7 @@ class _Fields:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def at(self, row: int, record: Record, keys: str, default: Any = None) -> Any:
+    def value(self, row: int, record: Record, keys: str, default: Any = None) -> Any:
         """Return what the ``keys``, joined by dots, lead to; without a ``default`` it has to be there."""
         value: Any = record
         for key in keys.split("."):
@@ -116,7 +116,7 @@ class _Fields:
 
     def texts(self, row: int, record: Record, keys: str, default: Any = None) -> list[str]:
         """Return the texts that the ``keys`` lead to, in a list or under names; blank ones are refused."""
-        value = self.at(row, record, keys, default)
+        value = self.value(row, record, keys, default)
         if not isinstance(value, (list, dict)):
             raise DataError(f"{self.path}: record {row}: '{keys}' is {value!r}; expected a list of texts")
         texts = [as_text(item) for item in (value.values() if isinstance(value, dict) else value)]
@@ -132,7 +132,7 @@ def as_text(value: Any) -> str:
 
 def _sentence(fields: _Fields, row: int, record: Record) -> str:
     sender, data, subject, recipient, how = (
-        str(fields.at(row, record, f"seed.{key}")).strip().rstrip(".")
+        str(fields.value(row, record, f"seed.{key}")).strip().rstrip(".")
         for key in ("data_sender", "data_type", "data_subject", "data_recipient", "transmission_principle")
     )
     # Without a final period, as all vignettes: templates go on after it.
@@ -141,11 +141,11 @@ def _sentence(fields: _Fields, row: int, record: Record) -> str:
 
 def _trajectory(fields: _Fields, row: int, record: Record) -> str:
     name, instruction, seen = (
-        str(fields.at(row, record, f"trajectory.{key}")).strip()
+        str(fields.value(row, record, f"trajectory.{key}")).strip()
         for key in ("user_name", "user_instruction", "executable_trajectory")
     )
     tools = ", ".join(fields.texts(row, record, "trajectory.toolkits"))
-    last = fields.at(row, record, "trajectory.final_action")
+    last = fields.value(row, record, "trajectory.final_action")
     head = f"Instruction of the user, {name}: {instruction}\nTools: {tools}. The action to write is {last}."
     if not _STEP.search(seen):
         raise DataError(
@@ -155,13 +155,13 @@ def _trajectory(fields: _Fields, row: int, record: Record) -> str:
 
 
 def _task(fields: _Fields, row: int, record: Record) -> str:
-    task = str(fields.at(row, record, "dataset_item.user_task")).strip()
-    notes = fields.at(row, record, "dataset_item.information")
+    task = str(fields.value(row, record, "dataset_item.user_task")).strip()
+    notes = fields.value(row, record, "dataset_item.information")
     if not isinstance(notes, dict):
         raise DataError(
             f"{fields.path}: record {row}: 'dataset_item.information' is {notes!r}; expected notes by name"
         )
-    how = str(fields.at(row, record, "seed.scenario"))
+    how = str(fields.value(row, record, "seed.scenario"))
     tool = {"email": "SendEmail", "chat messages": "SendMessage"}.get(how, "Send")
     seen = (
         f"Action: ReadNote\nAction Input: {json.dumps({'about': about}, ensure_ascii=False)}\n"
@@ -174,7 +174,7 @@ def _task(fields: _Fields, row: int, record: Record) -> str:
 
 def _task_sentence(fields: _Fields, row: int, record: Record) -> str:
     subject, recipient, why = (
-        str(fields.at(row, record, f"seed.{key}")).strip()
+        str(fields.value(row, record, f"seed.{key}")).strip()
         for key in ("data_subject", "recipient", "user_intention")
     )
     withheld = ", ".join(fields.texts(row, record, "seed.information_type.disallowed"))
@@ -184,7 +184,7 @@ def _task_sentence(fields: _Fields, row: int, record: Record) -> str:
 _FORMS: dict[str, dict[str, Callable[[_Fields, int, Record], str]]] = {
     "privacylens": {
         "sentence": _sentence,
-        "story": lambda fields, row, record: str(fields.at(row, record, "vignette.story")),
+        "story": lambda fields, row, record: str(fields.value(row, record, "vignette.story")),
         "trajectory": _trajectory,
     },
     "ci_rl": {"sentence": _task_sentence, "trajectory": _task},

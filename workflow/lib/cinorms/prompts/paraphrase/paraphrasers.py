@@ -77,7 +77,7 @@ class Paraphraser:
         )
 
 
-def told(ask: Ask) -> str:
+def instruction_of(ask: Ask) -> str:
     """Return ``INSTRUCTION`` for one round."""
     listed = "\n".join(ask.templates[1:])
     taken = TAKEN.replace("<templates>", listed) if listed else ""
@@ -237,7 +237,9 @@ class OpenAIParaphraser(Paraphraser):
             settings["seed"] = ask.seed
         try:
             return self._client.chat.completions.create(
-                model=self._entry["source"], messages=[{"role": "user", "content": told(ask)}], **settings
+                model=self._entry["source"],
+                messages=[{"role": "user", "content": instruction_of(ask)}],
+                **settings,
             )
         except self._openai.OpenAIError as error:
             # Gemini's address knows no seed and refuses a request that has one.
@@ -282,7 +284,7 @@ class VllmParaphraser(Paraphraser):
         )
         try:
             outputs = self._llm.chat(
-                [{"role": "user", "content": told(ask)}], sampling_params=sampling, use_tqdm=False
+                [{"role": "user", "content": instruction_of(ask)}], sampling_params=sampling, use_tqdm=False
             )
         except Exception as error:
             # Above all a tokenizer without a chat template, and a GPU out of memory.
