@@ -48,6 +48,6 @@ def test_a_separated_term_is_marked_in_words(figure_entry, built):
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
     frame.loc[1, "status"] = "separated"
     drawn = draw([one._replace(frame=frame)], figure_entry("coefficients", ["a", "b"], table="regression"))
-    texts = [set(layer["label"]) for layer in built(drawn.plot) if "label" in layer]
+    texts = [set(layer["label"].str.replace("\n", " ")) for layer in built(drawn.plot) if "label" in layer]
     assert {"× separated: no finite value"} in texts
     assert "Terms with a problem: 1 separated" in drawn.caption

@@ -49,14 +49,14 @@ def test_the_unit_is_that_of_the_embedding_the_dataset_or_the_levels(
     drawn = draw([norms_of("a", LEVELS)], asked, {"main": small_vignettes.assign(expected=value)}, None)
     assert mean in drawn.caption
     assert f"both in {unit}" in drawn.caption
-    assert f"({unit.split()[0]}; above 0: more acceptable)" in drawn.plot.labels.x
+    assert f"({unit.split()[0]}; above 0: more acceptable)" in drawn.plot.labels.y
 
 
 def test_by_a_factor_there_is_a_panel_per_level_after_that_of_all(norms_of, entry, expecting, built):
     asked = entry(["b", "a"], by="information_type")
     drawn = draw([norms_of(m, LEVELS) for m in ("b", "a")], asked, expecting, None)
-    rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
-    assert rectangles.groupby("PANEL").size().tolist() == [2] * 4
+    boxes = next(layer for layer in built(drawn.plot) if "middle" in layer)
+    assert boxes.groupby("PANEL").size().tolist() == [2] * 4
     table = deltas([norms_of("a", LEVELS)], asked, expecting)
     assert list(table["panel"].cat.categories) == [OVERALL, "location", "audio", "video"]
     assert (table["panel"] == OVERALL).sum() == (table["panel"] != OVERALL).sum()
@@ -69,20 +69,20 @@ def test_a_violin_is_as_wide_as_its_numbers_and_widest_where_they_are(norms_of, 
     asked = entry(["a"], shape="violin")
     drawn = draw([norms_of("a", spread)], asked, expecting, None)
     layers = built(drawn.plot)
-    outline = next(layer for layer in layers if "y" in layer and len(layer) == 2 * 96)
+    outline = next(layer for layer in layers if "violinwidth" in layer)
     table = deltas([norms_of("a", spread)], asked, expecting)
-    assert outline["x"].min() == table["delta"].min()
-    assert outline["x"].max() == table["delta"].max()
-    widest = outline.loc[outline["y"].idxmax(), "x"]
+    assert outline["y"].min() == table["delta"].min()
+    assert outline["y"].max() == table["delta"].max()
+    widest = outline.loc[outline["violinwidth"].idxmax(), "y"]
     assert abs(widest - table["delta"].median()) < 10
-    slim = next(layer for layer in layers if "xmin" in layer and "ymin" in layer)
-    assert (slim["ymax"] - slim["ymin"]).max() < 0.5 * (outline["y"].max() - outline["y"].min())
+    slim = next(layer for layer in layers if "middle" in layer)
+    assert (slim["xmax"] - slim["xmin"]).max() < 0.5 * (outline["xmax"] - outline["xmin"]).max()
     assert "Outline: density" in drawn.caption
 
 
-def test_equal_numbers_have_no_outline_but_a_box_and_few_points_are_shown(norms_of, entry, expecting, built):
+def test_equal_numbers_have_a_box_and_few_points_are_shown(norms_of, entry, expecting, built):
+    built(draw([norms_of("a", [[1, 1]] * 24)], entry(["a"], shape="violin"), expecting, None).plot)
     layers = built(draw([norms_of("a", LEVELS)], entry(["a"], shape="violin"), expecting, None).plot)
-    assert not any(len(layer) == 2 * 96 for layer in layers)
-    assert any("xmin" in layer and "ymin" in layer for layer in layers)
+    assert any("middle" in layer for layer in layers)
     (points,) = [layer for layer in layers if "shape" in layer and len(layer) == 22]
-    assert points["y"].between(-0.5, 0.5).all()
+    assert points["x"].between(0.5, 1.5).all()

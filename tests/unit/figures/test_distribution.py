@@ -14,7 +14,7 @@ from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
 from cinorms.figures import theme
 from cinorms.figures.colours import STATUS_COLOURS, level_colours
-from cinorms.figures.distribution import ALL, INVALID, REASONS, bars, draw, draw_norms, in_panels, segments
+from cinorms.figures.distribution import INVALID, bars, draw, draw_norms, reasons, segments, stacked
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
@@ -67,20 +67,26 @@ def test_colours_cover_every_level_and_every_status():
     assert len(set(colours)) == len(colours)
 
 
-def test_several_kinds_of_invalid_answers_are_one_segment_and_a_panel_of_their_own():
-    frame = in_panels(segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry()))
-    whole, reasons = (frame[frame["panel"] == panel] for panel in (ALL, REASONS))
+def test_several_kinds_of_invalid_answers_are_one_segment_and_their_reasons_words():
+    counts = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
+    whole = stacked(counts)
     assert whole["segment"].astype(str).tolist() == [*OPTIONS, INVALID]
     assert whole["end"].tolist() == pytest.approx([0.1, 0.3, 0.6, 0.75, 0.8, 1])
-    assert reasons["segment"].astype(str).tolist() == ["refusal", "asks for context"]
-    assert reasons["start"].tolist() == pytest.approx([0, 0.12])
-    assert reasons["end"].tolist() == pytest.approx([0.12, 0.2])
-    one = in_panels(
-        segments(answer_counts([Selected("main", "a", answers({0: 9, "refusal": 1}))], entry()), entry())
-    )
-    assert set(one["panel"]) == {ALL}, "one kind is no sliver among others"
+    assert reasons(counts)["label"].tolist() == ["refusal 12%, asks for context 8%"]
+    three = answers({0: 90, "refusal": 5, "needs_context": 3, "nonsense": 2})
+    counts = segments(answer_counts([Selected("main", "a", three)], entry()), entry())
+    assert reasons(counts)["label"].tolist() == ["refusal 5%, asks for context 3%, other 2%"]
+    one = segments(answer_counts([Selected("main", "a", answers({0: 9, "refusal": 1}))], entry()), entry())
+    assert reasons(one).empty, "the legend names the only kind"
     _, labels = layers(draw([Selected("main", "a", answers({-2: 99, 2: 1}))], entry()))
     assert labels["label"].tolist() == ["99%"], "a label that does not fit is left out"
+
+
+def test_a_narrow_figure_has_the_reasons_in_its_caption():
+    selected = [Selected("main", "a", MIXED), Selected("main", "b", PLAIN)]
+    text = "Why no level: a: refusal 12%, asks for context 8%."
+    assert text in draw(selected, entry(width="column")).caption
+    assert text not in draw(selected, entry(width="text")).caption
 
 
 def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole():

@@ -92,7 +92,7 @@ def drawn(answers_of, norms_of, figure_entry, small_vignettes, small_prompts):
 TITLE = f"Of {HOSTILE[0]} {HOSTILE[1]}"
 #: Colours of one's own: no other colour has so little red, and what is mixed of these has no more.
 OWN = ["#010000", "#01ff00", "#0100ff", "#01ffff", "#018080", "#01e060", "#0160e0", "#0140a0"]
-LOOKS = {"palette": OWN, "font": "STIXGeneral", "base_size": 12, "legend": "top"}
+LOOKS = {"palette": OWN, "font": "STIXGeneral", "legend": "top"}
 
 
 #: Per format, each thing that is drawn and its left, lower, right and upper end in inches.
@@ -208,7 +208,6 @@ def test_every_kind_takes_the_keys_of_a_figure(figure, drawn):
     kind, shown, drawing, _ = figure
     usual = drawn(kind.name, HOSTILE, title=TITLE, legend="none")
     pd.testing.assert_frame_equal(data_of(shown, kind), data_of(usual, kind))
-    assert shown.zoom == pytest.approx(12 / 9)
     svg = drawing.read_text(encoding="utf-8")
     assert "DejaVu" not in svg
     assert "STIXGeneral" in svg

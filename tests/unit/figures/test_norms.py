@@ -5,13 +5,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from cinorms.core.errors import ConfigError
 from cinorms.entries.files import call
+from cinorms.figures.cell_parts import SHAPES, centres
 from cinorms.figures.colours import NO_NORM_COLOUR, PALETTES, level_colours
-from cinorms.figures.layout import SHAPES, STRETCH, LabelAxis, centres, lay_out
 from cinorms.figures.norms import EMPTY, NO_NORM, cells, draw
-from cinorms.figures.theme import LINE, widest, width_of, wrap
+from cinorms.figures.theme import width_of, wrap
 
 from ...scales import ACCEPTABILITY
 
@@ -31,7 +32,7 @@ def plain(norms_of, figure_entry, small_vignettes, built):
 
 
 def polygons(layer: pd.DataFrame) -> pd.DataFrame:
-    return layer.groupby("group", sort=False).agg(
+    return layer.groupby("group").agg(
         fill=("fill", "first"), x=("x", "mean"), y=("y", "mean"), n=("x", "size")
     )
 
@@ -56,11 +57,34 @@ def test_a_cell_is_empty_where_one_of_the_models_has_no_norm(norms_of, figure_en
     assert "Empty (24 cells)" in draw(nothing, entry, {"main": small_vignettes}).caption
 
 
-def test_the_axes_of_inches_are_not_shown(plain):
-    axes = plain[0].plot.draw().axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "")
-    ticks = [*axes.get_xticklabels(), *axes.get_yticklabels()]
-    assert [tick.get_text() for tick in ticks if tick.get_visible() and tick.get_text()] == []
+def test_the_axes_have_the_inner_levels_and_the_panels_the_outer_ones(plain, small_vignettes):
+    figure = plain[0].plot.draw()
+    shown = {text.get_text().replace("\n", " ") for text in figure.findobj(Text)}
+    assert {str(level) for name in FACTORS for level in small_vignettes[name].cat.categories} <= shown
+    assert len(figure.axes) == 2, "a panel for each sender"
+
+
+@pytest.mark.parametrize(("width", "panels"), [("column", 2), ("text", 1)])
+def test_blocks_take_more_rows_where_they_do_not_fit_side_by_side(
+    norms_of, figure_entry, iot_flows, width, panels
+):
+    flows = iot_flows[iot_flows["sender"] == iot_flows["sender"].iloc[0]]
+    flows = flows[flows["recipient"].isin(flows["recipient"].unique()[:2])].reset_index(drop=True)
+    flows = flows.assign(**{name: flows[name].astype("str").astype("category") for name in FACTORS})
+    selected = [norms_of("a", [[1, 1]] * len(flows))]
+    vignettes = {"main": flows.assign(flow=selected[0].frame["flow"])}
+    drawn = draw(selected, figure_entry("norms", ["a"], width=width), vignettes)
+    assert len(drawn.plot.draw().axes) == panels
+    with pytest.raises(ConfigError, match=r"width: 2\.5 inches have no room .* allowed: at least 3\."):
+        draw(selected, figure_entry("norms", ["a"], width=2.5), vignettes)
+
+
+def test_a_heatmap_higher_than_any_page_is_refused(norms_of, figure_entry, iot_flows):
+    flows = iot_flows.assign(**{name: iot_flows[name].astype("str").astype("category") for name in FACTORS})
+    selected = [norms_of("a", [[1, 1]] * len(flows))]
+    vignettes = {"main": flows.assign(flow=selected[0].frame["flow"])}
+    with pytest.raises(ConfigError, match=r"blocks of this heatmap would be \d+ inches high; show fewer"):
+        draw(selected, figure_entry("norms", ["a"], width="text"), vignettes)
 
 
 def test_a_cell_for_each_flow_and_what_is_in_it(norms_of, figure_entry, small_vignettes):
@@ -84,18 +108,17 @@ def test_colours_are_the_levels_and_grey_for_no_norm(plain):
 
 
 def test_rows_go_down_and_columns_across_in_the_datasets_order(plain, small_vignettes):
-    at = polygons(plain[1][0]).reset_index(drop=True)
-    at = at.assign(**small_vignettes[["sender", "recipient", "information_type"]].astype(str))
-    at["principle"] = small_vignettes["transmission_principle"].astype(str).to_numpy()
-    rows = at.groupby(["sender", "principle"])["y"].agg(["min", "max"])
-    assert np.allclose(rows["min"], rows["max"])
-    order = rows["min"].sort_values(ascending=False).index.tolist()
+    layer = plain[1][0]
+    at = polygons(layer).assign(panel=layer.groupby("group")["PANEL"].first())
+    at = at.reset_index(drop=True).join(small_vignettes[list(FACTORS)].astype(str))
     levels = {name: list(small_vignettes[name].cat.categories) for name in FACTORS}
-    assert order == list(product(levels["sender"], levels["transmission_principle"]))
-    columns = at.groupby(["recipient", "information_type"])["x"].agg(["min", "max"])
-    assert np.allclose(columns["min"], columns["max"])
-    order = columns["min"].sort_values().index.tolist()
-    assert order == list(product(levels["recipient"], levels["information_type"]))
+    for place, factors in (
+        (at["panel"].astype(int) * 100 - at["y"], ["sender", "transmission_principle"]),
+        (at["x"], ["recipient", "information_type"]),
+    ):
+        ends = place.groupby([at[name] for name in factors]).agg(["min", "max"])
+        assert np.allclose(ends["min"], ends["max"])
+        assert ends["min"].sort_values().index.tolist() == list(product(*(levels[name] for name in factors)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
@@ -108,15 +131,8 @@ def test_the_key_shows_each_models_part(norms_of, figure_entry, small_vignettes,
     assert len(shown) == 24 * n
     first = shown["fill"].str.lower().iloc[:24]
     assert first.eq(level_colours(ACCEPTABILITY)[-2]).all(), "the first model's parts come first"
-    texts = [set(layer["label"]) for layer in layers if "label" in layer]
-    assert any(set(names) <= found for found in texts)
-    if n > 1:
-        key = [
-            layer for layer in layers[1:] if "group" in layer and "label" not in layer and len(layer) == 3 * n
-        ]
-        filled = polygons(key[-1])
-        # Within its outline a model's part has the place that it has in a cell.
-        assert np.allclose(np.diff(filled["y"]) == 0, np.diff(centres(np.arange(n), n)[:, 1]) == 0) or n == 4
+    legend = next((list(s.limits) for s in drawn.plot.scales if "shape" in s.aesthetics), [])
+    assert legend == ([*names, "tie"] if n > 1 else [])
 
 
 def test_ties_are_marked_and_only_they(plain, norms_of, figure_entry, small_vignettes):
@@ -178,24 +194,6 @@ def test_four_parts_are_top_right_bottom_left():
     assert min(top[1], right[0], -bottom[1], -left[0]) > 0.2
     above, below = centres(np.arange(2), 2) - 0.5
     assert above.sum() > 0 > below.sum()
-
-
-def test_labels_fit_their_cells_up_to_the_full_heatmap_of_iot(iot_flows):
-    side = {f: tuple(iot_flows[f].astype("category").cat.categories) for f in iot_flows.columns[2:]}
-    rows = LabelAxis(side["sender"], side["transmission_principle"])
-    columns = LabelAxis(side["recipient"], side["information_type"])
-    layout = lay_out(rows, columns, 0.5, (None, None))
-    for labels, pitch in ((layout.row_labels, layout.cell[1]), (layout.column_labels, layout.cell[0])):
-        lines = max(label.count("\n") for label in labels) + 1
-        assert lines * layout.text * LINE / 72 <= pitch * 1.03
-    assert max(layout.cell) <= STRETCH * min(layout.cell) + 1e-9
-    assert min(layout.cell) > 0.095, "cells of 2.4 mm at least on A3"
-    width = layout.left + layout.inside[0] + layout.right
-    assert width <= 11.7
-    assert (
-        widest(layout.column_strips, layout.column_strip_text, bold=True)
-        <= len(columns.inner) * layout.cell[0]
-    )
 
 
 def test_wrapped_text_keeps_every_letter_and_fits():

@@ -62,13 +62,13 @@ def test_a_box_per_model_and_arm_in_the_entrys_order(answers_of, figure_entry, s
     table = spreads(selected, entry, prompts)
     assert table["mean"].tolist() == [0, 0, 8, 8]
     drawn = draw_variance(selected, entry, prompts)
-    rectangles = next(
-        layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer and "fill" in layer
-    )
-    assert len(rectangles) == 4
-    assert rectangles["fill"].nunique() == 2
-    scale = next(s for s in drawn.plot.scales if "y" in s.aesthetics)
-    assert scale.labels == ["b", "a"]
+    boxes = built(drawn.plot)[0]
+    assert len(boxes) == 4
+    assert boxes["fill"].nunique() == 2
+    scale = next(s for s in drawn.plot.scales if "x" in s.aesthetics)
+    assert scale.labels == ["a", "b"], "upwards"
+    hot, cold = (part["x"] for _, part in boxes.groupby("middle"))
+    assert hot.min() > cold.min(), "the first arm is on top"
     assert "n = 48 flows x wordings" in drawn.caption
     assert list(group_names(entry).values()) == ["temperature 0", "temperature 0.5"]
 
@@ -108,8 +108,8 @@ def test_deviation_is_of_flows_with_a_norm_and_a_minority(norms_of, figure_entry
 def test_two_panels_with_a_box_per_model(norms_of, figure_entry, built):
     selected = [norms_of(m, MINORITY) for m in ("b", "a")]
     drawn = draw_minority(selected, figure_entry("minority", ["b", "a"]))
-    rectangles = next(layer for layer in built(drawn.plot) if "xmin" in layer and "ymin" in layer)
-    assert rectangles.groupby("PANEL").size().tolist() == [2, 2]
+    boxes = built(drawn.plot)[0]
+    assert boxes.groupby("PANEL").size().tolist() == [2, 2]
     assert "b 22 of 23, a 22 of 23" in drawn.caption
 
 

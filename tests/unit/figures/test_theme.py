@@ -92,50 +92,49 @@ def small_entry(width: float | str | None) -> Any:
     )
 
 
-def test_a_narrower_figure_is_the_same_figure_smaller_in_every_format(tmp_path, monkeypatch):
+def test_every_format_has_the_size_of_the_figure(tmp_path, monkeypatch):
     monkeypatch.setattr(theme, "DPI", 60)
-    words = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
-    sizes = {}
-    for width in (8.0, 6.0):
-        written = []
-        for folder in (tmp_path / f"{width}", tmp_path / f"{width} again"):
-            folder.mkdir()
-            plot = ggplot(words, aes("x", "y")) + geom_text(label="word")
-            drawn = theme.finish(plot, small_entry(width), words, (8.0, 4.0), "Two words.")
-            files = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
-            theme.save(drawn, *files)
-            assert sorted(folder.iterdir()) == sorted(files), "no part of a file is left"
-            written.append([file.read_bytes() for file in files])
-        assert written[0] == written[1], "equal figures are equal files"
-        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", files[0].read_bytes())
-        svg = re.search(r'<svg height="([\d.]+)pt"|height="([\d.]+)pt"', files[2].read_text(encoding="utf-8"))
-        assert box
-        assert svg
-        # What a PNG says of its size in print: so many dots in a metre.
-        assert round(struct.unpack(">I", files[1].read_bytes().split(b"pHYs")[1][:4])[0] * 0.0254) == 60
-        sizes[width] = (
-            [float(side) for side in box.groups()],
-            struct.unpack(">II", files[1].read_bytes()[16:24]),
-            float(svg[1] or svg[2]),
-        )
-    assert sizes == {
-        8.0: ([576.0, 288.0], (480, 240), 288.0),
-        6.0: ([432.0, 216.0], (360, 180), 216.0),
-    }
+    words, written = pd.DataFrame({"x": [1, 2], "y": [1, 2]}), []
+    for folder in (tmp_path / "one", tmp_path / "again"):
+        folder.mkdir()
+        plot = ggplot(words, aes("x", "y")) + geom_text(label="word")
+        drawn = theme.finish(plot, small_entry(6.0), words, (6.0, 3.0), "")
+        files = [folder / f"fig.{kind}" for kind in ("pdf", "png", "svg", "txt")]
+        theme.save(drawn, *files)
+        assert sorted(folder.iterdir()) == sorted(files), "no part of a file is left"
+        written.append([file.read_bytes() for file in files])
+    assert written[0] == written[1], "equal figures are equal files"
+    pdf, png, svg, _ = written[0]
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", pdf)
+    assert box
+    assert [float(side) for side in box.groups()] == pytest.approx([72 * 6, 72 * drawn.height], abs=1e-3)
+    assert struct.unpack(">II", png[16:24]) == (360, int(60 * drawn.height))
+    # What a PNG says of its size in print: so many dots in a metre.
+    assert round(struct.unpack(">I", png.split(b"pHYs")[1][:4])[0] * 0.0254) == 60
+    assert b'width="432pt"' in svg
 
 
-def test_a_width_at_which_nothing_could_be_read_is_refused_with_the_least():
-    widths = [theme.room(small_entry(width), 9.0, 8.0) for width in (None, 7.2, 8.5, 10.0)]
-    assert widths == [9.0, 8.0, 8.5, 10.0]
-    with pytest.raises(ConfigError, match=r"figures\.held\.width: 3\.33 .* 3\.3 points .* at least 7\. "):
-        theme.room(small_entry(3.33), 9.0, 8.0)
+def test_a_long_title_breaks_and_the_panel_stays_as_high():
+    def draw(title: str) -> Any:
+        plot = ggplot(pd.DataFrame({"x": [1], "y": [1]}), aes("x", "y")) + theme.base_theme()
+        drawn = theme.finish(plot, small_entry("column"), pd.DataFrame(), (3.3, 2.0), title)
+        figure = theme._figure(drawn, drawn.plot)
+        return figure, figure.axes[0].get_window_extent().height / figure.dpi
+
+    (short, one), (long, three) = draw("Two words"), draw("A finding of many words " * 5)
+    assert one == pytest.approx(three, abs=0.12)
+    for figure in (short, long):
+        assert all(text.get_window_extent().x1 <= 3.3 * figure.dpi for text in figure.texts)
+    assert max(text.get_text().count("\n") for text in long.texts) >= 2
 
 
-def test_a_column_and_the_text_of_a_page_are_widths():
-    assert theme.room(small_entry("column"), 9.0, theme.ONE_COLUMN) == theme.ONE_COLUMN
-    assert theme.room(small_entry("text"), 9.0, theme.ONE_COLUMN) == 7.0
-    # Its smallest text has 7 points there.
-    assert theme.NOTE_SIZE * 3.3 / theme.ONE_COLUMN >= theme.LEAST_SIZE
+def test_a_width_with_no_room_for_the_text_is_refused_with_the_least():
+    widths = [theme.room(small_entry(width), 9.0, 3.3) for width in (None, "column", "text", 10.0)]
+    assert widths == [9.0, 3.3, 7.0, 10.0]
+    with pytest.raises(
+        ConfigError, match=r"figures\.held\.width: 3 inches .* 7 points; allowed: at least 3\.3\. "
+    ):
+        theme.room(small_entry(3), 9.0, 3.3)
 
 
 def test_a_drawing_follows_the_dark_but_words_on_a_colour_keep_their_ink(tmp_path):
@@ -143,22 +142,10 @@ def test_a_drawing_follows_the_dark_but_words_on_a_colour_keep_their_ink(tmp_pat
     path.write_text(
         '<svg width="72pt" height="72pt"><text style="fill: #333333">x</text></svg>', encoding="utf-8"
     )
-    theme._finish_svg(path, 0.5)
+    theme._add_dark_colours(path)
     text = path.read_text(encoding="utf-8")
-    assert 'width="36pt"' in text
     assert "text[style*='fill: #333333'] { fill: #e9e9e9 !important }" in text
     assert f"text[style*='fill: {INK}']" not in text
-
-
-def test_a_base_size_is_that_of_the_print_or_the_width_is_refused():
-    options = {"arms": ["main"], "base_size": 7, "width": 4.5}
-    entry = make_entry("figures", "distribution", options, name="held")
-    assert theme.room(entry, 9.0, 5.0) == pytest.approx(4.5 * 9 / 7)
-    with pytest.raises(
-        ConfigError,
-        match=r"width: 4\.5 inches are too few .* base_size 7; allowed: at least 6\.23, or .* at most 5\.05\.",
-    ):
-        theme.room(entry, 9.0, 8.0)
 
 
 def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():

@@ -227,8 +227,7 @@ class Results:
         """Return a figure as a plotnine object to go on with: ``results.plot("agreement", font="STIXGeneral") + ...``.
 
         ``name`` is a figure of the study, of whose options those given here override some, or a kind of figures. Kind
-        and options are checked like those of a study. Default: the only arm. The plot has the size at which its texts
-        have 9 points, also where ``width`` is less: ``save(width=..., height=...)`` of plotnine changes it.
+        and options are checked like those of a study. Default: the only arm.
         """
         root = Root(Path(__file__).parents[3], results=self.folder.parent)
         settings = {str(self.folder / "study.json"): dict(self.study.settings)}

@@ -20,10 +20,12 @@ from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, OfOneData
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
-PANELS = {"agreement": "share of flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
+PANELS = {"agreement": "flows with the same norm", "kappa_quadratic": "kappa, quadratic weights"}
 #: Side of a cell and its least side, and width of the labels, in inches.
-CELL, LEAST_CELL, LABELS = 0.62, 0.42, 1.35
-PLANTED_CELL, LEAST_PLANTED = 0.5, 0.4
+CELL, LEAST_CELL, LABELS = 0.5, 0.25, 1.2
+PLANTED_CELL, LEAST_PLANTED = 0.42, 0.34
+#: Side of a cell from which it has room for the number of its flows.
+WITH_COUNT = 0.36
 
 
 class MatrixOptions(FigureOptions, OfOneDataset, OfNorms):
@@ -50,6 +52,7 @@ def _matrix(x: Mapping[str, str], y: Mapping[str, str]) -> list[Any]:
         theme.base_theme(),
         p9.theme(
             panel_grid_major=p9.element_blank(),
+            axis_text=p9.element_text(size=NOTE_SIZE),
             axis_text_x=p9.element_text(rotation=90),
             legend_position="none",
         ),
@@ -65,31 +68,38 @@ def draw(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> theme.Dra
     frame = matrix(selected, entry)
     if not frame["n_flows"].any():
         return theme.empty(entry, "no two models hold a norm for the same flow.")
-    labels = {name: theme.wrap(name, LABELS, TEXT_SIZE) for name in names}
-    n, left = len(names), theme.widest(labels.values(), TEXT_SIZE)
-    width = theme.room(entry, 2 * n * CELL + left + 1.1, max(4.2, n * LEAST_CELL + left + 0.8))
-    across = 2 if width >= 2 * n * LEAST_CELL + left + 1.1 else 1
-    side = (width - left - (1.1 if across == 2 else 0.8)) / across
+    labels = {name: theme.wrap(name, LABELS, NOTE_SIZE) for name in names}
+    n, left = len(names), theme.widest(labels.values(), NOTE_SIZE) + 0.2
+    width = theme.room(
+        entry, max(6.0, 2 * n * CELL + left + 0.2), max(theme.ONE_COLUMN, n * LEAST_CELL + left)
+    )
+    across = 2 if width >= 2 * n * WITH_COUNT + left + 0.2 else 1
+    side = (width - left) / across - 0.1
+    counted = side / n >= WITH_COUNT
+    number: dict[str, Any] = {"size": TEXT_SIZE, "nudge_y": 0.13} if counted else {"size": NOTE_SIZE}
     titles = [theme.wrap(name, side, TEXT_SIZE, bold=True) for name in PANELS.values()]
     plot = (
         p9.ggplot(
             frame.assign(measure=frame["measure"].cat.rename_categories(titles)), p9.aes("column", "row")
         )
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=1)
-        + p9.geom_text(p9.aes(label="label", color="ink"), size=TEXT_SIZE, nudge_y=0.13)
-        + p9.geom_text(p9.aes(label="count", color="ink"), size=NOTE_SIZE, nudge_y=-0.22)
+        + p9.geom_text(p9.aes(label="label", color="ink"), **number)
         + p9.facet_wrap("measure", ncol=across)
         + p9.labs(x="", y="")
         + _matrix(labels, dict(reversed(labels.items())))
         + p9.theme(panel_spacing=0.02)
     )
+    if counted:
+        plot += p9.geom_text(p9.aes(label="count", color="ink"), size=NOTE_SIZE, nudge_y=-0.22)
     return theme.finish(
         plot,
         entry,
         frame[["measure", "arm_a", "model_a", "arm_b", "model_b", "n_flows", "value"]],
-        (width, 2 // across * (side + 0.3) + left + 1.4),
+        (width, 2 // across * (side + 0.5) + left + 0.2),
         _least_alike(frame),
-        "Small numbers: n, the flows for which both models hold a norm.",
+        "Small numbers: n, the flows for which both models hold a norm."
+        if counted
+        else f"n = {theme.span(frame['n_flows'])} flows for which both models hold a norm.",
         "Cohen's kappa corrects agreement for chance; a distance of two levels weighs four times as much as a "
         "distance of one. A dash: kappa is not defined (both models hold a single level, or share no flow).",
         theme.thresholds_text(entry),
@@ -141,12 +151,12 @@ def draw_calibration(
         why = "none of these models has planted norms."
         return theme.empty(entry, why)
     options = entry.scales[selected[0].arm].binned.options
-    rows = {option: theme.wrap(option, 1.2, NOTE_SIZE) for option in (NO_NORM, *options)}
+    rows = {option: theme.wrap(option, 1.0, NOTE_SIZE) for option in (NO_NORM, *options)}
     labels = {option: rows[option] for option in options}
     label, n = theme.widest(rows.values(), NOTE_SIZE), len(options)
     usual, least = (n + 0.4) * PLANTED_CELL, (n + 0.4) * LEAST_PLANTED
-    width, panel, across, down = theme.panels(frame["panel"], entry, usual, least, label + 0.9)
-    cell = (width - label - 0.9) / across / (n + 0.4)
+    width, panel, across, down = theme.panels(frame["panel"], entry, usual, least, label + 0.5)
+    cell = (width - label - 0.5) / across / (n + 0.4)
     shown = frame.assign(panel=panel)
     same = shown[shown["planted"] == shown["recovered"]]
     counts = []
@@ -165,13 +175,13 @@ def draw_calibration(
         + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="planted norm", y="recovered norm")
         + _matrix(labels, rows)
-        + p9.theme(panel_spacing=0.03, axis_text=p9.element_text(size=NOTE_SIZE))
+        + p9.theme(panel_spacing=0.03)
     )
     return theme.finish(
         plot,
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
-        (width, down * ((len(rows) + 0.2) * cell + 0.4) + label + 1.5),
+        (width, down * ((len(rows) + 0.2) * cell + 0.45) + label + 0.6),
         f"{100 * same['flows'].sum() / shown.loc[shown['recovered'] != NO_NORM, 'flows'].sum():.0f}% of the norms are "
         "as planted",
         "For each planted level: the share of its flows recovered at each level. "

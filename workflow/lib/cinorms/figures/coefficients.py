@@ -30,7 +30,7 @@ MARKS = {
     "not_estimated": "not estimated",
 }
 #: Most and least width of the labels of levels in inches, of the panel next to them, and height of one model's line.
-LABELS, PANEL, LINE_HEIGHT = (3.0, 1.6), (6.3, 3.2), 0.13
+LABELS, PANEL, LINE_HEIGHT = (2.6, 1.35), (5.4, 1.8), 0.12
 
 
 #: A heading covers the lines behind it.
@@ -94,7 +94,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
             limits=(lines["y"].min() - LINE_HEIGHT * len(fits) / 2 - 0.15, 0.1),
         )
         + p9.guides(**{look: p9.guide_legend(ncol=across) for look in ("color", "fill", "shape")})
-        + p9.labs(x=theme.wrap(latent, width - labels - 0.4, theme.TEXT_SIZE), y="")
+        + p9.labs(x=latent, y="")
         + theme.base_theme()
         + p9.theme(legend_position="top" if len(fits) > 1 else "none", panel_grid_minor=p9.element_blank())
     )
@@ -108,7 +108,7 @@ def draw(selected: Sequence[Selected], entry: Entry[CoefficientsOptions]) -> the
         plot,
         entry,
         frame.drop(columns="fit").rename(columns={"term": "factor"}),
-        (width, 1.8 + 0.2 * keys - lines["y"].min()),
+        (width, 0.8 + 0.2 * keys - lines["y"].min()),
         f"‘{top['level']}’ {'raises' if top['estimate'] > 0 else 'lowers'} the answers of {top['fit']} most "
         f"({top['estimate']:+.1f})",
         f"n = {f'norms or answers fitted: {fitted}; ' if fitted else ''}{shown} terms per regression. "
@@ -125,7 +125,7 @@ def _widths(frame: pd.DataFrame, entry: Entry[CoefficientsOptions]) -> tuple[flo
         for inches in LABELS
     )
     width = theme.room(entry, PANEL[0] + wide, PANEL[1] + narrow)
-    return width, min(wide, max(narrow, width - PANEL[0]))
+    return width, min(wide, max(narrow, 0.35 * width))
 
 
 def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.ggplot":
@@ -134,7 +134,10 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
     numbers = frame[["estimate", "conf_low", "conf_high"]].to_numpy()
     low, high = min(0.0, float(np.nanmin(numbers))), max(0.0, float(np.nanmax(numbers)))
     span = high - low or 1.0
-    words = none.assign(x=high + 0.03 * span, label="× " + none["status"].map(MARKS).fillna(none["status"]))
+    why = ("× " + none["status"].map(MARKS).fillna(none["status"])).astype(str)
+    words = none.assign(
+        x=high + 0.03 * span, label=[theme.wrap(text, max(1.0, 0.3 * inches), NOTE_SIZE) for text in why]
+    )
     # The words are as wide as they are, whatever the panel's inches.
     free = min(0.6, theme.widest(words["label"], NOTE_SIZE) / inches)
     left, right = low - 0.04 * span, high + 0.04 * span + 1.1 * span * free / (1 - free)
@@ -146,8 +149,8 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
         + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), known)
         # Hollow: the interval does not tell which side of 0 it is on.
-        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=2.1, fill="white", stroke=0.6)
-        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit", fill="fit"), decided, size=2.1)
+        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=1.9, fill="white", stroke=0.6)
+        + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit", fill="fit"), decided, size=1.9)
         + p9.geom_label(p9.aes("x", "y", label="title"), heads, **text, **HEADING)
         + p9.scale_x_continuous(limits=(left, right), expand=(0, 0))
     )

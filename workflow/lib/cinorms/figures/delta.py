@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from cinorms.figures.colours import INK, group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor, p9
 
 OVERALL = "all flows"
-#: Beyond so many flows in a box their points would cover it.
+#: With more flows in a box, their points would cover it.
 MOST_POINTS = 300
 #: Means have two decimals where the range of the points is no wider than this, else one.
 FEW_POINTS = 10
@@ -66,50 +66,39 @@ def draw(
     keys = boxes.itertuples(index=False, name=None)
     numbers = [spread.summary(of_box.get(key, np.array([]))) for key in keys]
     boxes = boxes.astype({"panel": frame["panel"].dtype}).join(pd.DataFrame(numbers))
-    width = theme.room(entry, 9.5 if len(panels) > 1 else 8.5, theme.ONE_COLUMN)
-    across = 2 if len(panels) > 1 and width >= 8.5 else 1
-    titles = [theme.wrap(str(panel), (width - 1.5) / across, TEXT_SIZE, bold=True) for panel in panels]
+    width = theme.room(entry, 8.4 if len(panels) > 1 else 7.5, theme.ONE_COLUMN)
+    across = 2 if len(panels) > 1 and width >= 6 else 1
+    titles = [theme.wrap(str(panel), (width - 1.3) / across, TEXT_SIZE, bold=True) for panel in panels]
     frame, titled = (x.assign(panel=x["panel"].cat.rename_categories(titles)) for x in (frame, boxes))
-    placed = spread.place(titled, rows, groups)
-    violins = spread.outlines(frame, placed, ["row", "group", "panel"]) if options.shape == "violin" else None
     # What the deltas of the first arm are counted in.
     levels = entry.scales[entry.arms[0]].levels
     points = options.embedding or entry.factors_of[entry.arms[0]].expected_range
     low, high = (points or levels)[0], (points or levels)[-1]
     unit = "points" if points else "levels"
-    plot = p9.ggplot(placed) + theme.base_theme()
-    x = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
-    plot += p9.labs(x=theme.wrap(x, width - spread.LABEL_WIDTH - 0.4, theme.TEXT_SIZE), y="")
-    plot += spread.layers(placed, rows, groups, entry, width, zero=True, violins=violins)
-    plot += _points(frame, rows, groups)
+    violins = frame if options.shape == "violin" else None
+    y = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
+    plot = p9.ggplot() + p9.geom_hline(yintercept=0, color=INK, size=0.5) + p9.labs(x="", y=y)
+    plot += spread.layers(titled, rows, groups, entry, width, violins)
+    if boxes["n"].max() <= MOST_POINTS:
+        jitter = p9.position_jitterdodge(jitter_width=0.5, dodge_width=spread.FILLED, random_state=1)
+        dots = {"shape": ".", "size": 2.2, "alpha": 0.5, "color": INK, "position": jitter}
+        plot += p9.geom_point(p9.aes("row", "value", fill="group"), frame, show_legend=False, **dots)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=across)
     down = -(-len(panels) // across)
-    size = (width, 1.8 + down * (spread.height(len(rows), len(groups)) + 0.35))
+    size = (width, 0.9 + down * (spread.height(len(rows), len(groups)) + 0.35))
     return theme.finish(
         plot,
         entry,
         _data(boxes, options.by),
         size,
-        _furthest(boxes, held),
+        _furthest(boxes, held, unit),
         f"{_means(boxes, len(groups) > 1, high - low)} "
-        f"{spread.VIOLIN_EXPLAINED if violins is not None else spread.EXPLAINED}",
+        f"{spread.EXPLAINED if violins is None else spread.VIOLIN_EXPLAINED}",
         f"Delta is the {held_value} minus the expected value of the same flow, both in {unit} from {low:g} to "
         f"{high:g}. Flows without a {held} or without an expected value are left out.",
         theme.thresholds_text(entry) if options.of == "norms" else _enough(entry),
     )
-
-
-def _points(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> list[Any]:
-    """Return the flows as points, for the boxes with few of them."""
-    n = frame.groupby(["row", "group", "panel"], observed=True)["flow"].transform("size")
-    dots = spread.place(frame[n <= MOST_POINTS], rows, groups)
-    if dots.empty:
-        return []
-    # Over the height of the box, between -0.4 and 0.4 per flow, always the same: multiples of the golden ratio.
-    jitter = (dots["flow"].to_numpy() * 0.618034) % 1 * 0.8 - 0.4
-    dots = dots.assign(y=dots["y"] + (dots["top"] - dots["bottom"]) * jitter)
-    return [p9.geom_point(p9.aes("value", "y"), dots, size=1.2, alpha=0.5, color=INK, stroke=0)]
 
 
 def _enough(entry: Entry[DeltaFigureOptions]) -> str:
@@ -137,12 +126,12 @@ def _means(boxes: pd.DataFrame, arms: bool, span: float) -> str:
     return f"Mean delta and flows: {', '.join(means)}."
 
 
-def _furthest(boxes: pd.DataFrame, held: str) -> str:
+def _furthest(boxes: pd.DataFrame, held: str, unit: str) -> str:
     """Return which model is furthest from the expected values on average."""
     whole = boxes[(boxes["panel"] == OVERALL) & boxes["mean"].notna()]
     far = whole.sort_values("mean", key=abs).iloc[-1]
     side = "above" if far["mean"] > 0 else "below"
-    return f"On average, the {held} of {far['row']} is {abs(far['mean']):.3g} {side} what is expected"
+    return f"On average, the {held} of {far['row']} is {abs(far['mean']):.3g} {unit} {side} what is expected"
 
 
 def deltas(
@@ -170,7 +159,7 @@ def deltas(
 # --- Kind ``cases``: PETS Figure 1 from data, each flow by its bias and by the spread of its answers
 
 #: Width and height of a model's panel in inches, and its least width.
-PANEL, LEAST_PANEL = (2.35, 1.9), 1.9
+PANEL, LEAST_PANEL = (2.1, 1.7), 1.35
 #: The cases with an expected value.
 CASES = {
     "A": "A: consistent, near the expected value",
@@ -203,7 +192,7 @@ def draw_cases(
         titles[pair] = f"{labels[pair]}\n{a}  {b}\n{c}  {d}"
     ordered = theme.in_order([titles[pair] for pair in pairs], titles.values())
     names = pd.Series(ordered, index=frame.index)
-    width, panel, across, down = theme.panels(names, entry, PANEL[0], LEAST_PANEL)
+    width, panel, across, down = theme.panels(names, entry, PANEL[0], LEAST_PANEL, labels=0.6)
     options, legend = entry.options, list(CASES.values())
     colours, shapes = group_looks(legend, entry)
     keys = theme.key_columns(legend, width - 0.6, 2)
@@ -217,9 +206,7 @@ def draw_cases(
         + p9.scale_shape_manual(values=shapes, limits=legend)
         + p9.guides(color=p9.guide_legend(ncol=keys), shape=p9.guide_legend(ncol=keys))
         + p9.labs(
-            x=theme.wrap(
-                f"bias (levels; above 0: {spoken_of(entry.scales.values()).more})", width - 0.9, TEXT_SIZE
-            ),
+            x=f"bias (levels; above 0: {spoken_of(entry.scales.values()).more})",
             y="spread (levels)",
         )
         + theme.base_theme()
@@ -230,7 +217,7 @@ def draw_cases(
         plot,
         entry,
         frame[["arm", "model", "flow", "bias", "spread", "case"]],
-        (width, down * (PANEL[1] + 0.4) + 1.9),
+        (width, down * (PANEL[1] + 0.4) + 0.7 + 0.2 * len(legend) / keys),
         f"{(frame['case'] == 'A').mean():.0%} of the flows are consistent and near the expected value",
         f"n = {theme.span(flows)} flows per model. Bias: the mean answer less the expected value. Spread: the standard "
         f"deviation of the answers. Dashed: a spread of {options.little:g} levels; dotted: "

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -28,12 +27,12 @@ from cinorms.norms import assessment
 
 #: Columns of the data of a figure of answers.
 COLUMNS = {**ANSWER_COUNTS, "segment": "Label of the bar's segment in the legend."}
-#: The panels of a figure of answers, and the segment of all that have no level.
-ALL, REASONS, INVALID = "all answers", "why no level", "no level"
-#: Where the panel of reasons has its words: beyond the marks of its axis.
-AT = 10.0
-#: Width of the names of models in inches.
-LABELS = 1.7
+#: The segment of all answers that have no level, and the words over the reasons.
+INVALID, REASONS = "no level", "why no level"
+#: Width of the names of models, height of a bar, and least width of a figure with reasons, in inches.
+LABELS, BAR, WITH_REASONS = 1.5, 0.34, 6.0
+#: Where the reasons begin and end on an axis on which all answers are 1.
+BESIDE = (1.03, 1.75)
 
 
 class DistributionOptions(FigureOptions, OfArms):
@@ -58,21 +57,12 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
     arms = list(dict.fromkeys(one.arm for one in selected))
     total = int(totals.sum())
     under = f"n = {theme.span(totals)} answers per model, {total:,} in total. Nothing is filtered."
-    width = theme.room(entry, 9.0, theme.ONE_COLUMN)
-    frame = in_panels(counts)
-    reasons = bool(frame["panel"].eq(REASONS).any())
-    beside = reasons and width >= 7
-    part = np.where(frame["panel"] == REASONS, 0.4, 0.6) if beside else 1
-    plot = _stacked(frame, models, width, part * width) + p9.labs(x="share of all answers", y="")
-    rows = len(arms) * (2 if reasons and not beside else 1)
-    if beside:
-        plot += p9.theme(panel_spacing_x=0.045)
-        down = "arm" if len(arms) > 1 else "."
-        space: Any = {"x": [3, 2], "y": [1] * len(arms)}
-        plot += p9.facet_grid(f"{down} ~ panel", scales="free_x", space=space)
-    elif rows > 1:
-        panels = ["arm"] * (len(arms) > 1) + ["panel"] * reasons
-        plot += p9.facet_wrap(panels, ncol=1, scales="free_x" if reasons else "fixed")
+    width = theme.room(entry, 8.0, theme.ONE_COLUMN)
+    why = reasons(counts)
+    beside = why if width >= WITH_REASONS else why.head(0)
+    plot = _stacked(stacked(counts), models, width, beside) + p9.labs(x="share of all answers", y="")
+    if len(arms) > 1:
+        plot += p9.facet_wrap("arm", ncol=1)
     invalid = counts.assign(count=counts["count"].where(counts["status"] != "ok", 0))
     n_invalid, n = (table.groupby("model", sort=False)["count"].sum() for table in (invalid, counts))
     share = (n_invalid / n).dropna()  # over all arms
@@ -80,9 +70,10 @@ def draw(selected: Sequence[Selected], entry: Entry[DistributionOptions]) -> the
         plot,
         entry,
         counts[list(COLUMNS)],
-        (width, 2.1 + rows * (0.3 + 0.42 * len(models))),
+        (width, 1.3 + len(arms) * (0.3 + BAR * len(models))),
         f"{share.idxmax()} gives the most invalid answers ({share.max():.1%})" if share.any() else "",
         f"Share of each level and of each kind of invalid answer, per model, before any filtering. {under}",
+        *([f"Why no level: {_listed(why)}."] if len(why) and not len(beside) else []),
     )
 
 
@@ -113,32 +104,54 @@ def segments(counts: pd.DataFrame, entry: Entry[DistributionOptions]) -> pd.Data
     return frame
 
 
-def in_panels(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return the segments of the bars with their panel, start and end.
+def stacked(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the segments of the bars with their start and end.
 
-    Of several kinds of invalid answers, most would be slivers at the end of a bar that nobody can tell apart. There
-    they are one segment, and a second panel names the reasons.
+    Several kinds of invalid answers are one segment: most would be slivers that nobody can tell apart.
     """
-    counts = counts[counts["count"] > 0].assign(panel=ALL)
+    counts = counts[counts["count"] > 0]
     invalid = counts[counts["status"] != "ok"]
     if len(invalid["status"].unique()) > 1:
-        order = [*counts["segment"].cat.categories]
-        at = int(invalid["segment"].cat.codes.min())
         one = invalid.groupby(["arm", "model"], observed=True, sort=False)["share"].sum().reset_index()
-        one = one.assign(panel=ALL, segment=INVALID, colour=INVALID_COLOUR)
-        counts = pd.concat([counts[counts["status"] == "ok"], one, invalid.assign(panel=REASONS)])
-        counts["segment"] = theme.in_order(counts["segment"], [*order[:at], INVALID, *order[at:]])
-        counts["arm"] = theme.in_order(counts["arm"])
+        one = one.assign(segment=INVALID, colour=INVALID_COLOUR)
+        order = [*counts["segment"].cat.categories, INVALID]
+        counts = pd.concat(
+            [counts[counts["status"] == "ok"].astype({"arm": "str"}), one.astype({"arm": "str"})]
+        )
+        counts["segment"] = theme.in_order(counts["segment"], order)
+        counts["arm"] = theme.in_order(counts["arm"], list(invalid["arm"].cat.categories))
     counts = counts.sort_values("segment", kind="stable").reset_index(drop=True)
-    end = counts.groupby(["panel", "arm", "model"], observed=True)["share"].cumsum()
-    panels = theme.in_order(counts["panel"], [ALL, REASONS])
-    return counts.assign(start=end - counts["share"], end=end, panel=panels)
+    end = counts.groupby(["arm", "model"], observed=True)["share"].cumsum()
+    return counts.assign(start=end - counts["share"], end=end)
 
 
-def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: Any) -> "p9.ggplot":
-    """Return a bar per model; ``inches`` is the width of a segment's panel, to tell whether its label fits."""
-    y = -pd.Index(models).get_indexer(pd.Index(frame["model"])).astype(float)
+def reasons(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the two most frequent reasons for no level of each bar, as a text, where there are several kinds."""
+    invalid = counts[(counts["status"] != "ok") & (counts["count"] > 0)]
+    rows = []
+    for (arm, model), part in invalid.groupby(["arm", "model"], observed=True, sort=False):
+        part = part.sort_values("share", ascending=False)
+        named = [
+            f"{name} {100 * share:.2g}%" for name, share in part[["segment", "share"]].head(2).to_numpy()
+        ]
+        rest = part["share"].iloc[2:].sum()
+        rows.append((arm, model, ", ".join([*named, *([f"other {100 * rest:.2g}%"] if rest else [])])))
+    frame = pd.DataFrame(rows, columns=["arm", "model", "label"])
+    frame["arm"] = theme.in_order(frame["arm"], list(invalid["arm"].cat.categories))
+    return frame if len(invalid["status"].unique()) > 1 else frame.head(0)
+
+
+def _listed(why: pd.DataFrame) -> str:
+    """Return the reasons of all bars as one text."""
+    names = why["model"] if len(set(why["arm"])) == 1 else why["model"] + " (" + why["arm"].astype(str) + ")"
+    return "; ".join(names + ": " + why["label"])
+
+
+def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, why: pd.DataFrame) -> "p9.ggplot":
+    """Return a bar per model in a figure of this ``width``, and next to it why answers have no level."""
+    place = {model: -float(row) for row, model in enumerate(models)}
     rows = [theme.wrap(model, LABELS, TEXT_SIZE) for model in models]
+    y = frame["model"].map(place)
     frame = frame.assign(
         y=y,
         bottom=y - 0.36,
@@ -147,57 +160,35 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, inches: A
         label=[f"{share:.0%}" for share in frame["share"]],
         ink=[ink_on(colour) for colour in frame["colour"]],
     )
-    rectangle = p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment")
-    room = inches - theme.widest(rows, TEXT_SIZE) * inches / width - 0.8
-    reasons = frame["panel"] == REASONS
-    levels, words = (
-        frame[~reasons],
-        _reasons(frame[reasons], np.broadcast_to(room + 0.5, len(frame))[reasons]),
-    )
-    fits = np.broadcast_to(room, len(frame))[~reasons] * levels["share"] > [
-        theme.width_of(label, NOTE_SIZE) for label in levels["label"]
-    ]
-    colours = dict(zip(levels["segment"], levels["colour"], strict=True))
+    inches = (width - theme.widest(rows, TEXT_SIZE) - 0.3) / (BESIDE[1] if len(why) else 1)
+    fits = inches * frame["share"] > frame["label"].map(lambda label: theme.width_of(label, NOTE_SIZE))
+    colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     order = [name for name in frame["segment"].cat.categories if name in colours]
-    across = theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE))
+    keys = theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE) - 0.2)
     plot = (
         p9.ggplot(frame)
-        + p9.geom_rect(rectangle, levels, color="white", size=0.3)
-        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), levels[fits], size=NOTE_SIZE)
+        + p9.geom_rect(
+            p9.aes(xmin="start", xmax="end", ymin="bottom", ymax="top", fill="segment"),
+            color="white",
+            size=0.3,
+        )
+        + p9.geom_text(p9.aes("x", "y", label="label", color="ink"), frame[fits], size=NOTE_SIZE)
         + p9.scale_color_identity()
         + p9.scale_fill_manual(values=colours, limits=order)
-        + p9.guides(fill=p9.guide_legend(ncol=across, byrow=True))
+        + p9.guides(fill=p9.guide_legend(ncol=keys, byrow=True))
         + p9.scale_x_continuous(labels=theme.percents, breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0.01, 0))
-        + p9.scale_y_continuous(breaks=[-i for i in range(len(models))], labels=rows, minor_breaks=[])
+        + p9.scale_y_continuous(breaks=list(place.values()), labels=rows, minor_breaks=[])
         + theme.base_theme()
     )
-    if len(words):
-        plot += p9.geom_text(p9.aes("x", "y", label="label"), words, size=NOTE_SIZE, ha="left", color=WORDS)
-        plot += p9.geom_blank(p9.aes("x + 1", "y"), words)
-        plot += p9.theme(panel_grid_major_y=p9.element_blank())
+    if len(why):
+        label = why["label"].map(lambda text: theme.wrap(text, inches * (BESIDE[1] - BESIDE[0]), NOTE_SIZE))
+        words = why.assign(x=BESIDE[0], y=why["model"].map(place), label=label)
+        heads = words.drop_duplicates("arm").assign(y=0.7, label=REASONS)
+        at = p9.aes("x", "y", label="label")
+        plot += p9.geom_text(at, words, size=NOTE_SIZE, ha="left", color=WORDS)
+        plot += p9.geom_text(at, heads, size=TEXT_SIZE, ha="left", color=WORDS, fontweight="bold")
+        plot += [p9.expand_limits(x=BESIDE[1]), p9.theme(panel_grid_major_y=p9.element_blank())]
     return plot
-
-
-def _reasons(frame: pd.DataFrame, room: Any) -> pd.DataFrame:
-    """Return a text per bar: its most frequent reasons for no level, as many as fit into its ``room`` in inches."""
-    rows: list[pd.DataFrame] = []
-    if frame.empty:
-        return frame
-    for _, part in frame.assign(room=room).groupby(["arm", "model"], observed=True, sort=False):
-        shares = part.sort_values("share", ascending=False)
-        texts = [
-            f"{name} {100 * share:.2g}%"
-            for name, share in zip(shares["segment"], shares["share"], strict=True)
-        ]
-        named = len(texts)
-        while True:
-            rest = shares["share"].iloc[named:].sum()
-            text = ", ".join([*texts[:named], *([f"other {100 * rest:.2g}%"] if rest else [])])
-            if named == 1 or theme.width_of(text, NOTE_SIZE) <= part["room"].iloc[0]:
-                break
-            named -= 1
-        rows.append(part.iloc[:1].assign(x=AT, label=text))
-    return pd.concat(rows)
 
 
 def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOptions]) -> theme.Drawn:
@@ -207,14 +198,15 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
         return theme.empty(entry, "no flow has the levels selected.")
     models = list(dict.fromkeys(frame["model"]))
     panels = list(frame["panel"].cat.categories)
-    width = theme.room(entry, 9.0, theme.ONE_COLUMN)
-    plot = _stacked(frame[frame["flows"] > 0], models, width, width) + p9.labs(x="share of all flows", y="")
+    width = theme.room(entry, 8.0, theme.ONE_COLUMN)
+    some = frame[frame["flows"] > 0]
+    plot = _stacked(some, models, width, pd.DataFrame()) + p9.labs(x="share of all flows", y="")
     n = f"{frame['of'].max():,}"
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=1)
         flows = frame.groupby("panel", observed=True)["of"].max()
         n = ", ".join(f"{count:,} ({panel})" for panel, count in flows.items())
-    size = (width, 2.0 + len(panels) * (0.35 + 0.42 * len(models)))
+    size = (width, 1.3 + len(panels) * (0.3 + BAR * len(models)))
     shown = frame[["panel", "model", "segment", "flows", "of", "share"]]
     data = shown.rename(columns={"panel": "arm", "segment": "outcome"})
     variants = {int(one.frame["n_asked"].max()) for one in selected if len(one.frame)}

@@ -1,7 +1,7 @@
 """Kind ``norms``: the norms of one, two or four models as a heatmap over the factors of a dataset."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,27 +18,28 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
+from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
 from cinorms.figures.colours import INK, NO_NORM_COLOUR, ink_on, level_colours
-from cinorms.figures.layout import (
-    AROUND,
-    SHAPES,
-    SPACE,
-    LabelAxis,
-    Layout,
-    centres,
-    corners,
-    geom_cells,
-    lay_out,
+from cinorms.figures.theme import (
+    NOTE_SIZE,
+    TEXT_SIZE,
+    WORDS,
+    FigureOptions,
+    OfOneDataset,
+    check_factor,
+    p9,
 )
-from cinorms.figures.theme import MARGIN, TEXT_SIZE, FigureOptions, OfOneDataset, check_factor, p9
 from cinorms.norms import assessment
 from cinorms.vignettes.factors import JOINT, nameable_factors
 
 TIE = "tie"
-#: Height of a line of the key and of the shape in it, in inches.
-KEY_LINE, KEY_SHAPE = 0.26, 0.19
-#: Least width of the figure in inches, so that title and legend have room, and where the entry states a width.
-LEAST_WIDTH, NARROW = 7.5, theme.ONE_COLUMN
+#: Usual width of a cell and longest label of a level in inches, and space between blocks in cells.
+CELL, LABEL, GAP = 0.17, 2.05, 0.5
+#: Least and most width in inches of a figure whose entry states none: a wider one is small on a screen or page. With
+#: more blocks it is as wide as they need.
+NARROW, WIDE, MOST_BLOCKS = 6.0, 10.0, 16
+#: Greatest height in inches at a width that an entry states.
+TALLEST = 20.0
 #: What a cell shows where ``missing: cell`` empties it.
 EMPTY = "empty cell"
 #: Default places of the parameters of contextual integrity, outer factor first.
@@ -169,20 +170,9 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     check_same_scale(entry, (one.arm for one in selected))
     placed = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     names, scale = list(theme.by_label(selected)), entry.scales[selected[0].arm].binned
-    rows, columns = _axis(frame, placed["rows"]), _axis(frame, placed["columns"])
-    layout, width = _laid_out(rows, columns, KEY_LINE * len(names), entry)
-    # A narrow heatmap has room on its right for the legend.
-    left, right = -layout.left, max(layout.inside[0] + layout.right, width - 2 * MARGIN - layout.left)
-    # A line of the key holds as many names as fit, each with its shape and the space after it.
-    key_width = max(theme.width_of(name, TEXT_SIZE) for name in names) + KEY_SHAPE + 0.35
-    across = max(1, min(len(names), int((right - left) / key_width)))
-    key_lines = -(-len(names) // across)
-    low, high = -layout.bottom, layout.inside[1] + layout.top + KEY_LINE * key_lines
+    grid = _grid(frame, placed, entry)
     options = [*scale.options, *([NO_NORM] if entry.options.missing == "part" else [])]
-    # The mark of ties is next to the levels and "no norm".
-    widths = [theme.width_of(option, TEXT_SIZE) + 0.4 for option in options]
-    most = max(1, int((right - left - 0.9) / max(widths)))
-    legend_rows = 1 if sum(widths) + 0.9 <= right - left else -(-len(options) // most)
+    across = theme.key_columns(options, grid.width - grid.left, len(options))
     colours = dict(zip(options, [*level_colours(scale, entry).values(), NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
     if placed["pages"]:
@@ -195,16 +185,14 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         f"Each cell is one flow. {_reasons(frame)} {_gaps(frame)} x: a tie between the most frequent levels.",
         theme.thresholds_text(entry),
     )
-    size = (right - left + 2 * MARGIN, high - low + 2 * MARGIN + AROUND + 0.22 * (legend_rows - 1))
     data, drawn = _data(frame, entry, vignettes), []
     for level, part in pages:
         title = ": ".join(filter(None, (entry.options.title, level)))
         titled = replace(entry, options=entry.options.model_copy(update={"title": title}))
-        plot = _cells(part, layout, placed, len(names), colours)
-        plot += [*_labels(layout), *_key(names, layout, across, key_width, high)]
-        plot += _look(colours, legend_rows, (left, right), (low, high))
+        plot = _cells(part, placed, names, colours, grid)
+        plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        drawn.append(theme.finish(plot, titled, data, size, _finding(part, names), under, *more))
+        drawn.append(theme.finish(plot, titled, data, grid.size, _finding(part, names), under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -220,156 +208,171 @@ def _data(frame: pd.DataFrame, entry: Entry[NormsOptions], vignettes: Frames) ->
     return whole.assign(reason=frame["status"].map(NORM_LABELS))
 
 
-def _laid_out(
-    rows: LabelAxis, columns: LabelAxis, key_height: float, entry: Entry[NormsOptions]
-) -> tuple[Layout, float]:
-    """Return the layout and the least width of the figure. Raises ``ConfigError`` where labels would overlap."""
-    options, width = entry.options, None
-    if options.inches:
-        tried = (float(inches) for inches in np.arange(NARROW, 40, 0.2))
-        fitting = (inches for inches in tried if lay_out(rows, columns, key_height, (inches, None)).fits)
-        width = theme.room(entry, LEAST_WIDTH, next(fitting, 40.0))
-    zoom = options.inches / width if options.inches and width else theme.scale_of(entry)
-    layout = lay_out(rows, columns, key_height, (width, options.height / zoom if options.height else None))
-    if not layout.fits:
+@dataclass(frozen=True)
+class Blocks:
+    """Where cells are: a block for each level of the outer factors, as many side by side in a panel as fit.
+
+    Labels are broken to fit; ``cell`` is the size of a cell and ``left`` the width of the labels of rows in inches.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    row_blocks: Sequence[str]
+    column_blocks: Sequence[str]
+    across: int
+    width: float
+    left: float
+    cell: tuple[float, float]
+
+    @property
+    def lines(self) -> int:
+        """How many panels the blocks of one row take."""
+        return -(-len(self.column_blocks) // self.across)
+
+    @property
+    def head(self) -> float:
+        """Height of the names of blocks above the cells, in cells."""
+        inches = max(theme.height_of(name, TEXT_SIZE) for name in self.column_blocks)
+        return (inches + 0.1) / self.cell[1] if any(self.column_blocks) else 0
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the figure without its title and notes."""
+        strip = 0.35 if any(self.row_blocks) else 0.1
+        panel = (len(self.rows) + self.head) * self.cell[1] + strip
+        below = theme.widest(self.columns, NOTE_SIZE)
+        return self.width, self.lines * len(self.row_blocks) * panel + below + 0.9
+
+    def start(self, block: Any) -> Any:
+        """Return where blocks of columns begin in their panel, in cells."""
+        return (block % self.across) * (len(self.columns) + GAP)
+
+    def panel(self, row_block: Any, column_block: Any) -> Any:
+        """Return the numbers of panels, from the top."""
+        return row_block * self.lines + column_block // self.across
+
+    def layers(self) -> list[Any]:
+        """Return panels, axes with the inner levels, and names of blocks."""
+        n, high = len(self.columns), len(self.rows)
+        row, block = (axis.ravel() for axis in np.indices((len(self.row_blocks), len(self.column_blocks))))
+        panel, start = self.panel(row, block), self.start(block)
+        middles = np.unique(start)[:, None] + np.arange(n) + 0.5
+        names = pd.DataFrame({"panel": panel, "x": start + n / 2, "y": 0.05 / self.cell[1]})
+        names = names.assign(label=np.array(self.column_blocks)[block])
+        bold: dict[str, Any] = {"size": TEXT_SIZE, "va": "bottom", "fontweight": "bold", "color": WORDS}
+        built: list[Any] = []
+        if any(self.column_blocks):
+            built.append(p9.geom_text(p9.aes("x", "y", label="label"), names, **bold))
+        titles = {str(number): self.row_blocks[number // self.lines] for number in panel}
+        labeller: Any = titles.__getitem__
+        if len(titles) > 1:
+            built.append(p9.facet_wrap("panel", ncol=1, labeller=labeller))
+        return [
+            *built,
+            p9.scale_x_continuous(
+                breaks=list(middles.ravel()),
+                labels=[*self.columns] * len(middles),
+                limits=(0, middles.max() + 0.5),
+                expand=(0, 0),
+            ),
+            p9.scale_y_continuous(
+                breaks=list(-np.arange(high) - 0.5),
+                labels=list(self.rows),
+                limits=(-high, self.head),
+                expand=(0, 0),
+            ),
+            p9.labs(x="", y=""),
+            theme.base_theme(),
+            p9.theme(
+                panel_grid=p9.element_blank(),
+                panel_spacing=0.005,
+                axis_text=p9.element_text(size=NOTE_SIZE),
+                axis_text_x=p9.element_text(rotation=90, va="top", ha="center"),
+                legend_box="vertical",
+                legend_box_just="left",
+                **({} if any(self.row_blocks) else {"strip_text": p9.element_blank()}),
+            ),
+        ]
+
+
+def _grid(frame: pd.DataFrame, placed: Mapping[str, list[str]], entry: Entry[NormsOptions]) -> Blocks:
+    """Return where the cells are. Raises `ConfigError` where the entry's width makes the figure too high."""
+    levels = {
+        side: [list(map(str, frame[name].cat.categories)) for name in placed[side]]
+        for side in ("rows", "columns")
+    }
+    rows, columns = ([theme.wrap(level, LABEL, NOTE_SIZE) for level in levels[side][-1]] for side in levels)
+    row_blocks, beside = (found[0] if len(found) == 2 else [""] for found in levels.values())
+    # A cell has room for the lines of its label.
+    high, wide = (max(theme.height_of(label, NOTE_SIZE) for label in labels) for labels in (rows, columns))
+    left, n = theme.widest(rows, NOTE_SIZE) + 0.08, len(columns)
+    usual = left + len(beside) * (n + GAP) * max(CELL, wide)
+    widest = WIDE if len(beside) * len(row_blocks) <= MOST_BLOCKS else usual
+    width = theme.room(entry, min(max(usual, NARROW), widest), left + (n + GAP) * wide)
+    least = wide if entry.options.inches else max(CELL, wide)
+    most = max(1, int((width - left) / ((n + GAP) * least) + 1e-9))
+    across = -(-len(beside) // -(-len(beside) // most))
+    cell = (width - left) / (across * (n + GAP) - GAP)
+    names = [theme.wrap(name, n * cell, TEXT_SIZE, bold=True) for name in beside]
+    size = cell, max(high, min(cell, 1.4 * CELL))
+    grid = Blocks(rows, columns, row_blocks, names, across, width, left, size)
+    if entry.options.inches and grid.size[1] > TALLEST:
         raise ConfigError(
-            f"figures.{entry.name}: the labels of {rows.units:.0f} rows and {columns.units:.0f} columns would overlap; "
-            "show fewer (select, pages), or a greater height"
+            f"figures.{entry.name}.width: at {width:g} inches the {len(beside) * len(row_blocks)} blocks of this "
+            f"heatmap would be {grid.size[1]:.0f} inches high; show fewer (select, pages), or state a greater width"
         )
-    return layout, width or LEAST_WIDTH
-
-
-def _axis(frame: pd.DataFrame, factors: Sequence[str]) -> LabelAxis:
-    levels = [tuple(map(str, frame[f].cat.categories)) for f in factors]
-    return LabelAxis(levels[0] if len(levels) == 2 else (), levels[-1])
+    return grid
 
 
 def _cells(
-    frame: pd.DataFrame, layout: Layout, placed: Mapping[str, list[str]], n: int, colours: Mapping[str, str]
+    frame: pd.DataFrame,
+    placed: Mapping[str, list[str]],
+    names: Sequence[str],
+    colours: dict[str, str],
+    grid: Blocks,
 ) -> "p9.ggplot":
-    """Return the parts of the cells, of ``n`` models, and the marks of ties; nothing in empty cells."""
+    """Return the parts of the cells, a part for each of the ``names``, and the marks of ties; empty cells have none."""
     frame = frame[frame["shown"] != EMPTY]
-
-    places: list[Any] = []
-    for factors in (placed["rows"], placed["columns"]):
-        codes = [frame[factor].cat.codes.to_numpy(dtype=np.intp) for factor in factors]
-        places += [codes[-1], codes[0] if len(codes) == 2 else np.zeros(len(frame), dtype=np.intp)]
-    x, y = layout.corner(*places)
-    part = frame["part"].to_numpy(dtype=np.intp)
-    shapes = corners(x, y, part, n, layout.cell)
-    shapes["shown"] = frame["shown"].array[shapes["group"].to_numpy()]
+    (row_block, row), (block, column) = (
+        [frame[name].cat.codes.to_numpy(np.intp) for name in placed[side]][-2:]
+        if len(placed[side]) == 2
+        else [np.zeros(len(frame), np.intp), frame[placed[side][0]].cat.codes.to_numpy(np.intp)]
+        for side in ("rows", "columns")
+    )
+    x, y = (column + grid.start(block)).astype(np.float64), (-row - 1).astype(np.float64)
+    panel, part, n = grid.panel(row_block, block), frame["part"].to_numpy(dtype=np.intp), len(names)
+    shapes = corners(x, y, part, n)
+    whose = shapes["group"].to_numpy()
+    shapes = shapes.assign(shown=frame["shown"].array[whose], panel=panel[whose])
     plot: p9.ggplot = p9.ggplot(shapes, p9.aes("x", "y")) + geom_cells(p9.aes(group="group", fill="shown"))
+    plot += p9.scale_fill_manual(values=colours, limits=list(colours), drop=False)
     middle, inks = centres(part, n), {option: ink_on(colour) for option, colour in colours.items()}
-    ties = pd.DataFrame(
-        {
-            "x": x + layout.cell[0] * middle[:, 0],
-            "y": y + layout.cell[1] * middle[:, 1],
-            "mark": TIE,
-            "ink": frame["shown"].astype(str).map(inks).to_numpy(),
-        }
-    )[frame["tie"].to_numpy(dtype=bool)]
+    at = frame.assign(x=x + middle[:, 0], y=y + middle[:, 1], mark=TIE, panel=panel)
+    ties = at.assign(ink=frame["shown"].astype(str).map(inks))[frame["tie"].to_numpy(dtype=bool)]
+    marks: dict[str, Any] = dict(zip(names, MARKS[n], strict=True)) if n > 1 else {}
+    if marks:
+        # Whose part of a cell is where, is in the legend only.
+        key = pd.DataFrame({"x": 0.5, "y": -0.5, "mark": names, "panel": 0})
+        plot += p9.geom_point(p9.aes(shape="mark"), key, alpha=0)
     if len(ties):
-        mark = min(layout.cell) * 72 * (0.3 if n == 1 else 0.16)
-        looks = {"size": mark, "stroke": min(0.6, mark / 4)}
-        plot += [
-            p9.geom_point(p9.aes(shape="mark", color="ink"), ties, **looks),
-            p9.scale_shape_manual({TIE: "x"}, name=" "),
-            p9.scale_color_identity(),
-            p9.guides(shape=p9.guide_legend(order=2, override_aes={"color": INK})),
-        ]
+        marks[TIE] = "x"
+        looks = {"size": 1.6 if n == 1 else 1.1, "stroke": 0.4}
+        plot += p9.geom_point(
+            p9.aes(shape="mark", color="ink"), ties[["x", "y", "mark", "ink", "panel"]], **looks
+        )
+        plot += p9.scale_color_identity()
+    if marks:
+        plot += p9.scale_shape_manual(values=marks, limits=list(marks))
+        plot += p9.guides(
+            shape=p9.guide_legend(order=2, override_aes={"color": INK, "alpha": 1, "size": 2.5})
+        )
     return plot
-
-
-def _look(
-    colours: dict[str, str], legend_rows: int, x: tuple[float, float], y: tuple[float, float]
-) -> list[Any]:
-    """Return colours and legend, limits in inches, and theme."""
-    return [
-        p9.scale_fill_manual(values=colours, limits=list(colours), drop=False, name=" "),
-        p9.guides(fill=p9.guide_legend(nrow=legend_rows, byrow=True, order=1)),
-        p9.scale_x_continuous(limits=x, expand=(0, 0)),
-        p9.scale_y_continuous(limits=y, expand=(0, 0)),
-        p9.coord_fixed(),
-        p9.theme_void(base_family=theme.FONT),
-        p9.theme(
-            plot_margin=0.01,
-            legend_position="bottom",
-            legend_title=p9.element_text(size=1),
-            legend_text=p9.element_text(size=TEXT_SIZE),
-            plot_title=p9.element_text(size=theme.TITLE_SIZE, weight="bold", ha="left"),
-            plot_subtitle=p9.element_text(size=TEXT_SIZE, color="#444444", ha="left"),
-            plot_caption=p9.element_text(size=theme.NOTE_SIZE, color="#444444", ha="left"),
-            text=p9.element_text(color=theme.WORDS),
-            # theme_void has no axes, and `text` would bring their words back.
-            axis_text=p9.element_blank(),
-            axis_title=p9.element_blank(),
-            plot_title_position="plot",
-            plot_caption_position="plot",
-        ),
-    ]
-
-
-def _labels(layout: Layout) -> list[Any]:
-    """Return the texts round the cells: levels left and below, blocks right and above."""
-    (width, height), (wide, high) = layout.inside, layout.cell
-    rows, columns = layout.rows, layout.columns
-    left = [
-        (-SPACE, height - (rows.start(block, level) + 0.5) * high, label)
-        for block in range(rows.blocks)
-        for level, label in enumerate(layout.row_labels)
-    ]
-    below = [
-        ((columns.start(block, level) + 0.5) * wide, -SPACE, label)
-        for block in range(columns.blocks)
-        for level, label in enumerate(layout.column_labels)
-    ]
-    right = [
-        (width + SPACE, height - rows.start(block, len(rows.inner) / 2) * high, label)
-        for block, label in enumerate(layout.row_strips)
-    ]
-    above = [
-        (columns.start(block, len(columns.inner) / 2) * wide, height + SPACE, label)
-        for block, label in enumerate(layout.column_strips)
-    ]
-    bold = {"fontweight": "bold"}
-    return [
-        *_text(left, layout.text, ha="right"),
-        *_text(below, layout.text, ha="center", va="top", angle=90),
-        *_text(right, layout.row_strip_text, ha="left", angle=270, **bold),
-        *_text(above, layout.column_strip_text, ha="center", va="bottom", **bold),
-    ]
-
-
-def _text(
-    rows: Sequence[tuple[float, float, str]], size: float, va: str = "center", **looks: Any
-) -> list[Any]:
-    frame = pd.DataFrame([row for row in rows if row[2]], columns=["x", "y", "label"])
-    looks |= {"size": size, "va": va, "color": theme.WORDS, "lineheight": theme.LINE - 0.15}
-    return [] if frame.empty else [p9.geom_text(p9.aes("x", "y", label="label"), frame, **looks)]
-
-
-def _key(names: Sequence[str], layout: Layout, across: int, width: float, top: float) -> list[Any]:
-    """Return the key above the cells: a cell's outline with one part filled, and whose part it is."""
-    n = len(names)
-    row, column = np.divmod(np.arange(n), across)
-    x, y = -layout.left + column * width, top - (row + 1) * KEY_LINE + 0.04
-    beside = KEY_SHAPE + 0.07 if n > 1 else 0
-    words = _text(list(zip(x + beside, y + KEY_SHAPE / 2, names, strict=True)), TEXT_SIZE, ha="left")
-    if n == 1:
-        return words
-    size, here = (KEY_SHAPE, KEY_SHAPE), p9.aes("x", "y", group="group")
-    outline = corners(x, y, np.zeros(n, dtype=np.intp), 1, size)
-    return [
-        p9.geom_polygon(here, outline, fill="white", color="#555555", size=0.35),
-        p9.geom_polygon(here, corners(x, y, np.arange(n), n, size), fill="#555555", color="none"),
-        *words,
-    ]
 
 
 def _where(placed: Mapping[str, list[str]]) -> str:
     """Return which factors the rows and columns show, in words."""
     sides = []
-    for side, where in (("rows", ("right", "left")), ("columns", ("top", "bottom"))):
+    for side, where in (("rows", ("above", "left")), ("columns", ("top", "bottom"))):
         names = [factor.replace("_", " ") for factor in placed[side]]
         if len(names) == 2:
             names = [f"{name} ({place})" for name, place in zip(names, where, strict=True)]

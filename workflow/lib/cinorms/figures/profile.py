@@ -11,7 +11,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
 from cinorms.figures.colours import INK, palette_of
-from cinorms.figures.theme import FigureOptions, p9
+from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.stats import reliability
 from cinorms.stats.flow_dependence import DEPENDS
 
@@ -38,8 +38,8 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
     frame["who"] = theme.in_order(frame["who"], order[::-1])
     frame["panel"] = theme.in_order(frame["panel"].map(PANELS), PANELS.values())
     # One colour for all bars: no panel compares models by colour.
-    width = theme.room(entry, 9.5, theme.ONE_COLUMN)
-    across = 4 if width > 7.5 else 2 if width > 4.5 else 1
+    width = theme.room(entry, 8.4, theme.ONE_COLUMN)
+    across = 4 if width > 6.6 else 2 if width > 4 else 1
     strokes = frame[frame["reference"].notna()]
     plot = (
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
@@ -48,7 +48,10 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
             p9.aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=INK
         )
         + p9.geom_text(
-            p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"), ha="left", nudge_y=0.03, size=8
+            p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"),
+            ha="left",
+            nudge_y=0.03,
+            size=NOTE_SIZE,
         )
         + p9.facet_wrap("panel", ncol=across)
         + p9.coord_flip()
@@ -63,7 +66,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         plot,
         entry,
         data,
-        (width, 1.9 + (0.42 * len(order) + 0.4) * (4 // across) - 0.4),
+        (width, 0.3 + (0.36 * len(order) + 0.5) * (4 // across)),
         f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} "
         f"{'respondents' if len(entry.respondents) == len(order) else 'models'} depend on the flow",
         "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",

@@ -18,7 +18,7 @@ from cinorms.stats.proportions import wilson
 #: Groups of flows by how acceptable they are called.
 GROUPS = 5
 #: Width and height of a panel in inches, and its least width.
-PANEL, LEAST_PANEL = 2.6, 2.0
+PANEL, LEAST_PANEL = 2.2, 1.9
 #: Sizes of the points with fewest and with most flows: each can be seen.
 SIZES = (1.5, 5.0)
 
@@ -42,7 +42,7 @@ def draw(
         for model, arm, who in zip(frame["model"], frame["said_in"], frame["said_by"], strict=True)
     ]
     names = pd.Series(theme.in_order(titles), index=frame.index)
-    width, panel, across, down = theme.panels(names, entry, PANEL, LEAST_PANEL, labels=1.2)
+    width, panel, across, down = theme.panels(names, entry, PANEL, LEAST_PANEL, labels=0.8)
     shown = frame.assign(panel=panel, count=[f"{n:,}" for n in frame["flows"]])
     plot = (
         p9.ggplot(shown, p9.aes("accepted", "shares"))
@@ -61,7 +61,7 @@ def draw(
         plot,
         entry,
         frame,
-        (width, 1.6 + down * PANEL),
+        (width, 0.5 + down * PANEL),
         _finding(frame),
         "A point: flows with a mean answer in one fifth of the scale, and the mean share of their actions that give "
         "away a sensitive item. Small numbers: flows.",

@@ -17,7 +17,7 @@ from cinorms.figures.theme import FigureOptions, p9
 from cinorms.stats import survivorship
 
 #: Width and height of a model's panel in inches, and its least width.
-PANEL, LEAST_PANEL = (2.25, 1.9), 1.85
+PANEL, LEAST_PANEL = (2.0, 1.7), 1.35
 #: What the horizontal axis has.
 AGREE = "share of the valid answers that must agree (t_maj)"
 #: Widths of the first line and of the last: where several are the same, each is seen round the next.
@@ -36,7 +36,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
     if frame.empty:
         return theme.empty(entry, "no flow was asked.")
     lines = list(frame["line"].cat.categories)
-    width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL)
+    width, panel, across, down = theme.panels(frame["panel"], entry, PANEL[0], LEAST_PANEL, labels=0.6)
     colours, marks = group_looks(lines, entry)
     shown, size = frame.assign(panel=panel), p9.stage(start="line", after_scale="size * 1.5 + 1")
     # A layer for each line: of one layer, plotnine draws the points marker by marker.
@@ -50,7 +50,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         + p9.scale_size_manual(values=list(np.linspace(*LINES, len(lines))), limits=lines)
         + p9.scale_x_discrete(limits=list(frame["majority"].cat.categories))
         + p9.scale_y_continuous(limits=(0, 1), labels=theme.percents)
-        + p9.labs(x=theme.wrap(AGREE, width - 1.2, theme.TEXT_SIZE), y="flows that keep a norm")
+        + p9.labs(x=AGREE, y="flows that keep a norm")
         + theme.base_theme()
         + p9.theme(axis_text_x=p9.element_text(rotation=45, ha="right"), panel_spacing=0.03)
     )
@@ -60,7 +60,7 @@ def draw(selected: Sequence[Selected], entry: Entry[SensitivityOptions]) -> them
         plot,
         entry,
         frame[["arm", "model", "t_val", "t_maj", "flows", "kept", "share"]],
-        (width, down * (PANEL[1] + 0.25) + 1.7),
+        (width, down * (PANEL[1] + 0.25) + 1.0),
         f"{least['panel']} keeps the fewest norms: {least['share']:.0%} of its flows under the strictest thresholds",
         f"n = {theme.span(frame['flows'])} flows per model. Lines: valid answers that a flow needs (t_val). "
         "Where a wide line surrounds a thin one, both are equal.",

@@ -39,16 +39,15 @@ BOX = {
     "high": "95th percentile.",
     "mean": "Mean.",
 }
+DIAMOND = {"shape": "D", "fill": "white", "size": 1.6, "stroke": 0.4}
 EXPLAINED = "Boxes: quartiles and median; whiskers: 5th to 95th percentile; diamonds: mean."
 VIOLIN_EXPLAINED = (
     f"Outline: density of the flows (Gaussian kernel, scaled to the same peak width). {EXPLAINED}"
 )
 #: Width in inches of the labels of rows, and height of one row of one group.
-LABEL_WIDTH, ROW_HEIGHT = 1.7, 0.26
-#: Share of a row's height that its boxes take.
-_FILLED = 0.8
-#: Share of a violin's height that the box within it takes, and points along its outline.
-_INSIDE, _GRID = 0.22, 96
+LABEL_WIDTH, ROW_HEIGHT = 1.5, 0.22
+#: Share of a row's height that its boxes take, and that of boxes within violins.
+FILLED, SLIM = 0.8, 0.18
 
 #: The columns of `survivorship.minority` that are shown, and how a panel is called.
 PANELS = {
@@ -100,100 +99,60 @@ def summary(values: Floats) -> dict[str, float]:
     return {"n": len(there), **percentiles, "mean": float(there.mean())}
 
 
-def place(frame: pd.DataFrame, rows: Sequence[str], groups: Sequence[str]) -> pd.DataFrame:
-    """Return ``frame`` (columns row, group) with y, bottom and top of each box; the first row is highest."""
-    row = -pd.Index(rows).get_indexer(pd.Index(frame["row"]))
-    group = pd.Index(groups).get_indexer(pd.Index(frame["group"]))
-    height = _FILLED / len(groups)
-    y = row + _FILLED / 2 - (group + 0.5) * height
-    named = theme.in_order(frame["group"], groups)
-    return frame.assign(y=y, bottom=y - 0.42 * height, top=y + 0.42 * height, group=named)
-
-
-def outlines(values: pd.DataFrame, placed: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the outlines of violins: columns x, y, piece, and those of ``placed`` that ``keys`` name.
-
-    ``values`` has the numbers in its column ``value``; fewer than three different ones have no outline. The
-    bandwidth is Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
-    """
-    parts = []
-    by_key = values.groupby(list(keys), observed=True)["value"]
-    numbers_of = {key: part.to_numpy(dtype=np.float64) for key, part in by_key}
-    for piece, row in enumerate(placed.to_dict("records")):
-        numbers = numbers_of.get(tuple(row[key] for key in keys), np.array([]))
-        if len(np.unique(numbers)) < 3:
-            continue
-        x = np.linspace(numbers.min(), numbers.max(), _GRID)
-        spreads = [float(numbers.std()), float(np.subtract(*np.percentile(numbers, [75, 25]))) / 1.34]
-        width = 0.9 * min(spread for spread in spreads if spread > 0) * len(numbers) ** -0.2
-        density = np.exp(-0.5 * ((x[:, None] - numbers) / width) ** 2).sum(axis=1)
-        half = density / density.max() * (row["top"] - row["bottom"]) / 2
-        y = np.concatenate([row["y"] + half, (row["y"] - half)[::-1]])
-        outline = pd.DataFrame({"x": np.concatenate([x, x[::-1]]), "y": y, "piece": piece})
-        parts.append(outline.assign(**{key: row[key] for key in keys}))
-    whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["x", "y", "piece", *keys])
-    return whole.astype({key: placed[key].dtype for key in keys})
-
-
 def layers(
-    placed: pd.DataFrame,
+    boxes: pd.DataFrame,
     rows: Sequence[str],
     groups: Sequence[str],
     entry: Entry[FigureOptions],
     width: float,
-    zero: bool = False,
-    violins: pd.DataFrame | None = None,
+    values: pd.DataFrame | None = None,
 ) -> list[Any]:
-    """Return the layers and scales of the boxes; rows without numbers show "none".
+    """Return the layers and scales of the boxes, a row for each of ``rows``; one without numbers shows "none".
 
-    With ``violins``, as `outlines` gives them, the boxes are slim and inside them.
+    With ``values`` (columns row, group and value) the boxes are slim, within violins of these. The bandwidth is
+    Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
     """
-    some, none = placed[placed["n"] > 0], placed[placed["n"] == 0]
     # A part of white, so that the median is seen.
     colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
     if len(groups) > 1:
         looks = group_looks(groups, entry)[0]
         colours = {name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in looks.items()}
-    built: list[Any] = [p9.geom_vline(xintercept=0, color=INK, size=0.5)] if zero else []
-    if violins is not None:
-        if len(violins):
-            outline = p9.aes("x", "y", group="piece", fill="group")
-            built.append(p9.geom_polygon(outline, violins, color=INK, size=0.4))
-        slim = {side: some["y"] + _INSIDE * (some[side] - some["y"]) for side in ("bottom", "top")}
-        some = some.assign(**slim)
-    if len(some):
-        whisker = p9.aes(x="low", xend="high", y="y", yend="y")
-        box = p9.aes(xmin="lower", xmax="upper", ymin="bottom", ymax="top", fill="group")
-        median = p9.aes(x="median", xend="median", y="bottom", yend="top")
-        diamond = {"shape": "D", "fill": "white", "size": 1.8, "stroke": 0.4}
-        built += [
-            p9.geom_segment(whisker, some, color=INK, size=0.5),
-            p9.geom_rect(box, some, color=INK, size=0.4),
-            p9.geom_segment(median, some, color=INK, size=1.3),
-            p9.geom_point(p9.aes(x="mean", y="y"), some, color=INK, **diamond),
-        ]
-    if len(none):
-        words = none.assign(x=0.0, label="none")
-        label = p9.aes("x", "y", label="label")
-        built.append(p9.geom_text(label, words, size=theme.NOTE_SIZE, color=theme.WORDS, ha="left"))
+    # Rows go upwards, so the last group is lowest.
+    boxes = boxes.assign(group=theme.in_order(boxes["group"], groups[::-1]))
+    none = boxes[boxes["n"] == 0].assign(value=0.0, label="none")
+    dodged: dict[str, Any] = {"position": p9.position_dodge(width=FILLED), "na_rm": True}
+    numbers = {"ymin": "low", "lower": "lower", "middle": "median", "upper": "upper", "ymax": "high"}
+    box = p9.aes("row", fill="group", **numbers)
+    words = {"size": theme.NOTE_SIZE, "color": theme.WORDS, "ha": "left"}
+    built: list[Any] = []
+    if values is not None:
+        values = values.assign(group=theme.in_order(values["group"], groups[::-1]))
+        density = {"scale": "width", "n": 96, "width": FILLED, "color": INK, "size": 0.3}
+        built.append(p9.geom_violin(p9.aes("row", "value", fill="group"), values, **density, **dodged))
+    whole = 0.84 * FILLED if values is None else SLIM
     return [
         *built,
+        p9.geom_boxplot(box, boxes, stat="identity", width=whole, color=INK, size=0.4, fatten=3, **dodged),
+        p9.geom_point(p9.aes("row", "mean", group="group"), boxes, color=INK, **DIAMOND, **dodged),
+        *(
+            [p9.geom_text(p9.aes("row", "value", label="label"), none, **words, **dodged)]
+            if len(none)
+            else []
+        ),
         p9.scale_fill_manual(values=colours, limits=list(groups)),
         p9.guides(fill=p9.guide_legend(ncol=theme.key_columns(groups, width - LABEL_WIDTH))),
-        p9.scale_y_continuous(
-            breaks=[-i for i in range(len(rows))],
-            labels=[theme.wrap(row, LABEL_WIDTH, TEXT_SIZE) for row in rows],
-            limits=(-len(rows) + 0.45, 0.55),
-            expand=(0, 0),
-            minor_breaks=[],
+        p9.scale_x_discrete(
+            limits=list(rows[::-1]), labels=[theme.wrap(row, LABEL_WIDTH, TEXT_SIZE) for row in rows[::-1]]
         ),
+        p9.coord_flip(),
+        theme.base_theme(),
         *([p9.theme(legend_position="none")] if len(groups) == 1 else []),
     ]
 
 
 def height(rows: int, groups: int) -> float:
     """Return the height of the rows in inches."""
-    return rows * max(0.42, 0.12 + ROW_HEIGHT * groups)
+    return rows * max(0.36, 0.1 + ROW_HEIGHT * groups)
 
 
 # --- Answers outside the norm (PETS figure 6)
@@ -205,14 +164,17 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
     if not len(frame) or not frame["n"].any():
         return theme.empty(entry, "no flow with a norm has an answer outside it.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    plot = p9.ggplot() + theme.base_theme() + p9.labs(x="", y="")
-    width = theme.room(entry, 9.5, theme.ONE_COLUMN)
-    across = 2 if width >= 8.5 else 1
-    inches = width / across - LABEL_WIDTH
+    width = theme.room(entry, 8.4, theme.ONE_COLUMN)
+    across = 2 if width >= 6 else 1
+    inches = (width - LABEL_WIDTH) / across
     titles = {name: theme.wrap(text, inches, theme.TEXT_SIZE, bold=True) for name, text in PANELS.items()}
     panels = theme.in_order(frame["panel"].map(titles), titles.values())
-    plot += [p9.facet_wrap("panel", ncol=across, scales="free_x"), p9.theme(panel_spacing=0.04)]
-    plot += layers(place(frame, rows, groups).assign(panel=panels), rows, groups, entry, width)
+    plot = p9.ggplot() + layers(frame.assign(panel=panels), rows, groups, entry, width)
+    plot += [
+        p9.facet_wrap("panel", ncol=across, scales="free_x"),
+        p9.labs(x="", y=""),
+        p9.theme(panel_spacing=0.03),
+    ]
     shown = frame[frame["panel"] == "deviation"]
     names = shown["row"] + " " + shown["group"] if len(groups) > 1 else shown["row"]
     counts = [f"{name} {n:,} of {k:,}" for name, n, k in zip(names, shown["n"], shown["kept"], strict=True)]
@@ -221,7 +183,7 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         plot,
         entry,
         data.replace({"measure": PANELS}),
-        (width, 1.7 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
+        (width, 0.5 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
         _extremes(shown, "Minority answers are furthest from the norm with"),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
@@ -255,10 +217,8 @@ def draw_variance(
         unknown = "; or the order shown is not known" if over == "templates" else ""
         return theme.empty(entry, f"no flow has the two valid answers needed for the {NAMES[over]}{unknown}.")
     rows, groups = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["group"]))
-    width = theme.room(entry, 8.5, theme.ONE_COLUMN)
-    x = theme.wrap(UNITS, width - LABEL_WIDTH - 0.4, theme.TEXT_SIZE)
-    plot = p9.ggplot() + theme.base_theme() + p9.labs(x=x, y="")
-    plot += layers(place(frame, rows, groups), rows, groups, entry, width)
+    width = theme.room(entry, 7.5, theme.ONE_COLUMN)
+    plot = p9.ggplot() + layers(frame, rows, groups, entry, width) + p9.labs(x="", y=UNITS)
     what = {"variants": "flows", "templates": "flows x orders", "orders": "flows x wordings"}[over]
     under = f"n = {theme.span(frame['n'])} {what} per box, each with at least two valid answers. {EXPLAINED}"
     means = [f"{row} {group} {mean:.2f}" for row, group, mean in frame[["row", "group", "mean"]].to_numpy()]
@@ -266,7 +226,7 @@ def draw_variance(
         plot,
         entry,
         frame.rename(columns={"row": "model"}),
-        (width, 1.7 + height(len(rows), len(groups))),
+        (width, 0.9 + height(len(rows), len(groups))),
         _extremes(frame, "Answers vary most with"),
         f"{under} {asked_text(selected, prompts, entry.people)}",
         f"{NAMES[over].capitalize()}, {DIVIDED[entry.options.ddof]}. A level is one step of the scale. "

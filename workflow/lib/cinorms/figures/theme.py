@@ -1,8 +1,12 @@
-"""What all figures share: options and look, how wide a text is and where it breaks, their data, how they are saved."""
+"""What all figures share: options and look, their data, how they are saved.
+
+Plotnine and matplotlib measure and break titles, notes and axis titles, and place all. Only what they need to know
+before is computed here, from about how wide a letter is: how large a figure is, and where the labels of rows and panels
+break.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -28,7 +32,6 @@ from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
     import plotnine
-    from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
     p9 = plotnine
@@ -47,21 +50,18 @@ else:
 FONT = "DejaVu Sans"
 #: Height of a line over the size of its letters.
 LINE = 1.25
+#: A space as wide as a dollar. Matplotlib takes dollars for the ends of a formula where it breaks lines.
+AS_WIDE = "\u2007"
 #: Dots per inch of a PNG.
 DPI = 300
 #: Letters in a line of a caption's file.
 CAPTION_WIDTH = 100
-#: Sizes of paper in inches, and the margin that a figure keeps round itself.
-A3 = (11.7, 16.5)
-MARGIN = 0.25
-#: Sizes of text in points.
-TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 12.0, 9.0, 8.0
-#: Points of the smallest text in a figure that is made smaller: less is hard to read in print.
-LEAST_SIZE = 7.0
+#: Sizes of text in points: less is hard to read in print.
+TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 10.5, 8.0, 7.0
 #: Widths by name, in inches: a column, and the text of a page.
 WIDTHS = {"column": 3.3, "text": 7.0}
 #: Ink of words on paper; words on a colour have `colours.INK`. Then what colours are in the dark.
-WORDS = "#333333"
+WORDS, SOFT = "#333333", "#444444"
 DARK = {
     "#ffffff": "#15171a",
     "#e6e6e6": "#3a3d42",
@@ -70,8 +70,8 @@ DARK = {
     "#9b1b1b": "#e57373",
     "#1f4e79": "#6ea6de",
 } | dict.fromkeys((WORDS, INK, "#000000", "#1a1a1a"), "#e9e9e9")
-#: Least width in inches at which most figures are laid out: with 8 points, one column of 3.33 inches.
-ONE_COLUMN = 3.74
+#: Least width of most figures in inches.
+ONE_COLUMN = 3.3
 
 #: What the data of every figure end with.
 ENDING = {
@@ -86,11 +86,9 @@ class FigureOptions(Options):
     title: str = Field("", description="What is shown, below what it shows; none for a figure without title.")
     width: LeftOut[Annotated[Number, Field(ge=2, le=40)] | Literal["column", "text"]] = None
     """Width in inches, or column (3.3, of a paper) or text (7); default: as wide as needed. The figure is laid out for
-    it; a width that makes text smaller than 7 points is refused."""
+    it, with text of at least 7 points; a width that has no room for it is refused."""
     height: LeftOut[Number] = Field(None, ge=2, le=60)
     """Height in inches; default: as high as needed."""
-    base_size: LeftOut[Number] = Field(None, ge=6, le=24)
-    """Points of the text at axes; all else is in proportion. Default: 9, less where a small width needs it."""
     font: str = Field(FONT, min_length=1)
     """Font of all text: DejaVu Sans or STIXGeneral (like Times), which always work, or one installed."""
     palette: PaletteName | Colours = "orange-blue"
@@ -149,8 +147,6 @@ class Drawn:
     data: pd.DataFrame
     nothing: str = ""
     further: tuple[p9.ggplot, ...] = ()
-    #: Size in print over the size at which it is laid out.
-    zoom: float = 1.0
 
 
 def data_of(drawn: Drawn, kind: Kind, labels: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -186,15 +182,12 @@ def panels(
     """Return the width of a figure of panels, their names broken to fit, and how many are in a row and in a column.
 
     A panel has the ``usual`` width in inches next to ``labels``, and the ``least`` where the entry states a width.
-    There, several are in a row as long as the text does not get too small.
     """
-    n, options = names.nunique(), entry.options
-    smallest = scale_of(entry) * (1 if options.base_size else LEAST_SIZE / NOTE_SIZE)
-    most = (options.inches / smallest - labels) / least if options.inches else 4
-    across = max(1, min(4, n, int(most + 1e-9)))
-    width = room(entry, max(5.0, across * usual + labels), across * least + labels)
-    inches = (width - labels) / across - 0.2
-    titles = [wrap(str(name), inches, TEXT_SIZE, bold=True) for name in names.cat.categories]
+    n, inches = names.nunique(), entry.options.inches
+    across = max(1, min(4, n, int((inches - labels) / least + 1e-9) if inches else 4))
+    width = room(entry, max(4.5, across * usual + labels), across * least + labels)
+    panel = (width - labels) / across - 0.2
+    titles = [wrap(str(name), panel, TEXT_SIZE, bold=True) for name in names.cat.categories]
     return width, names.cat.rename_categories(titles), across, -(-n // across)
 
 
@@ -210,26 +203,25 @@ def span(numbers: pd.Series[int]) -> str:
 
 
 def base_theme() -> p9.theme:
-    """Return the theme that every figure starts from."""
-    return p9.theme_minimal(base_size=10, base_family=FONT) + p9.theme(
+    """Return the theme that every figure starts from. Words round the panels break where the figure ends."""
+    broken: dict[str, Any] = {"wrap": True}
+    return p9.theme_minimal(base_size=TEXT_SIZE, base_family=FONT) + p9.theme(
         panel_grid_minor=p9.element_blank(),
         panel_grid_major=p9.element_line(color="#e6e6e6", size=0.5),
-        plot_title=p9.element_text(size=TITLE_SIZE, weight="bold", ha="left"),
-        plot_subtitle=p9.element_text(
-            size=TEXT_SIZE, color="#444444", ha="left", margin={"b": 7, "unit": "pt"}
-        ),
-        plot_caption=p9.element_text(size=NOTE_SIZE, color="#444444", ha="left"),
+        plot_title=p9.element_text(size=TITLE_SIZE, weight="bold", ha="left", **broken),
+        plot_subtitle=p9.element_text(color=SOFT, ha="left", margin={"b": 6, "unit": "pt"}, **broken),
+        plot_caption=p9.element_text(size=NOTE_SIZE, color=SOFT, ha="left", **broken),
         plot_title_position="plot",
         plot_caption_position="plot",
         plot_background=p9.element_rect(fill="white", color="white"),
         legend_position="bottom",
         legend_title=p9.element_blank(),
-        legend_text=p9.element_text(size=TEXT_SIZE),
-        legend_key_size=11,
-        text=p9.element_text(color=WORDS),
+        legend_key_size=10,
+        text=p9.element_text(size=TEXT_SIZE, color=WORDS),
+        # Next to wide labels a centred one would end beyond the figure.
+        axis_title_x=p9.element_text(ha="left", **broken),
         axis_text=p9.element_text(size=TEXT_SIZE, color=WORDS),
-        axis_title=p9.element_text(size=TEXT_SIZE, color=WORDS),
-        strip_text=p9.element_text(size=TEXT_SIZE, weight="bold"),
+        strip_text=p9.element_text(weight="bold"),
     )
 
 
@@ -268,16 +260,15 @@ def finish(
 
     ``notes`` are in the caption only; it also states which flows were selected, and the finding of a figure without a
     title. Both figure and caption end with the mark of planted respondents where there is one. ``data`` are the values
-    shown. ``size`` in inches is what the figure needs, used where the entry states no ``width`` or ``height``; with
-    another width it is laid out at that size (see `room`) and made smaller.
+    shown. ``size`` in inches is what the figure needs without its words above and below; the entry's ``height``
+    replaces it.
     """
     options, width = entry.options, size[0]
-    zoom = options.inches / width if options.inches else scale_of(entry)
-    height = options.height / zoom if options.height else size[1]
-    inside = width - 2 * MARGIN
     above = [finding, options.title] if options.title and finding else [options.title, ""]
-    title, subtitle = wrap(above[0], inside, TITLE_SIZE, bold=True), wrap(above[1], inside, TEXT_SIZE)
-    plot += p9.labs(title=title, subtitle=subtitle or None, caption=wrap(entry.mark, inside, NOTE_SIZE))
+    words = dict(zip((TITLE_SIZE, TEXT_SIZE, NOTE_SIZE), (*above, entry.mark), strict=True))
+    lines = sum(height_of(wrap(text, width - 0.1, points), points) for points, text in words.items() if text)
+    height = options.height or size[1] + lines
+    plot += p9.labs(title=above[0], subtitle=above[1] or None, caption=entry.mark)
     plot += p9.theme(figure_size=(width, height))
     if options.legend and plot.theme.getp("legend_position") != "none":
         plot += p9.theme(legend_position=options.legend)
@@ -293,38 +284,24 @@ def finish(
     selected = f"Only flows with {', and '.join(parts)}." if parts else ""
     untold = f"{finding}." if finding and not options.title else ""
     caption = "\n".join(filter(None, (untold, *notes, selected, entry.mark)))
-    return Drawn(plot, width, height, caption, data, zoom=zoom)
-
-
-def scale_of(entry: Entry[FigureOptions]) -> float:
-    """Return how much larger than laid out a figure is in print for its ``base_size``."""
-    return (entry.options.base_size or TEXT_SIZE) / TEXT_SIZE
+    return Drawn(plot, width, height, caption, data)
 
 
 def room(entry: Entry[FigureOptions], usual: float, least: float) -> float:
-    """Return the width in inches at which a figure is laid out: ``usual``, or that of the entry, but the ``least``.
+    """Return the width of a figure in inches: that of the entry, or the ``usual`` one.
 
-    A figure that is narrower in print is made smaller. Raises ``ConfigError`` where it could not be read then, or
-    would be smaller than its ``base_size``.
+    Raises ``ConfigError`` where it is less than the ``least``, at which text of 7 points has room.
     """
-    options, scale = entry.options, scale_of(entry)
-    if options.inches is None:
+    inches = entry.options.inches
+    if inches is None:
         return usual
-    smallest = scale if options.base_size else LEAST_SIZE / NOTE_SIZE
-    if options.inches < least * smallest - 1e-9:
-        why = (
-            f"are too few for this figure with base_size {options.base_size:g}"
-            if options.base_size
-            else f"would make this figure's small text {NOTE_SIZE * options.inches / least:.1f} points high"
-        )
-        most = np.floor(20 * TEXT_SIZE * options.inches / least) / 20
-        smaller = f", or at this width a base_size of at most {most:g}" if options.base_size else ""
+    if inches < least - 1e-9:
         raise ConfigError(
-            f"figures.{entry.name}.width: {options.inches:g} inches {why}; allowed: at least "
-            f"{np.ceil(100 * least * smallest) / 100:g}{smaller}. A figure of fewer models or levels (models, "
-            "select) may be narrower"
+            f"figures.{entry.name}.width: {inches:g} inches have no room for this figure's text at {NOTE_SIZE:g} "
+            f"points; allowed: at least {np.ceil(100 * least - 1e-6) / 100:g}. A figure of fewer models or levels "
+            "(models, select) may be narrower"
         )
-    return max(options.inches / scale, least)
+    return inches
 
 
 def fonts() -> list[str]:
@@ -343,12 +320,12 @@ def key_columns(labels: Iterable[str], inches: float, most: int = 5) -> int:
 
 def empty(entry: Entry[FigureOptions], reason: str) -> Drawn:
     """Return a figure that only states why there is nothing to show."""
-    width = room(entry, 6.0, 3.0)
-    text = wrap(f"Nothing to show: {reason}", width - 6 * MARGIN, 11)
+    width = room(entry, 6.0, 2.5)
+    text = wrap(f"Nothing to show: {reason}", 0.8 * width, TEXT_SIZE)
     plot = p9.ggplot(pd.DataFrame({"x": [0], "y": [0], "label": [text]}), p9.aes("x", "y", label="label"))
-    plot += [p9.geom_text(size=11, color=WORDS), p9.labs(x="", y=""), base_theme()]
+    plot += [p9.geom_text(size=TEXT_SIZE, color=WORDS), p9.labs(x="", y=""), base_theme()]
     plot += p9.theme(axis_text=p9.element_blank(), panel_grid_major=p9.element_blank())
-    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.5), "", "n = 0.")
+    drawn = finish(plot, entry, pd.DataFrame(), (width, 2.0), "", "n = 0.")
     caption = "\n".join(filter(None, ("n = 0.", f"Nothing to show: {reason}", entry.mark)))
     return replace(drawn, caption=caption, nothing=reason)
 
@@ -387,13 +364,10 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     first = _figure(drawn, drawn.plot)
     for path, kind, facts in ((png, "png", {"Software": None}), (svg, "svg", {"Date": None})):
         with replacing(path) as part:
-            # A PNG states the size in print; without it, programs that set text would print a small figure larger.
-            stated: dict[str, Any] = {"pil_kwargs": {"dpi": (DPI, DPI)}} if kind == "png" else {}
-            first.savefig(part, format=kind, dpi=DPI * drawn.zoom, metadata=facts, **stated)
+            first.savefig(part, format=kind, dpi=DPI, metadata=facts)
             if kind == "svg":
-                _finish_svg(Path(part), drawn.zoom)
+                _add_dark_colours(Path(part))
     with replacing(pdf) as part, PdfPages(part, metadata={"CreationDate": None}) as document:
-        _resize_pages(document, drawn.zoom)
         document.savefig(first)
         plt.close(first)
         for page in drawn.further:
@@ -405,14 +379,8 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
     Path(caption).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _finish_svg(path: Path, zoom: float) -> None:
-    """Give a drawing its size, what is in it being in the units of its ``viewBox``; and its colours in the dark."""
-    head, tag, rest = path.read_text(encoding="utf-8").partition("<svg ")
-    opening, end, inside = rest.partition(">")
-    sized = re.sub(
-        r'\b(width|height)="([\d.]+)pt"', lambda size: f'{size[1]}="{float(size[2]) * zoom:g}pt"', opening
-    )
-    # Words on a colour keep their ink, as the colour is the same.
+def _add_dark_colours(path: Path) -> None:
+    """Let a drawing follow its reader's choice of a dark page. Words on a colour keep their ink, like the colour."""
     rules = [
         f"{element}[style*='{kind}: {light}'] {{ {kind}: {dark} !important }}"
         for light, dark in DARK.items()
@@ -421,23 +389,9 @@ def _finish_svg(path: Path, zoom: float) -> None:
     ]
     rules.append(f"text:not([style*='fill']) {{ fill: {DARK[WORDS]} }}")
     style = "<style>@media (prefers-color-scheme: dark) { " + " ".join(rules) + " }</style>"
-    path.write_text(head + tag + sized + end + style + inside, encoding="utf-8")
-
-
-def _resize_pages(document: PdfPages, zoom: float) -> None:
-    """Let every page that a PDF gets from now on be smaller, with all that is on it."""
-    from matplotlib.backends.backend_pdf import Op
-
-    # Matplotlib has no public way to transform a page.
-    file: Any = document._ensure_file()
-    begin = file.newPage
-
-    def begin_smaller(width: float, height: float) -> None:
-        begin(width * zoom, height * zoom)
-        file.output(zoom, 0, 0, zoom, 0, 0, Op.concat_matrix)
-
-    if zoom < 1:
-        file.newPage = begin_smaller
+    opening, svg, rest = path.read_text(encoding="utf-8").partition("<svg ")
+    head, end, inside = rest.partition(">")
+    path.write_text(opening + svg + head + end + style + inside, encoding="utf-8")
 
 
 def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
@@ -447,9 +401,19 @@ def _figure(drawn: Drawn, page: p9.ggplot) -> Figure:
     # The layout is computed once, not again for each format; at a high resolution, as letters of few
     # dots are wider or narrower than they are in print.
     figure.set_dpi(DPI)
+    for text in figure.texts:
+        text.set_text(text.get_text().replace("$", AS_WIDE))
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
+        # Where a text breaks depends on its place, and what is under it on its lines. They stay the same in each
+        # format, also where its letters have other widths.
+        texts: list[Any] = figure.texts
+        lines = sum(text.get_text().count("\n") for text in texts)
+        for text in texts:
+            text.set(text=text._get_wrapped_text().replace(AS_WIDE, "$"), wrap=False)
+        if lines < sum(text.get_text().count("\n") for text in texts):
+            engine.execute(figure)
         figure.set_layout_engine(None)
     return figure
 
