@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.ask import Asking, Job
 from cinorms.core.root import Root
 from cinorms.inference import model_entry
+from cinorms.inference.ask import Asking, Job
 from cinorms.inference.engine_kind import Engine, Keep, RegistryPlace
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions, Rows

@@ -13,8 +13,8 @@ import pytest
 from cinorms.core.csv_tables import SENTENCES
 from cinorms.gate import files as gate_files
 from cinorms.gate.verdicts import Gate
+from cinorms.printed import comparison
 from cinorms.published.releases import load_release
-from cinorms.replication import comparison
 from cinorms.report import appendix, people_page
 from cinorms.report import page as report_page
 

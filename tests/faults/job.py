@@ -1,6 +1,6 @@
 """The command that asks, with short pauses between attempts, in a process of its own, to be killed."""
 
-from cinorms.ask import main
+from cinorms.inference.ask import main
 
 from .conftest import hurry
 

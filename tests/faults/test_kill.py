@@ -40,7 +40,7 @@ class Jobs:
         own = {"study": "s", "store": str(folder / "replies"), "progress": str(folder / ".progress")}
         self.runtime = make_runtime(**{**own, **runtime})
 
-    def command(self, module: str = "cinorms.ask") -> list[str]:
+    def command(self, module: str = "cinorms.inference.ask") -> list[str]:
         """Return the command that asks."""
         files = {name: str(self.folder / f"{name}.parquet") for name in ("vignettes", "variants")}
         arguments = {

@@ -1,4 +1,4 @@
-"""What stands where vLLM's Python would: ``python pretend_vllm.py -m cinorms.ask ...`` answers without a model.
+"""What stands where vLLM's Python would: ``pretend_vllm.py -m cinorms.inference.ask ...`` answers without a model.
 
 A job notes its environment and answers once as many jobs as ``PRETEND_JOBS`` says run at the same time, so that
 a study can only end where they do. The first job of a model called ``unlucky`` fails before that.
@@ -52,8 +52,8 @@ def take_part(folder: Path, model: str, shard: str) -> None:
 def main() -> None:
     """Do what the arguments say, as Python would."""
     module, sys.argv = sys.argv[2], [sys.argv[2], *sys.argv[3:]]
-    if module == "cinorms.ask":
-        from cinorms import ask
+    if module == "cinorms.inference.ask":
+        from cinorms.inference import ask
 
         runtime = json.loads(sys.argv[sys.argv.index("--runtime") + 1])
         folder = Path(os.environ["PRETEND_FOLDER"])

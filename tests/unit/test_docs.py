@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import cinorms
-from cinorms import reference
+from cinorms.run import reference
 
 from ..modules import module_at
 

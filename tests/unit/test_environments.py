@@ -40,7 +40,7 @@ def what_runs() -> dict[str, set[str | Path]]:
     found: dict[str, set[str | Path]] = defaultdict(set)
     found["core"] = set((ROOT / "workflow/scripts").glob("*.py"))
     for kind in engine_kinds():
-        found[kind.environment] |= {"cinorms.ask", engine_modules()[kind.name]}
+        found[kind.environment] |= {"cinorms.inference.ask", engine_modules()[kind.name]}
         if kind.checkpoint:
             found[kind.environment].add("cinorms.inference.checkpoints")
     for name in PARAPHRASERS:

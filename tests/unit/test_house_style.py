@@ -88,7 +88,7 @@ SUBCLASSES = {f"cinorms.inference.engines.openai.{name}" for name in ("client", 
 #: A new Python asks, then loads a study, then every module; after each it prints what is loaded.
 IMPORTS = """
 import importlib, sys
-import cinorms.ask
+import cinorms.inference.ask
 from cinorms.inference.engine_kind import engine_kinds
 assert engine_kinds()
 print(*sys.modules)

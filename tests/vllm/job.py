@@ -14,9 +14,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from cinorms.ask import Job, _stop, read_askings
 from cinorms.core.logs import start_logging
 from cinorms.inference import checkpoints
+from cinorms.inference.ask import Job, _stop, read_askings
 from cinorms.inference.engines.vllm import conversations
 from cinorms.inference.engines.vllm.offline import VllmEngine
 from cinorms.inference.request import Request
@@ -51,7 +51,7 @@ class Witness:
 
 
 def run(given: dict[str, Any], store: str, llm: Any) -> None:
-    """Ask what has no reply in ``store``, as ``cinorms.ask`` does."""
+    """Ask what has no reply in ``store``, as ``cinorms.inference.ask`` does."""
     start_logging(given["log"])
     signal.signal(signal.SIGTERM, _stop)
     runtime = {**RUNTIME, "store": store}

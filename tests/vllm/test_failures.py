@@ -151,7 +151,12 @@ def job(tmp_path: Path, request: Request, flows: pd.DataFrame, templates: tuple[
         "out": str(tmp_path / "results/asked.json"),
     }
     given["log"] = str(tmp_path / "log.txt")
-    return [sys.executable, "-m", "cinorms.ask", *(f"--{name}={value}" for name, value in given.items())]
+    return [
+        sys.executable,
+        "-m",
+        "cinorms.inference.ask",
+        *(f"--{name}={value}" for name, value in given.items()),
+    ]
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from cinorms.printed.comparison import compare
 from cinorms.published.releases import COLUMNS, load_release, read_numbers
-from cinorms.replication.comparison import compare
 
 from ..printed_numbers import differences, other_stars
 from ..snakemake_runs import ROOT, snakemake

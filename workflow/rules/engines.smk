@@ -12,7 +12,7 @@ def get_ask_command(kind):
     offline = "HF_HUB_OFFLINE=1 " if kind.checkpoint else ""
     fetched = " --checkpoints {input.checkpoints:q}" if kind.checkpoint else ""
     return (
-        f"{offline}{{params.python}} -m cinorms.ask --requests {{params.requests:q}} --runtime {{params.runtime:q}}"
+        f"{offline}{{params.python}} -m cinorms.inference.ask --requests {{params.requests:q}} --runtime {{params.runtime:q}}"
         f"{fetched} --vignettes {{input.vignettes:q}} --variants {{input.variants:q}} --out {{output.asked:q}} --log {{log:q}}"
     )
 

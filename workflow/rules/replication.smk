@@ -9,7 +9,7 @@ rule compare_numbers:
         tables=[f"{RESULTS}/tables/{name}.parquet" for name in analyses_of(RELEASE)],
         release=str(STUDY.root.names("published")[RELEASE.name]) if RELEASE else [],
         numbers=([str(RELEASE.path.parent / name) for name in RELEASE.numbers] if RELEASE else []),
-        templates=get_page_templates("replication", "replication.*"),
+        templates=get_page_templates("printed", "replication.*"),
     output:
         comparison="results/{study}/comparison.csv",
         sentences="results/{study}/sentences.csv",

@@ -6,7 +6,7 @@ from pathlib import Path
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.logs import start_logging
-from cinorms.replication.comparison import mismatch_text, mismatches, sentences_text, summary_text, unexpected
+from cinorms.printed.comparison import mismatch_text, mismatches, sentences_text, summary_text, unexpected
 
 if __name__ == "__main__":
     terminal = sys.stdout

@@ -6,8 +6,8 @@ from cinorms.core import csv_tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.logs import start_logging
 from cinorms.core.sealing import read_tidy
+from cinorms.printed.comparison import compare, compare_sentences, render, sentences_text, summary_text
 from cinorms.published.releases import load_release, read_numbers
-from cinorms.replication.comparison import compare, compare_sentences, render, sentences_text, summary_text
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])

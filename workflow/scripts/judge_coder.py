@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.coding.codes import codes_that_count, read_replies, with_codes
-from cinorms.coding.sample import as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
+from cinorms.answers.coding.codes import codes_that_count, read_replies, with_codes
+from cinorms.answers.coding.sample import as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale

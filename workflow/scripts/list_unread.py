@@ -1,9 +1,9 @@
 """List the replies that no exact rule reads, and what a coder is asked about them."""
 
 from cinorms.answers.acting import read_replies
+from cinorms.answers.coding.codes import find_unread, list_readings, merge_items, merge_readings
+from cinorms.answers.coding.prompt import prompts_of, questions_of
 from cinorms.answers.overrides import overrides_of
-from cinorms.coding.codes import find_unread, list_readings, merge_items, merge_readings
-from cinorms.coding.prompt import prompts_of, questions_of
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale

@@ -1,7 +1,7 @@
 """Read the level of the scale from every response."""
 
+from cinorms.answers.coding.whole_arm import ArmReader
 from cinorms.answers.overrides import merge_reviews, overrides_of, write_review
-from cinorms.coding.whole_arm import ArmReader
 from cinorms.core import tables
 from cinorms.core.logs import start_logging
 from cinorms.core.scales import Scale

@@ -16,7 +16,7 @@ def test_values_are_escaped_unless_the_caller_does_it_and_an_unknown_name_is_an_
 
 @pytest.mark.parametrize(
     ("package", "name"),
-    [("gate", "gate"), ("replication", "replication"), ("report", "people"), ("report", "report")],
+    [("gate", "gate"), ("printed", "replication"), ("report", "people"), ("report", "report")],
 )
 def test_every_page_has_the_common_head_and_no_style_of_an_element(package, name):
     made = environment(package)

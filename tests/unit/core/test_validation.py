@@ -18,7 +18,7 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.settings import ServedSettings
-from cinorms.reference import RESOURCES
+from cinorms.run.reference import RESOURCES
 from cinorms.study.load import read_settings
 from cinorms.study.settings import StudySettings
 from cinorms.vignettes.designs import DatasetFile
@@ -55,13 +55,13 @@ def message_of(text: str | bytes, folder: Path) -> str:
         ("seed: 1\nmodels: []\nseed: 2\n", "not valid YAML at line 3, column 1: key 'seed' appears twice"),
         (
             "models: [a, b\nseed: 1\n",
-            "not valid YAML at line 2, column 5: did not find expected ',' or ']'",
+            "not valid YAML at line 2, column 5: expected ',' or ']', but got ':'",
         ),
         (
             "arms:\n\tmain: 1\n",
-            "not valid YAML at line 2, column 1: found character that cannot start any token",
+            "not valid YAML at line 2, column 1: found character '\\t' that cannot start any token",
         ),
-        ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias"),
+        ("arms: *nowhere\n", "not valid YAML at line 1, column 7: found undefined alias 'nowhere'"),
         ("a: 1\n---\nb: 2\n", "not valid YAML at line 2, column 1: but found another document"),
         ("[a, b]: 1\n", "not valid YAML at line 1, column 1: a list or a mapping cannot be a key"),
         (
@@ -72,7 +72,7 @@ def message_of(text: str | bytes, folder: Path) -> str:
         (b"study: \xff\xfe\n", "cannot be read (it is not UTF-8 text)"),
         (
             "study: a\x00b\n",
-            'not valid YAML: unacceptable character #x0000: control characters are not allowed in "<unicode string>", '
+            'not valid YAML: unacceptable character #x0000: special characters are not allowed in "<unicode string>", '
             "position 8",
         ),
     ],

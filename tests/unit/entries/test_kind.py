@@ -11,13 +11,13 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from cinorms import reference
 from cinorms.core.declared import declared
 from cinorms.core.digest import package_of, used_by
 from cinorms.core.errors import ConfigError
 from cinorms.core.version import LIBRARY
 from cinorms.entries.kind import OWN, SECTIONS, Also, kinds, use_own
 from cinorms.report.appendix import SECTIONS as PAGE_SECTIONS
+from cinorms.run import reference
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = reference.schemas()

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cinorms.ask import main
 from cinorms.core import tables
 from cinorms.core.errors import ConfigError, DataError, EngineError
 from cinorms.inference import engine_kind
+from cinorms.inference.ask import main
 from cinorms.inference.questions import Questions, Rows, shard_names
 from cinorms.inference.responses import (
     REPLY,
@@ -149,10 +149,10 @@ class Counting(Echo):
 
 def test_the_command_asks_every_arm_and_writes_down_that_it_did(tmp_path, monkeypatch):
     kind = engine_kind.engine_kind("openai")
-    monkeypatch.setattr("cinorms.ask.start_logging", lambda *given: None)
-    monkeypatch.setattr("cinorms.ask.end_with_run", lambda: None)
-    monkeypatch.setattr("cinorms.ask.signal.signal", lambda *given: None)
-    monkeypatch.setattr("cinorms.ask._make_engine", lambda *given: Counting())
+    monkeypatch.setattr("cinorms.inference.ask.start_logging", lambda *given: None)
+    monkeypatch.setattr("cinorms.inference.ask.end_with_run", lambda: None)
+    monkeypatch.setattr("cinorms.inference.ask.signal.signal", lambda *given: None)
+    monkeypatch.setattr("cinorms.inference.ask._make_engine", lambda *given: Counting())
     variants = list_variants("t", TEMPLATES, 2, 2)
     tables.write(make_flows(3), tmp_path / "vignettes.parquet", tables.VIGNETTES)
     tables.write(variants, tmp_path / "variants.parquet", tables.PROMPTS)

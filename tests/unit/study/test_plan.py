@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.coding.prompt import ACTS_TEMPLATE
+from cinorms.answers.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.yaml_files import load_yaml
 from cinorms.norms.assessment import level_matrix
 from cinorms.prompts.variants import fill, list_variants

@@ -43,7 +43,7 @@ def test_the_faults_of_all_files_are_told_at_once(copied, own):
         load(copied, study())
     models, doors, two = str(caught.value).splitlines()
     assert models.startswith("mine/models.yaml: my-model")
-    assert f"{own / 'vignettes/doors.yaml'}: not valid YAML at line 2" in doors
+    assert f"{own / 'vignettes/doors.yaml'}: not valid YAML at line 1" in doors
     assert "two.yaml: " in two
     assert "'origin'" in two
 

@@ -1,6 +1,6 @@
 """Digests of code: Snakemake does not notice an edited module of the library, but it does notice a new parameter.
 
-Code counts by packages. A folder of modules is one; so is a module beside such folders (``cinorms.wheels``), and one
+Code counts by packages. A folder of modules is one; so is a module beside such folders (``cinorms.results``), and one
 that declares kinds: an edited figure draws no other figure again.
 """
 

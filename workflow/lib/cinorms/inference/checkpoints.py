@@ -89,7 +89,7 @@ def identify(source: str, revision: str | None, model: str) -> str:
     ``DataError`` where it cannot be obtained.
     """
     if name := in_wheels(source):
-        from cinorms import wheels
+        from cinorms.inference import wheels
 
         return wheels.load(name).revision
     if is_folder(source):
@@ -106,7 +106,7 @@ def find(source: str, revision: str | None, model: str) -> Path:
     Raises ``DataError`` where it cannot be obtained, or is not the one that ``revision`` names.
     """
     if name := in_wheels(source):
-        from cinorms import wheels
+        from cinorms.inference import wheels
 
         return wheels.find(name, revision, model)
     if is_folder(source):

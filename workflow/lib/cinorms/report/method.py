@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from cinorms.coding.codes import BY_HAND, rule_of
-from cinorms.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
+from cinorms.answers.coding.codes import BY_HAND, rule_of
+from cinorms.answers.coding.sample import COUNTS, INCOMPLETE, KINDS, TOO_LOW
 from cinorms.core.labels import listed
 from cinorms.report.results import StudyResults
 from cinorms.report.words import count, counted, share, thresholds

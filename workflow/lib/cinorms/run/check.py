@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from cinorms import wheels
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
 from cinorms.core.errors import CinormsError, EngineError, listing
 from cinorms.core.logs import NAMED, command
-from cinorms.inference import checkpoints
+from cinorms.inference import checkpoints, wheels
 from cinorms.inference.engine_kind import (
     EngineKind,
     EntryProblem,

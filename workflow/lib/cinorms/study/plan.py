@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from cinorms.coding.prompt import ACTS_TEMPLATE
+from cinorms.answers.coding.prompt import ACTS_TEMPLATE
 from cinorms.core.csv_tables import OF_TRACES, PLAN
 from cinorms.core.scales import Scale
 from cinorms.inference.engine_kind import TRACE_SHARE, Work, engine_kind

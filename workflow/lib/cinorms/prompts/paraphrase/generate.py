@@ -1,7 +1,7 @@
 """Paraphrases, checked and frozen.
 
 ``python -m cinorms.prompts.paraphrase.generate --request JSON --out FILE --log FILE`` asks a paraphraser. A module
-of its own and no Snakemake script, as ``cinorms.ask`` is: what was asked once is not asked again.
+of its own and no Snakemake script, as ``cinorms.inference.ask`` is: what was asked once is not asked again.
 """
 
 import argparse

@@ -4,8 +4,16 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from cinorms.coding.prompt import NO_OPTION, level_of_code, options_to_choose, prompts_of, read_code
-from cinorms.coding.sample import SHEET, as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
+from cinorms.answers.coding.prompt import NO_OPTION, level_of_code, options_to_choose, prompts_of, read_code
+from cinorms.answers.coding.sample import (
+    SHEET,
+    as_levels,
+    compare,
+    draw_sample,
+    load_codes,
+    make_sheet,
+    write_sheet,
+)
 from cinorms.core.csv_files import read_csv
 from cinorms.core.errors import DataError
 from cinorms.core.scale_files import load_scale

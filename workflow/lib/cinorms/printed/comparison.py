@@ -229,7 +229,7 @@ def render(
     counted = summary(comparison)
     items = [(str(name), group) for name, group in comparison.groupby("item", sort=False)]
     return render_page(
-        "replication",
+        "printed",
         "replication",
         release=release,
         mark=mark,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cinorms.answers.acting import read_actions
-from cinorms.coding.codes import (
+from cinorms.answers.coding.codes import (
     apply_codes,
     codes_that_count,
     find_unread,
@@ -17,15 +17,15 @@ from cinorms.coding.codes import (
     read_replies,
     with_codes,
 )
-from cinorms.coding.prompt import prompts_of, questions_of
-from cinorms.coding.sample import compare, draw_sample, strata_of
+from cinorms.answers.coding.prompt import prompts_of, questions_of
+from cinorms.answers.coding.sample import compare, draw_sample, strata_of
 from cinorms.core.scale_files import load_scale
 from cinorms.core.scales import FOLDER
 from cinorms.planted.respondents import answer
 from cinorms.prompts.variants import ask_grid, list_variants
 
-from ...agents import dataset_of, record
-from ...asking import make_request
+from ....agents import dataset_of, record
+from ....asking import make_request
 
 SCALE = load_scale(FOLDER / "disclosure.yaml")
 #: The item's words are also in what is needed: words alone find it in every action that says what is needed.

@@ -13,11 +13,11 @@ from cinorms.core.csv_tables import SENTENCES
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.core.scales import papers_scale
 from cinorms.core.yaml_files import load_yaml
+from cinorms.printed import comparison
+from cinorms.printed.comparison import compare_sentences, sentences_text, unexpected
 from cinorms.prompts.variants import list_variants
 from cinorms.published import releases
 from cinorms.published.releases import load_release
-from cinorms.replication import comparison
-from cinorms.replication.comparison import compare_sentences, sentences_text, unexpected
 from cinorms.study.load import load_study, read_layers
 from cinorms.study.plan import as_text, estimate
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.acting import read_replies
+from cinorms.answers.coding.codes import apply_codes
 from cinorms.answers.overrides import match_overrides, review_table
-from cinorms.coding.codes import apply_codes
 from cinorms.core import tables
 from cinorms.core.scales import Scale
 from cinorms.inference.responses import check_complete

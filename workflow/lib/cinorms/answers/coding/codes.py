@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.answers.acting import CALL_RULES
+from cinorms.answers.coding.prompt import read_code
+from cinorms.answers.coding.sample import COUNTS, kinds_of
 from cinorms.answers.read import categories
-from cinorms.coding.prompt import read_code
-from cinorms.coding.sample import COUNTS, kinds_of
 from cinorms.core.scales import Scale
 from cinorms.core.tables import USUAL_STATUSES
 from cinorms.vignettes.agent_files import scenes_of

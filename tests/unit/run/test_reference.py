@@ -14,7 +14,7 @@ from cinorms.core.tables import STAGES
 from cinorms.core.yaml_files import load_yaml
 from cinorms.entries.kind import kinds
 from cinorms.figures.theme import ENDING
-from cinorms.reference import default_words, key_rows, section_page, tables_page
+from cinorms.run.reference import default_words, key_rows, section_page, tables_page
 from cinorms.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[3]

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.answers.coding.prompt import NO_OPTION, as_code, level_of_code, options_to_choose
 from cinorms.answers.read import NO_LEVEL
-from cinorms.coding.prompt import NO_OPTION, as_code, level_of_code, options_to_choose
 from cinorms.core.csv_files import check_header, csv_text, read_csv, write_csv
 from cinorms.core.csv_tables import AGREEMENT, TO_CODE
 from cinorms.core.errors import DataError, listing

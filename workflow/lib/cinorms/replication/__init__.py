@@ -1,1 +1,0 @@
-"""The numbers that a paper prints, compared with those computed here."""
