@@ -20,6 +20,7 @@ from cinorms.inference.job_state import (
     followed,
     read_state,
 )
+from cinorms.inference.processes import stop_between_steps
 
 ROOT = Path(__file__).parents[3]
 
@@ -105,6 +106,26 @@ def test_the_rate_is_that_of_the_last_minutes(kept, clock):
         assert kept.state.rate == pytest.approx(per_second, rel=0.05)
 
 
+@pytest.mark.parametrize("answered", [0, 500])
+def test_the_rate_of_replies_in_bursts_is_known_late_and_then_jumps_little(kept, clock, answered):
+    """As vLLM on a CPU: a few replies after 40 s, then a burst of 32 every 10 s, of 720."""
+    start, total = clock.now, answered + 720
+    kept.begin(total, answered)
+    forecasts = {}
+    while kept.state.answered < total:
+        clock.now += 2
+        if clock.now - start == 40:
+            kept.count(2)
+        elif clock.now - start > 40 and (clock.now - start) % 10 == 0:
+            kept.count(min(32, total - kept.state.answered))
+        kept.write()
+        if kept.state.rate:
+            forecasts[clock.now] = (total - kept.state.answered) / kept.state.rate
+    end = clock.now
+    assert min(forecasts) - start == 70
+    assert all(abs(left - (end - at)) <= 0.3 * (end - at) + 5 for at, left in forecasts.items())
+
+
 def test_an_unchanged_state_is_written_again_before_it_counts_as_silent(kept, clock, tmp_path):
     assert HEARTBEAT + 2 * job_state.PERIOD < SILENCE
     path = tmp_path / "state.json"
@@ -155,3 +176,12 @@ def test_a_full_disk_ends_no_job_and_an_odd_file_is_no_state(progress, monkeypat
         assert read_state(progress, "m", "1-of-2") is None, content
     path.write_text('{"model": "m", "shard": "1-of-2", "total": null, "rate": 0.5}')
     assert read_state(progress, "m", "1-of-2") is not None
+
+
+def test_a_signal_ends_a_job_between_two_steps():
+    with stop_between_steps() as leave_if_signalled:
+        leave_if_signalled()
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(SystemExit) as ended:
+            leave_if_signalled()
+    assert ended.value.code == 128 + signal.SIGTERM

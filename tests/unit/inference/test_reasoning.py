@@ -176,3 +176,10 @@ def test_a_prompt_is_opened_once_and_closed_where_no_trace_is_asked_for():
     assert bare.begun("assistant:") == "assistant:<think>\n</think>\n\n"
     worded = ReasoningWay(**{**REASONING, "effort_variable": "reasoning_effort"})
     assert worded.variables() == {"thinks": True, "reasoning_effort": "high"}
+
+
+@pytest.mark.parametrize(("bos", "begin"), [(None, ""), (65, ""), (97, "<s>")])
+def test_a_prompt_begins_as_the_tokenizer_begins_every_text(bos, begin):
+    letters = Letters(False)
+    letters.bos_token, letters.bos_token_id = "<s>" if bos else None, bos
+    assert Tokeniser(letters, "chat_template", "m")._begin == begin
