@@ -22,7 +22,16 @@ from cinorms.report.appendix import sections, svg_address
 from cinorms.report.cards import card_json, card_markdown, escape, make_card
 from cinorms.report.description import facts_for_cards, facts_of
 from cinorms.report.explorer import explorer_data
-from cinorms.report.findings import decides, differs, discarded, gaps, levels_of, share_interval, share_of
+from cinorms.report.findings import (
+    LevelShare,
+    decides,
+    differs,
+    discarded,
+    gaps,
+    levels_of,
+    share_interval,
+    share_of,
+)
 from cinorms.report.page import render
 from cinorms.report.results import (
     INVALID,
@@ -133,6 +142,23 @@ def test_what_is_accepted_most_and_least_is_counted_from_the_answers(results):
     for level in levels_of(results, "main", MODELS):
         assert level.share == pytest.approx(shares[level.level])
         assert level.bounds == pytest.approx(tuple(bounds.loc[level.level]))
+
+
+def test_the_appendix_has_the_accepted_shares_with_intervals_and_bounds(results):
+    text = " ".join(appendix.render(results, COMMAND).split())
+    row = re.search(r'<tr><td>principle</td><th scope="row">under condition 7</th>(.*?)</tr>', text)
+    assert row is not None
+    cells = re.findall(r'<td class="number">(.*?)</td>', row[1])
+
+    def share_of_level(models: list[str]) -> LevelShare:
+        return next(one for one in levels_of(results, "main", models) if one.level == "under condition 7")
+
+    mean = share_of_level(MODELS)
+    low, high = share_interval(mean) or (0, 0)
+    assert cells[0] == f"{share(mean.share, 1)} ({100 * low:.0f}% to {100 * high:.0f}%)"
+    assert cells[1] == " to ".join(share(end, 1) for end in mean.bounds)
+    shares = {share(share_of_level([model]).share, 1) for model in MODELS}
+    assert {cell.partition(" (")[0] for cell in cells[2:]} == shares
 
 
 def test_a_finding_that_has_nothing_to_say_is_not_shown(tmp_path):
