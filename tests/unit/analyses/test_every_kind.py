@@ -29,7 +29,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "ordinal_regression": {"factors": ["recipient", "model"], "scale": ["model"]},
     "agreement_pairs": {"factor": "capacity"},
     "variance_pairs": {"factor": "capacity"},
-    "delta": {"by": ["sender"]},
+    "delta": {"by": ["sender"], "of": "means", "embedding": [-100, -50, 0, 50, 100]},
 }
 #: Columns that only other datasets bring; the tests of the kind have them.
 ELSEWHERE = {"flow_norms": {"vignette"}, "norms_held": {"vignette"}}

@@ -12,7 +12,7 @@ from cinorms.answers.read import read_responses
 from cinorms.core.errors import ConfigError
 from cinorms.inference.engines.openai.replies import split_trace
 from cinorms.inference.engines.vllm import offline
-from cinorms.inference.engines.vllm.conversations import Closing, ReasoningWay, TextTalk
+from cinorms.inference.engines.vllm.conversations import Closing, ReasoningWay, TextTalk, option_sampling
 from cinorms.inference.engines.vllm.tokenise import Tokeniser
 from cinorms.inference.request import ReasoningLevel
 
@@ -147,6 +147,15 @@ def test_a_trace_that_its_budget_or_the_end_of_a_turn_cuts_is_closed_and_answere
     assert (talk.trace_status, len(talk.trace_ids)) == (status, len(text))
     assert talk.take(second.about, output(tokeniser, "neutral", "stop")) == ()
     assert tokeniser.decode([talk.token_ids]) == ["neutral"]
+
+
+def test_no_request_asks_for_stated_tokens_beside_the_likeliest(tokeniser):
+    """In vLLM stated tokens turn the log-probabilities of the likeliest, asked by others, into -inf."""
+    option_sampling.cache_clear()
+    options, text = option_sampling((1, 2)), begin(tokeniser).first().sampling
+    option_sampling.cache_clear()
+    assert (options.logprob_token_ids, options.max_tokens) == ([1, 2], 1)
+    assert not {"logprobs", "prompt_logprobs"} & {*vars(options), *vars(text)}
 
 
 def test_a_prompt_its_trace_and_its_answer_must_fit(tokeniser, tmp_path, monkeypatch):
