@@ -16,14 +16,12 @@ rule list_unread:
         readings="results/{study}/coding/{scale}/readings.parquet",
     log:
         "logs/{study}/list_unread/{scale}.log",
-    wildcard_constraints:
-        scale=pattern(CODED_SCALES),
     localrule: True
     conda:
         "../../envs/core.yaml"
     params:
         models=lambda wildcards: [model for _, model in CODED_SCALES[wildcards.scale]],
-        scale=lambda wildcards: as_digest("scale", STUDY.named_scale(wildcards.scale).plain),
+        scale=lambda wildcards: STUDY.named_scale(wildcards.scale).known,
         levels=STUDY.levels(),
         code=code_of("list_unread"),
     script:
@@ -40,8 +38,6 @@ if CODER_KIND and CODER_KIND.planted:
             responses="results/{study}/coding/{scale}/replies.parquet",
         log:
             "logs/{study}/ask_coder/{scale}.log",
-        wildcard_constraints:
-            scale=pattern(CODED_SCALES),
         params:
             request=get_coder_request,
             code=code_of("ask_planted"),
@@ -65,9 +61,7 @@ elif CODER_KIND:
         params:
             runtime=get_coder_runtime,
             python=get_python_in(CODER_KIND.virtual_environment),
-            requests=lambda wildcards: as_digest(
-                "requests", json.dumps(list(get_coder_requests(None).items()), sort_keys=True)
-            ),
+            requests=lambda wildcards: json.dumps(list(get_coder_requests(None).items()), sort_keys=True),
         shell:
             get_ask_command(CODER_KIND)
 
@@ -82,8 +76,6 @@ elif CODER_KIND:
             facts="results/{study}/coding/{scale}/replies.json",
         log:
             "logs/{study}/collect_codes/{scale}.log",
-        wildcard_constraints:
-            scale=pattern(CODED_SCALES),
         params:
             request=get_coder_request,
             code=code_of("collect_responses"),
@@ -107,7 +99,7 @@ rule judge_coder:
     params:
         requests=get_coder_requests,
         coder=STUDY.coder,
-        scales=lambda wildcards: as_digest("scales", {scale: STUDY.named_scale(scale).plain for scale in CODED_SCALES}),
+        scales=lambda wildcards: {scale: STUDY.named_scale(scale).known for scale in CODED_SCALES},
         sample=STUDY.hand_sample,
         tried=STUDY.settings.answers.tried,
         needed=STUDY.settings.answers.agreement,
@@ -155,7 +147,7 @@ rule check_overrides:
     conda:
         "../../envs/core.yaml"
     params:
-        pairs=lambda wildcards: as_digest("pairs", pairs_in(READ)),
+        pairs=lambda wildcards: pairs_in(READ),
         levels=STUDY.levels(),
         code=code_of("check_overrides"),
     script:
@@ -179,11 +171,11 @@ rule gather_provenance:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: as_digest("asked", pairs_in(ASKED)),
+        asked=lambda wildcards: pairs_in(ASKED),
         planted=STUDY.planted(),
         coder=STUDY.coder,
         scales=list(CODED_SCALES),
-        received=lambda wildcards: as_digest("received", pairs_in(STUDY.arms_from("responses"))),
+        received=lambda wildcards: pairs_in(STUDY.arms_from("responses")),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

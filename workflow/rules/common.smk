@@ -22,7 +22,6 @@ from cinorms.report.description import facts_for_cards, facts_of, people_page_fa
 from cinorms.report.dictionary import described_files
 from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.run.case import left_to_ask, summary
-from cinorms.run.inside_snakemake import as_digest
 from cinorms.run.resources import resources_of
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.norm_room import norm_room
@@ -61,7 +60,10 @@ wildcard_constraints:
     dataset="|".join(STUDY.datasets()),
     arm="|".join(STUDY.arms),
     model=pattern(STUDY.all_models()),
+    planned=r"(\.planned)?",
     shard=SHARD,
+    scale=pattern(STUDY.coded_scales()),
+    format=pattern(format_modules()),
     analysis=pattern(STUDY.entries["analyses"]),
     figure=pattern(STUDY.entries["figures"]),
     printed=pattern(STUDY.entries["printed"]),
@@ -155,7 +157,7 @@ def get_ask_inputs(wildcards):
 def get_requests(wildcards):
     """Return everything that can change a reply to what the jobs of a model ask, as one value."""
     requests = [[arm, request_of(STUDY, arm, model).plain()] for arm, model in arms_of(STUDY, wildcards.model)]
-    return as_digest("requests", json.dumps(requests, sort_keys=True))
+    return json.dumps(requests, sort_keys=True)
 
 
 def get_runtime(wildcards, output):
@@ -232,7 +234,7 @@ def get_rated(wildcards):
         "levels": list(STUDY.scale(wildcards.arm).levels),
         "select": arm.plain()["select"],
     }
-    return as_digest("ratings", rated)
+    return rated
 
 
 def get_key_variables(wildcards, output):
@@ -266,13 +268,13 @@ def get_coded_files(wildcards):
 
 def get_coder_request(wildcards):
     """Return everything that can change a reply of the coder about a scale."""
-    return as_digest("request", coder_request(STUDY, wildcards.scale).plain())
+    return coder_request(STUDY, wildcards.scale).plain()
 
 
 def get_coder_requests(wildcards):
     """Return the coder's request for each scale."""
     scales = CODED_SCALES if STUDY.coder else ()
-    return as_digest("requests", {scale: coder_request(STUDY, scale).plain() for scale in scales})
+    return {scale: coder_request(STUDY, scale).plain() for scale in scales}
 
 
 def get_coder_runtime(wildcards, output):
@@ -311,7 +313,7 @@ def get_entry_inputs(wildcards):
 def get_entry_settings(wildcards):
     """Return everything of the study that an entry depends on."""
     entry = get_entry(wildcards)
-    return as_digest(entry.name, ENTRIES.dump_python(entry, mode="json", exclude_defaults=True))
+    return ENTRIES.dump_python(entry, mode="json", exclude_defaults=True)
 
 
 @cache
@@ -322,7 +324,7 @@ def get_facts():
 
 def get_study_facts(wildcards):
     """Return the same, as the parameter of a rule."""
-    return as_digest("study", get_facts().plain())
+    return get_facts().plain()
 
 
 @cache
@@ -366,7 +368,7 @@ def get_planned_variants(arm):
 def get_exported_requests(wildcards):
     """Return the requests to the models of an arm."""
     models = STUDY.models(wildcards.arm)
-    return as_digest("requests", [request_of(STUDY, wildcards.arm, model).plain() for model in models])
+    return [request_of(STUDY, wildcards.arm, model).plain() for model in models]
 
 
 def get_left(wildcards, output):
@@ -437,17 +439,17 @@ def get_gate_sides(wildcards):
 
 def get_arm(wildcards):
     """Return what the study states of an arm."""
-    return as_digest("arm", STUDY.arms[wildcards.arm].plain())
+    return STUDY.arms[wildcards.arm].plain()
 
 
 def get_scale(wildcards):
     """Return the answer scale of an arm."""
-    return as_digest("scale", STUDY.scale(wildcards.arm).plain)
+    return STUDY.scale(wildcards.arm).known
 
 
 def get_request(wildcards):
     """Return everything that can change a reply of a model in an arm."""
-    return as_digest("request", request_of(STUDY, wildcards.arm, wildcards.model).plain())
+    return request_of(STUDY, wildcards.arm, wildcards.model).plain()
 
 
 def code_of(rule, *modules):

@@ -107,7 +107,7 @@ def define_paraphrases(prompt_set):
         params:
             python=get_python_in(environment.virtual_environment),
             # A function, because Snakemake fills in the braces of a text.
-            request=lambda wildcards: as_digest("request", json.dumps(AWAITED[prompt_set])),
+            request=lambda wildcards: json.dumps(AWAITED[prompt_set]),
         shell:
             "{params.python} -m cinorms.prompts.paraphrase.generate --request {params.request:q} --out {output.frozen:q} --log {log:q}"
 

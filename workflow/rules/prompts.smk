@@ -31,7 +31,6 @@ rule list_variants:
         "logs/{study}/list_variants/{arm}{planned}.log",
     wildcard_constraints:
         arm=pattern(STUDY.worded_arms()),
-        planned=r"(\.planned)?",
     localrule: True
     conda:
         "../../envs/core.yaml"
@@ -72,7 +71,6 @@ rule export_prompts:
         "logs/{study}/export_prompts/{format}/{arm}.log",
     wildcard_constraints:
         arm=pattern(EXPORTED),
-        format=pattern(format_modules()),
     localrule: True
     conda:
         "../../envs/core.yaml"

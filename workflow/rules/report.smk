@@ -18,7 +18,7 @@ rule write_cards:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: as_digest("study", get_card_facts().plain()),
+        study=lambda wildcards: get_card_facts().plain(),
         code=code_of("write_cards"),
     script:
         "../scripts/write_cards.py"
@@ -121,10 +121,10 @@ rule plan:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: as_digest("asked", STUDY.asked()),
-        judge=lambda wildcards: as_digest("judge", STUDY.judge()),
-        datasets=lambda wildcards: as_digest("datasets", STUDY.datasets()),
-        arms=lambda wildcards: as_digest("arms", STUDY.worded_arms()),
+        asked=lambda wildcards: STUDY.asked(),
+        judge=lambda wildcards: STUDY.judge(),
+        datasets=STUDY.datasets(),
+        arms=STUDY.worded_arms(),
         # Answers that exist, and no input: the plan of a study never makes its answers.
         pilot=STUDY.settings.plan.pilot or STUDY.name,
         target_phi=STUDY.settings.plan.target_phi,
@@ -152,7 +152,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: as_digest("people", get_people_facts()),
+        asked=lambda wildcards: get_people_facts(),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr
+from functools import wraps
 from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context, resource_tracker
@@ -22,7 +23,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from threading import Lock
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from snakemake.script import PythonScript
 
@@ -48,6 +49,7 @@ class Run:
         #: Those that count, the later before the earlier.
         self.config_files: list[str] = [*stated, *map(str, self.given_files)]
         self.snakefile = str(workflow.main_snakefile)
+        self._rules_before = list(workflow.rules)
 
     @property
     def is_on_cluster(self) -> bool:
@@ -80,21 +82,41 @@ class Run:
         """Return what this run made or found up to date."""
         return {str(file) for job in self._workflow.dag.jobs for file in job.output}
 
+    def record_digests(self) -> None:
+        """Have Snakemake record digests of the long parameters of all rules that were defined since this was made.
 
-_Value = TypeVar("_Value", dict[str, Any], list[Any], str, None)
+        It prints the whole parameter, before and after, with each job that runs because one has changed.
+        """
+        for rule in self._workflow.rules:
+            if any(rule is other for other in self._rules_before):
+                continue
+            for name, value in list(rule.params.items()):
+                if callable(value):
+                    setattr(rule.params, name, _with_digest(name, value))
 
 
-def as_digest(name: str, value: _Value) -> _Value:
-    """Return ``value`` for `params`, where Snakemake records and prints only ``name`` and a digest.
+# --- Parameters of rules
 
-    It prints the whole parameter, before and after, with each job that runs because one has changed.
-    """
-    if value is None:
-        return value
-    plain, text = type(value), f"{name} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
-    # It records the `repr`. Scripts get the value by pickle.
-    methods = {"__repr__": lambda _: text, "__reduce__": lambda _: (plain, (value,))}
-    return cast(_Value, type(plain.__name__, (plain,), methods)(value))
+#: Snakemake records and prints a parameter that is no longer than this as it is.
+_SHORT = 40
+
+
+def _with_digest(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the ``function`` of a parameter so that Snakemake records ``name`` and a digest of a long value."""
+
+    # Snakemake reads from its signature what a function takes.
+    @wraps(function)
+    def value_of(*given: Any, **named: Any) -> Any:
+        value = function(*given, **named)
+        plain = type(value)
+        if plain not in (dict, list, str) or len(repr(value)) <= _SHORT:
+            return value
+        text = f"{name} {hashlib.sha256(repr(value).encode()).hexdigest()[:12]}"
+        # It records the `repr`. Scripts get the value by pickle.
+        methods = {"__repr__": lambda _: text, "__reduce__": lambda _: (plain, (value,))}
+        return type(plain.__name__, (plain,), methods)(value)
+
+    return value_of
 
 
 # --- Jobs on SLURM
