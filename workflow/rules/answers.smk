@@ -54,20 +54,20 @@ elif CODER_KIND:
         log:
             "logs/{study}/ask_coder.log",
         conda:
-            get_env(CODER_KIND.environment)
+            f"../../envs/{CODER_KIND.environment}.yaml"
         threads: CODER_KIND.needs.threads
         resources:
             **resources_of(STUDY, CODER_KIND, STUDY.coder),
         params:
-            runtime=get_coder_runtime,
+            runtime=get_runtime,
             python=get_python_in(CODER_KIND.virtual_environment),
-            requests=lambda wildcards: json.dumps(list(get_coder_requests(None).items()), sort_keys=True),
+            requests=lambda wildcards: json.dumps(list(get_coder_requests(wildcards).items()), sort_keys=True),
         shell:
             get_ask_command(CODER_KIND)
 
     use rule collect_responses as collect_codes with:
         input:
-            **checkpoint_of(STUDY.coder),
+            unpack(get_checkpoint),
             asked="results/{study}/coding/asked.json",
             vignettes="results/{study}/coding/{scale}/unread.parquet",
             variants="results/{study}/coding/{scale}/prompts.parquet",
@@ -129,7 +129,8 @@ rule read_answers:
     params:
         scale=get_scale,
         levels=STUDY.levels(),
-        asked=get_asked_request,
+        # Responses from a file are not checked against a request.
+        asked=lambda wildcards: get_request(wildcards) if wildcards.arm in ASKED else None,
         code=code_of("read_answers"),
     script:
         "../scripts/read_answers.py"
@@ -147,7 +148,7 @@ rule check_overrides:
     conda:
         "../../envs/core.yaml"
     params:
-        pairs=lambda wildcards: pairs_in(READ),
+        pairs=lambda wildcards: STUDY.pairs(*READ_HERE),
         levels=STUDY.levels(),
         code=code_of("check_overrides"),
     script:
@@ -171,11 +172,11 @@ rule gather_provenance:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: pairs_in(ASKED),
+        asked=lambda wildcards: STUDY.pairs("model"),
         planted=STUDY.planted(),
         coder=STUDY.coder,
         scales=list(CODED_SCALES),
-        received=lambda wildcards: pairs_in(STUDY.arms_from("responses")),
+        received=lambda wildcards: STUDY.pairs("responses"),
         code=code_of("gather_provenance"),
     script:
         "../scripts/gather_provenance.py"

@@ -46,14 +46,14 @@ def define_ask(kind):
         # Where jobs wait for a GPU, the longest begins first, and none is left for the end.
         priority: lambda wildcards: asking_minutes(STUDY, wildcards.model, 1)
         conda:
-            get_env(kind.environment)
+            f"../../envs/{kind.environment}.yaml"
         threads: kind.needs.threads
         resources:
             **resources_of(STUDY, kind),
         params:
             runtime=get_runtime,
             python=get_python_in(kind.virtual_environment),
-            requests=get_requests,
+            requests=lambda wildcards: json.dumps(requests_of(STUDY, wildcards.model), sort_keys=True),
         shell:
             get_ask_command(kind)
 
@@ -74,7 +74,7 @@ def define_fetch(kind):
             model=pattern(model for model in LOADED if STUDY.registry_entry(model).kind is kind),
         localrule: True
         conda:
-            get_env(kind.environment)
+            f"../../envs/{kind.environment}.yaml"
         params:
             python=get_python_in(kind.virtual_environment),
             checkpoint=get_checkpoint_source,
@@ -99,7 +99,7 @@ def define_paraphrases(prompt_set):
         log:
             f"logs/{STUDY.name}/generate_paraphrases/{prompt_set}.log",
         conda:
-            get_env(environment.environment)
+            f"../../envs/{environment.environment}.yaml"
         resources:
             **({"gpu": entry.gpus} if entry and entry.gpus else {}),
             mem_mb=16000,

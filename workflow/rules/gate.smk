@@ -6,7 +6,8 @@ A gate that does not pass fails only the last step, so that everything else can 
 
 rule judge_gate:
     input:
-        unpack(get_gate_inputs),
+        made=lambda wildcards: GATES[wildcards.gate].made,
+        found=lambda wildcards: list(map(local, GATES[wildcards.gate].found)),
         templates=get_page_templates("gate", "gate.*"),
     output:
         json="results/{study}/gate/{gate}/gate.json",
@@ -18,7 +19,7 @@ rule judge_gate:
     conda:
         "../../envs/core.yaml"
     params:
-        sides=get_gate_sides,
+        sides=lambda wildcards: GATES[wildcards.gate].sides(),
         code=code_of("judge_gate"),
     script:
         "../scripts/judge_gate.py"

@@ -20,7 +20,7 @@ rule import_published:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=get_arm,
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
         models=STUDY.published_models(),
         scale=get_scale,
         code=code_of("import_published"),
@@ -62,7 +62,7 @@ rule import_ratings:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=get_rated,
+        asked=lambda wildcards: STUDY.rated(wildcards.arm),
         code=code_of("import_ratings"),
     script:
         "../scripts/import_ratings.py"
@@ -81,7 +81,7 @@ rule list_raters:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=get_rated,
+        asked=lambda wildcards: STUDY.rated(wildcards.arm),
         code=code_of("list_raters"),
     script:
         "../scripts/list_raters.py"
@@ -103,9 +103,10 @@ rule import_responses:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=get_arm,
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
         request=get_request,
-        key_variables=get_key_variables,
+        # Their values must appear in nothing that is kept.
+        key_variables=lambda wildcards, output: STUDY.key_variables(),
         code=code_of("import_responses", "cinorms.exchange.formats"),
     script:
         "../scripts/import_responses.py"

@@ -53,7 +53,7 @@ rule preview_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        arm=get_arm,
+        arm=lambda wildcards: STUDY.arms[wildcards.arm].plain(),
         scale=get_scale,
         seed=STUDY.seed,
         code=code_of("preview_prompts"),
@@ -75,7 +75,9 @@ rule export_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        requests=get_exported_requests,
+        requests=lambda wildcards: [
+            request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
+        ],
         code=code_of("export_prompts", "cinorms.exchange.formats"),
     script:
         "../scripts/export_prompts.py"

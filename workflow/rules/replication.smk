@@ -22,7 +22,7 @@ rule compare_numbers:
     params:
         mark=STUDY.mark(STUDY.all_models()),
         models=STUDY.all_models(),
-        figures=get_figure_titles,
+        figures=lambda wildcards: {name: each.title or name for name, each in STUDY.entries["figures"].items()},
         code=code_of("compare_numbers"),
     script:
         "../scripts/compare_numbers.py"

@@ -3,7 +3,7 @@
 
 rule write_cards:
     input:
-        unpack(lambda wildcards: card_inputs_of(get_card_facts(), RESULTS)),
+        unpack(lambda wildcards: card_inputs_of(facts_for_cards(get_facts()), RESULTS)),
         template=str(LIBRARY / "cinorms" / "report" / "templates" / "card.md"),
     output:
         text=report(
@@ -18,7 +18,7 @@ rule write_cards:
     conda:
         "../../envs/core.yaml"
     params:
-        study=lambda wildcards: get_card_facts().plain(),
+        study=lambda wildcards: facts_for_cards(get_facts()).plain(),
         code=code_of("write_cards"),
     script:
         "../scripts/write_cards.py"
@@ -49,8 +49,9 @@ rule write_report:
     conda:
         "../../envs/core.yaml"
     params:
-        study=get_study_facts,
-        command=get_command,
+        study=lambda wildcards: get_facts().plain(),
+        # Not recorded: another path of the project makes no page again.
+        command=lambda wildcards, output: rebuild_command(RUN, PROJECT),
         code=code_of("write_report"),
     script:
         "../scripts/write_report.py"
@@ -86,7 +87,7 @@ rule describe_study:
     conda:
         "../../envs/core.yaml"
     params:
-        study=get_study_facts,
+        study=lambda wildcards: get_facts().plain(),
         code=code_of("describe_study"),
     script:
         "../scripts/describe_study.py"
@@ -103,7 +104,7 @@ rule describe_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        study=get_study_facts,
+        study=lambda wildcards: get_facts().plain(),
         code=code_of("describe_tables"),
     script:
         "../scripts/describe_tables.py"
@@ -128,8 +129,9 @@ rule plan:
         # Answers that exist, and no input: the plan of a study never makes its answers.
         pilot=STUDY.settings.plan.pilot or STUDY.name,
         target_phi=STUDY.settings.plan.target_phi,
-        warnings=get_plan_warnings(),
-        left=get_left,
+        warnings=lambda wildcards: plan_warnings(STUDY),
+        # Not recorded: what is left makes no new plan.
+        left=lambda wildcards, output: left_in_words(STUDY),
         code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"
@@ -137,7 +139,7 @@ rule plan:
 
 rule write_people_page:
     input:
-        unpack(get_people_inputs),
+        unpack(lambda wildcards: people_inputs_of(STUDY, RESULTS)),
         templates=get_page_templates("report", "people.*"),
     output:
         page=report(
@@ -152,7 +154,7 @@ rule write_people_page:
     conda:
         "../../envs/core.yaml"
     params:
-        asked=lambda wildcards: get_people_facts(),
+        asked=lambda wildcards: people_page_facts(STUDY),
         code=code_of("write_people_page"),
     script:
         "../scripts/write_people_page.py"

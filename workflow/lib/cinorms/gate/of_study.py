@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,6 +25,14 @@ class StatedGate:
     made: tuple[str, ...]
     found: tuple[str, ...]
 
+    def sides(self) -> dict[str, Any]:
+        """Return base, new and the policy, for a parameter of a rule."""
+        return {
+            "base": list(map(str, self.base)),
+            "new": list(map(str, self.new)),
+            "policy": self.policy,
+        }
+
 
 def gates_of(study: Study) -> dict[str, StatedGate]:
     """Return the gates of a study by name; raise ``ConfigError`` for a policy or a side that is not there."""
@@ -43,7 +52,7 @@ def _gate(study: Study, name: str, stated: GateSettings) -> StatedGate:
         own = first == study.name
         if own:
             arms = {arm: study.models(arm) for arm in study.arms}
-            address = address_in(study.root.results / study.name, rest, arms, given, place)
+            address = address_in(study.results, rest, arms, given, place)
         else:
             address = find(given, place, study.root.results)
         sides.append(address)

@@ -142,6 +142,14 @@ def people_tables(analyses: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"tables": first, "standing": standing, "groups": groups}
 
 
+def people_inputs_of(study: Study, folder: str) -> dict[str, list[str]]:
+    """Return the files below ``folder`` that the page is made from, by what it makes of them."""
+    shown = people_tables(study.entries["analyses"])
+    inputs = {part: [f"{folder}/tables/{name}.parquet" for name in names] for part, names in shown.items()}
+    datasets = people_page_facts(study)["datasets"]
+    return {**inputs, "vignettes": [f"{folder}/vignettes/{name}.parquet" for name in datasets]}
+
+
 def people_page_facts(study: Study) -> dict[str, Any]:
     """Return the facts as plain data, for a parameter of a rule; without arms and scale where nothing is compared."""
     stated = study.entries["analyses"]

@@ -80,6 +80,11 @@ def left_to_ask(study: Study) -> dict[Pair, int | None]:
     return {pair: left and left.left for pair, left in found if left is None or not left.is_current}
 
 
+def left_in_words(study: Study) -> str | None:
+    """Return how much of a study a run would still ask; None where a module's `prefix` moves the results."""
+    return summary(study, left_to_ask(study)) if study.results == results_folder(study) else None
+
+
 def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
     """Return in words how much of a study is left to ask, by ``left_to_ask``."""
     if not asked:
@@ -100,7 +105,7 @@ def _count(number: int, noun: str) -> str:
 
 def pairs_left(study: Study) -> Iterator[tuple[Pair, Left | None]]:
     """Yield how far each model in each arm is, with the study's files as they are now; None: not known yet."""
-    for pair, questions, are_made in _questions(study, asked_pairs(study)):
+    for pair, questions, are_made in _questions(study, study.pairs("model")):
         yield pair, None if questions is None else _left(study, pair, questions, are_made)
 
 
@@ -121,11 +126,6 @@ def _left(study: Study, pair: Pair, questions: Questions, are_made: bool) -> Lef
     if not are_made or study.registry_entry(pair[1]).kind.planted:
         return Left(total, total, False)
     return Left(total, count_left(questions, store_of(study, questions.request)), False)
-
-
-def asked_pairs(study: Study) -> list[Pair]:
-    """Return each arm and model that is asked."""
-    return [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
 
 
 def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Questions | None, bool]]:

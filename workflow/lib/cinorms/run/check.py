@@ -200,7 +200,7 @@ def _override_faults(case: Case, file: str) -> Iterator[EntryProblem]:
 def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
     """Raise ``DataError`` for lines that match no response, of those whose responses exist."""
     study = case.study
-    asked = [(arm, model) for arm in study.arms_from(*READ_HERE) for model in study.models(arm)]
+    asked = study.pairs(*READ_HERE)
     files = {pair: response_file(study, *pair) for pair in asked if pair not in case.asked}
     made = {pair: file for pair, file in files.items() if file.exists()}
     places = pd.Series(list(zip(overrides["arm"], overrides["model"], strict=True)), index=overrides.index)

@@ -11,7 +11,7 @@ from cinorms.core.root import Root
 from cinorms.core.validation import parse
 from cinorms.core.yaml_files import check_mapping, load_yaml, read_yaml
 from cinorms.entries.kind import use_own
-from cinorms.inference.model_entry import ModelEntry, load_registry
+from cinorms.inference.model_entry import REVISIONS, ModelEntry, load_registry
 from cinorms.study.checks import check_names
 from cinorms.study.entries import with_entries
 from cinorms.study.layers import Layers, merge, place_in
@@ -74,6 +74,15 @@ def read_settings(layers: Layers) -> StudySettings:
     for file, stated in layers.items():
         check_mapping(stated, file)
     return parse(merge(layers), StudySettings, lambda path: place_in(layers, *path))
+
+
+def revision_locks(study: Study, models: Iterable[str]) -> list[str]:
+    """Return for each model the file with the commits of its registry; an empty text in a project that is fetched."""
+    if study.root.is_fetched:
+        return ["" for _ in models]
+    stated = {path: load_yaml(path) for path in study.root.registries}
+    files = (next(path for path in stated if model in stated[path]) for model in models)
+    return [str(path.with_name(REVISIONS)) for path in files]
 
 
 def _read_files(settings: StudySettings, root: Root) -> dict[str, ModelEntry]:

@@ -33,7 +33,7 @@ class Room(NamedTuple):
 
 def norm_room(study: Study) -> Room:
     """Return one text for each group of models that are asked too few variants to hold a norm."""
-    pairs = [(arm, model) for arm in study.arms_from("model") for model in study.models(arm)]
+    pairs = study.pairs("model")
     variants = {pair: study.templates(*pair) * study.arms[pair[0]].orders.count for pair in pairs}
     read = list(_read(study, variants))
     short = [need for need in read if need.variants < need.t_val]
@@ -59,6 +59,13 @@ def norm_room(study: Study) -> Room:
             f"flow can hold a norm{where}; raise templates or orders.count, or lower t_val"
         )
     return Room(texts, hopeless)
+
+
+def plan_warnings(study: Study) -> list[str]:
+    """Return warnings where too little is asked to hold norms, or a model will soon be gone."""
+    room = norm_room(study)
+    endings = (study.registry_entry(model).ending() for model in study.all_models())
+    return [*["No norm can be held."] * room.none_at_all, *room.texts, *filter(None, endings)]
 
 
 def _read(study: Study, variants: dict[tuple[str, str], int]) -> Iterator[Short]:

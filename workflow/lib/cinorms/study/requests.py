@@ -1,7 +1,6 @@
 """What the jobs of a study that ask receive: the request of each arm, what changes no reply, and time."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
@@ -101,12 +100,24 @@ def job_of(study: Study, model: str) -> str:
 
 def arms_of(study: Study, job: str) -> list[tuple[str, str]]:
     """Return each arm and model that the jobs of the model ``job`` ask."""
-    return [
-        (arm, model)
-        for arm in study.arms_from("model")
-        for model in study.models(arm)
-        if job_of(study, model) == job
-    ]
+    return [(arm, model) for arm, model in study.pairs("model") if job_of(study, model) == job]
+
+
+def requests_of(study: Study, job: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return everything that can change a reply to what the jobs of the model ``job`` ask, arm by arm."""
+    return [(arm, request_of(study, arm, model).plain()) for arm, model in arms_of(study, job)]
+
+
+def stored_models(study: Study) -> list[str]:
+    """Return the models whose replies are in the store."""
+    asked = {model for _, model in study.pairs("model")}
+    return [model for model in study.all_models() if model in asked and study.registry_entry(model).kind.make]
+
+
+def loaded_models(study: Study) -> list[str]:
+    """Return the models of engines that load a checkpoint, the coder among them."""
+    models = dict.fromkeys([*stored_models(study), *filter(None, [study.coder])])
+    return [model for model in models if study.registry_entry(model).kind.checkpoint]
 
 
 def shards_of(study: Study, job: str) -> list[str]:
@@ -114,18 +125,18 @@ def shards_of(study: Study, job: str) -> list[str]:
     return shard_names(study.registry_entry(job).settings.shards)
 
 
-def runtime_of(study: Study, model: str, shard: str, results: str) -> dict[str, Any]:
+def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
     """Return how ``model`` is reached and paid, and where its job writes, which changes no reply.
 
-    ``results`` is the study's folder; all studies next to it share the store. ``key_variable`` is the name of an
-    environment variable, never a key.
+    All studies share the store beside their results. ``key_variable`` is the name of an environment variable, never a
+    key.
     """
-    entry, cap = study.registry_entry(model), study.settings.max_cost_usd
+    entry, cap, results = study.registry_entry(model), study.settings.max_cost_usd, study.results
     return {
         "study": study.name,
         "model": model,
         "shard": shard,
-        "store": str(stores_of(Path(results))),
+        "store": str(stores_of(results)),
         "progress": f"{results}/.progress",
         **({} if cap is None else {"max_cost_usd": cap, "plan": f"{results}/plan.csv"}),
         **entry.kind.runtime(entry.settings),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -56,6 +57,11 @@ class Study:
     def name(self) -> str:
         """Name of the study: its folder under results/."""
         return self.settings.study
+
+    @property
+    def results(self) -> Path:
+        """Folder of its results, below the `prefix` of a module."""
+        return self.root.results / self.name
 
     def stated_in(self, *keys: str) -> Place:
         """Return the file and the whole key in which the setting at ``keys`` is stated."""
@@ -119,6 +125,17 @@ class Study:
         """Return the question whose ratings an arm of people takes."""
         return self.survey(arm).question(split_name(str(self.arms[arm].ratings))[1])
 
+    def rated(self, arm: str) -> dict[str, Any]:
+        """Return what decides which ratings an arm of people takes."""
+        survey, question = split_name(str(self.arms[arm].ratings))
+        return {
+            "survey": survey,
+            "question": question,
+            "text": self.question(arm).text,
+            "levels": list(self.scale(arm).levels),
+            "select": self.arms[arm].plain()["select"],
+        }
+
     def worded_arms(self) -> list[str]:
         """Return the arms whose variants are templates of a prompt set; those of the others are raters."""
         return [name for name, arm in self.arms.items() if not arm.rated]
@@ -130,6 +147,10 @@ class Study:
     def arms_from(self, *sources: str) -> list[str]:
         """Return the arms whose answers come from one of ``sources``."""
         return [name for name, arm in self.arms.items() if arm.source in sources]
+
+    def pairs(self, *sources: str) -> list[tuple[str, str]]:
+        """Return the (arm, model) whose answers come from one of ``sources``."""
+        return [(arm, model) for arm in self.arms_from(*sources) for model in self.models(arm)]
 
     def published_models(self) -> list[str]:
         """Return every model of the arms whose answers were published."""
@@ -171,7 +192,7 @@ class Study:
         Planted ones that replace a paraphraser's are never frozen: they stay with the study's results.
         """
         if self.prompt_set(name).generate and self.settings.engine == "planted":
-            return str(self.root.results / self.name / "paraphrases" / f"{name}.yaml")
+            return str(self.results / "paraphrases" / f"{name}.yaml")
         return str(templates_path(self.root.names("prompts")[name]))
 
     def templates(self, arm: str, model: str | None = None) -> int:
@@ -279,6 +300,11 @@ class Study:
         """The model that codes what the rules cannot read; none under ``engine: planted``, where no model is asked."""
         return None if self.settings.engine == "planted" else self.settings.answers.coder
 
+    def key_variables(self) -> list[str]:
+        """Return the environment variables with keys for the models of the study and its coder."""
+        entries = map(self.registry_entry, [*self.all_models(), *filter(None, [self.coder])])
+        return sorted({entry.settings.needed_key_variable for entry in entries} - {None})
+
     def judge(self) -> dict[str, Any] | None:
         """Return what the plan needs to know of a coder that reads actions, all of them; None where there is none."""
         acting = [arm for arm in self.arms_from("model") if self.arms[arm].task == "act"]
@@ -302,8 +328,8 @@ class Study:
     def coded_scales(self) -> dict[str, list[tuple[str, str]]]:
         """Return the (arm, model) whose replies a person codes a sample of, by the scale that they answer on."""
         pairs: dict[str, list[tuple[str, str]]] = {}
-        for arm in self.arms_from(*READ_HERE) if self.hand_sample else ():
-            pairs.setdefault(self.scale_name(arm), []).extend((arm, model) for model in self.models(arm))
+        for arm, model in self.pairs(*READ_HERE) if self.hand_sample else ():
+            pairs.setdefault(self.scale_name(arm), []).append((arm, model))
         return pairs
 
     def stand_in(self, model: str) -> str:
