@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from cinorms.inference.job_state import AskingState, followed, state_file
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.run import status
-from cinorms.run.case import left_to_ask, response_file, summary, variants_of
+from cinorms.run.case import left_in_words, left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower, Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.requests import request_of, shards_of
@@ -153,6 +153,11 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
     assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
     taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the store"
     assert not left or summary(study, left_to_ask(study)) == taken
+
+
+def test_what_is_left_is_known_where_the_results_are_in_their_own_folder(study):
+    assert left_in_words(study) == f"1 model in 1 arm left to ask, {N} prompts"
+    assert left_in_words(replace(study, root=replace(study.root, results=Path("audit/results")))) is None
 
 
 def test_what_other_studies_have_asked_is_not_left(study):

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from cinorms.core.root import Root
-from cinorms.core.yaml_files import load_yaml
+from cinorms.core.validation import load_yaml
+from cinorms.inference.model_entry import ModelEntry
 from cinorms.study.load import load_study
-from cinorms.study.norm_room import norm_room
+from cinorms.study.norm_room import norm_room, plan_warnings
 
 from ...studies import ARM, PROJECT, default_layer
 
@@ -32,6 +33,18 @@ def test_nine_variants_hold_no_norm_where_ten_answers_are_needed(build_study):
         "arms.main: 9 variants per flow (3 wordings x 3 orders) for every model are fewer than t_val (10), so no "
         "flow can hold a norm (in norms); raise templates or orders.count, or lower t_val"
     ]
+
+
+def test_the_plan_warns_of_too_few_variants_and_of_a_model_that_ends(build_study, monkeypatch):
+    made = build_study(study({"main": nine()}, {"norms": COUNTS}))
+    monkeypatch.setattr(ModelEntry, "ending", lambda entry: entry.name if "gpt" in entry.name else None)
+    assert plan_warnings(made) == [
+        "No norm can be held.",
+        *norm_room(made).texts,
+        "planted-gpt-4o-mini",
+    ]
+    enough = build_study(study({"main": nine(templates=4)}, {"norms": COUNTS}))
+    assert plan_warnings(enough) == ["planted-gpt-4o-mini"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The registry that comes with the project, and what is refused in one's own."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from cinorms.core.root import Root
 from cinorms.inference.engine_kind import engine_kind
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.settings import DEFAULT_STAND_IN
+from cinorms.study.load import revision_locks
 
 from ...studies import change, load
 
@@ -126,6 +128,21 @@ def test_wrong_planted_norms_are_found_before_anything_runs(copied, edit, messag
     with pytest.raises(ConfigError) as caught:
         load(copied)
     assert str(caught.value) == f"resources/planted/tulu-2.yaml: {message}"
+
+
+def test_fetched_commits_go_beside_the_registry_that_has_the_model(copied, tmp_path):
+    own = tmp_path / "own/models.yaml"
+    own.parent.mkdir()
+    stated = load_registry(copied)["tulu-2-7b"].stated
+    own.write_text(yaml.safe_dump({"mine": dict(stated)}), encoding="utf-8")
+    study = load(
+        copied,
+        {"models": ["mine", "tulu-2-7b"], "resources": [str(own.parent)], "analyses": {}, "figures": {}},
+    )
+    locks = [str(own.with_name("revisions.lock")), str(copied.folder / "config/revisions.lock")]
+    assert revision_locks(study, ["mine", "tulu-2-7b"]) == locks
+    fetched = replace(study, root=replace(study.root, is_fetched=True))
+    assert revision_locks(fetched, ["mine", "tulu-2-7b"]) == ["", ""]
 
 
 def test_the_lock_states_the_revision_of_entries_without_one(tmp_path):

@@ -14,10 +14,13 @@ from cinorms.study.requests import (
     arms_of,
     asking_minutes,
     job_of,
+    loaded_models,
     paraphraser_environment,
     request_of,
+    requests_of,
     runtime_of,
     shards_of,
+    stored_models,
 )
 from cinorms.study.settings import Reasoning
 from cinorms.study.study import Study
@@ -28,6 +31,7 @@ Build = Callable[..., Study]
 
 ARM = {"dataset": "iot", "prompts": "chatgpt"}
 MODELS = ["gpt-4o-mini", "tulu-2-7b", "llama-3.1-8b-instruct"]
+NO_ENTRIES: dict[str, Any] = {"analyses": {}, "figures": {}}
 
 
 def request(study: Study, model: str = "tulu-2-7b") -> dict[str, Any]:
@@ -115,13 +119,31 @@ def test_what_a_run_costs_and_where_it_runs_leave_the_request(build_study):
 def test_what_changes_no_reply_reaches_the_engine_beside_the_request(build_study):
     study = study_of(build_study, {"tulu-2-7b": {"gpus": 4, "max_model_len": 700}})
     runtime = runtime_of(study, "tulu-2-7b", "1-of-2")
-    where = {"store": "results/.replies", "progress": "results/s/.progress"}
+    where = {"store": "results/.replies", "progress": "results/demo/.progress"}
     job = {"study": study.name, "model": "tulu-2-7b", "shard": "1-of-2"}
     assert runtime == {**job, **where, "gpus": 4, "max_model_len": 700, "batching": {}}
     assert not {"gpus", "max_model_len"} & set(request(study))
     api = runtime_of(study, "gpt-4o-mini", "1-of-1")
     assert api["key_variable"] == "OPENAI_API_KEY"
     assert json.loads(json.dumps(api)) == api
+
+
+def test_what_a_model_is_asked_is_one_value_for_its_job(build_study):
+    study = build_study(
+        {"models": MODELS, "arms": {"main": ARM, "more": {**ARM, "temperature": 1}}, **NO_ENTRIES}
+    )
+    asked = requests_of(study, "tulu-2-7b")
+    assert [arm for arm, _ in asked] == ["main", "more"]
+    assert [request["temperature"] for _, request in asked] == [0, 1]
+
+
+def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(build_study):
+    planted, coder = "planted-gpt-4o-mini", {"answers": {"coder": "tulu-2-13b"}}
+    study = build_study({"models": [*MODELS, planted], "arms": {"main": ARM}, **NO_ENTRIES})
+    assert stored_models(study) == MODELS
+    assert loaded_models(study) == ["tulu-2-7b", "llama-3.1-8b-instruct"]
+    coded = build_study({"models": MODELS[:1], "arms": {"main": ARM}, **NO_ENTRIES, **coder})
+    assert (stored_models(coded), loaded_models(coded)) == (MODELS[:1], ["tulu-2-13b"])
 
 
 def test_models_that_load_the_same_are_asked_by_one_job(build_study):

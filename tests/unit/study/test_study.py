@@ -78,6 +78,14 @@ def test_the_plan_takes_one_gpu_for_a_vllm_model_that_says_nothing(copied):
     assert [ask["gpus"] for ask in study.asked()] == [1, 1, 0]
 
 
+def test_the_keys_of_all_models_and_of_the_coder_are_known(build_study):
+    study = build_study({"models": ["gpt-4o-mini", "tulu-2-7b", "planted-gpt-4o-mini"], **arm()})
+    assert study.key_variables() == ["OPENAI_API_KEY"]
+    assert build_study({"models": ["tulu-2-7b"], **arm()}).key_variables() == []
+    coded = build_study({"models": ["tulu-2-7b"], **arm(), "answers": {"coder": "gpt-4o-mini"}})
+    assert coded.key_variables() == ["OPENAI_API_KEY"]
+
+
 def test_a_person_codes_replies_where_the_study_has_a_coder_or_states_how_many(build_study):
     asked, coder = {"models": ["tulu-2-7b"]}, {"coder": "gpt-4o-mini"}
     for answers, engine, number in (
