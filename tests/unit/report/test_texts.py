@@ -21,10 +21,11 @@ from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
 from cinorms.report import appendix
 from cinorms.report.cards import card_markdown, make_card
+from cinorms.report.closing import where_results_are
 from cinorms.report.description import facts_of
 from cinorms.report.page import render
 from cinorms.report.results import StudyResults, encode
-from cinorms.report.words import closing_words, thresholds
+from cinorms.report.words import thresholds
 from cinorms.stats.flow_dependence import VERDICTS
 
 from ...scales import ACCEPTABILITY, ORDERS
@@ -44,7 +45,7 @@ READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["pe
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_of_each_kind_says_what_its_expected_text_says(kind, tmp_path):
     results = MADE[kind](make_results(tmp_path, models=["model-a", "model-b"]))
-    closing = closing_words({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
+    closing = where_results_are({"Report": ["report/index.html"]}, ["report/index.html"], results.study.mark)
     cards = [card_markdown(make_card(results, model)) for model in KINDS[kind]]
     pages = [_text(render(results), 'id="explorer"'), _text(render(results), "<footer>", 'id="sure"')]
     pages.append(_text(appendix.render(results, COMMAND), "</ol>"))
@@ -204,7 +205,7 @@ PLACES = {
     ],
 )
 def test_only_what_this_run_made_is_named(made, lines):
-    words = closing_words(PLACES, made, "Planted.")
+    words = where_results_are(PLACES, made, "Planted.")
     assert [line.strip() for line in words.splitlines() if line] == [*lines, *["Planted."][: len(lines)]]
 
 

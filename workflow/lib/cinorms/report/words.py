@@ -1,6 +1,6 @@
-"""The report's wording: names, numbers, shares and statuses in plain words; and the closing words of a run."""
+"""The report's wording: names, numbers, shares and statuses in plain words."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from cinorms.core.labels import NO_NORM, NORM_LABELS
@@ -77,8 +77,6 @@ HEADERS = {
     "effective_templates": "wordings, as many unlike ones",
     "to": "to level",
 }
-#: Files of a heading that the closing words name one by one; more are named by their folder.
-NAMED = 3
 
 
 def plain(name: str) -> str:
@@ -142,21 +140,3 @@ def thresholds(t_val: Mapping[str, int], t_maj: float | str) -> str:
     agree = f"at least {float(t_maj):.0%} of them must agree" if t_maj != "plurality" else ""
     number = f"at least {usual} valid answers" + (f" ({others})" if others else "")
     return f"{number}; {agree or 'it is the level with the most answers, majority or not'}"
-
-
-def closing_words(places: Mapping[str, Sequence[str]], made: Collection[str], *notes: str) -> str:
-    """Return where the results of a run are: a line for each heading of ``places`` that has files, then ``notes``.
-
-    ``places`` has the files of each heading; ``made`` has the run's targets and everything they need.
-    """
-    lines = {}
-    for heading, every in places.items():
-        files = [file for file in every if file in made]
-        if files:
-            by_name = len(every) == 1 or (len(files) < len(every) and len(files) <= NAMED)
-            lines[heading] = ", ".join(files) if by_name else files[0].rpartition("/")[0] + "/"
-    if not lines:
-        return ""
-    width = max(map(len, lines)) + 2
-    shown = [f"{heading:<{width}}{where}" for heading, where in lines.items()]
-    return "\n".join(["", *(f"  {line}" for line in (*shown, *notes) if line), ""])

@@ -1,0 +1,77 @@
+"""Before the first job of a run: what is about to be asked is checked, and then the jobs that ask are followed."""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cinorms.inference.engine_kind import Surroundings, engine_kinds
+from cinorms.prompts.paraphrase.frozen_file import confirm
+from cinorms.prompts.prompt_sets import accepted_unread
+from cinorms.run.case import Case, left_to_ask, results_folder
+from cinorms.run.check import make_checks
+from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts, submit_refused_jobs_once
+from cinorms.run.progress import Follower, waiting_jobs
+from cinorms.run.slurm import in_words
+from cinorms.study.requests import arms_of, shards_of
+from cinorms.study.study import Study
+
+
+def start(run: Run, study: Study, scripts: Path) -> Follower | None:
+    """Check what ``run`` is about to ask, or end it with the messages; return who follows the jobs that ask."""
+    jobs = run.jobs()
+    if sum((scripts / Path(job.rule.script or "").name).is_file() for job in jobs) >= LEAST_SCRIPTS:
+        fork_scripts(scripts)
+    engines = {f"ask_{kind.name}" for kind in engine_kinds() if kind.make}
+    others = ("ask_planted", "ask_coder", *(f"generate_paraphrases_{name}" for name in study.awaited()))
+    asking = [job for job in jobs if job.rule.name in engines]
+    checked = [*asking, *(job for job in jobs if job.rule.name in others)]
+    if not checked:
+        return None
+    if accepted_unread():
+        for prompt_set in map(study.prompt_set, study.worded()):
+            # The frozen file then records that nobody has read it.
+            if prompt_set.waits:
+                confirm(Path(prompt_set.file), read=False)
+    insist_on_checks(case_of(run, study, checked))
+    shards = {job.wildcards.model: shards_of(study, job.wildcards.model) for job in asking}
+    queue = partial(waiting_jobs, study.name, os.environ, Path.cwd()) if run.is_on_slurm else None
+    follower = Follower(results_folder(study), shards, queue=queue)
+    follower.start()
+    return follower
+
+
+def case_of(run: Run, study: Study, jobs: Sequence[Any]) -> Case:
+    """Return what the checks need to know of the jobs that ask."""
+    asked = [
+        pair
+        for job in jobs
+        if hasattr(job.wildcards, "shard")
+        for pair in arms_of(study, job.wildcards.model)
+    ]
+    asked += [(job.wildcards.arm, job.wildcards.model) for job in jobs if job.rule.name == "ask_planted"]
+    project, cap = study.root.folder, study.settings.max_cost_usd
+    surroundings = Surroundings(project, os.environ, run.is_on_cluster, run.uses_conda, cap)
+    calls: dict[str, list[str]] = {}
+    if run.is_on_slurm:
+        submit_refused_jobs_once(in_words)
+        for job in jobs:
+            if not job.is_local:
+                named = (each for name, each in job.wildcards.items() if name != "study")
+                calls.setdefault(run.sbatch(job), []).append(" ".join([job.rule.name, *named]))
+    return Case(study, dict.fromkeys(asked) or left_to_ask(study), surroundings, calls)
+
+
+def insist_on_checks(case: Case) -> None:
+    """Print what the checks find, and end the run where one finds an error."""
+    wrong = [line for line in make_checks(case) if line.severity != "ok"]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if any(line.severity == "error" for line in wrong):
+        print(
+            "\nNothing was asked. Fix this and run again; `make check CONFIG=...` runs all checks.\n",
+            file=sys.stderr,
+        )
+        raise SystemExit(1)
