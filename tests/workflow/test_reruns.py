@@ -130,7 +130,7 @@ ASSESSED = {"assess_norms": 2, **JUDGED}
 ANSWERED = {**ASSESSED, "make_table": 2, "draw_figure": 2}
 #: What every new response is taken up in.
 ONE_ARM = {
-    **dict.fromkeys(("ask_planted", "describe_planted", "preview_prompts", "gather_provenance"), 1),
+    **dict.fromkeys(("ask_planted", "preview_prompts", "gather_provenance"), 1),
     **dict.fromkeys(("read_answers", "write_replies", "check_overrides", "assess_norms"), 1),
     **dict.fromkeys(("predict_norms", "list_norms"), 1),
     **dict.fromkeys(("describe_study", "describe_tables", "write_cards", "write_report"), 1),
@@ -145,7 +145,7 @@ STUDIES: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, int]]] = {
     "a model added": (
         value("models", to=[*STUDY["models"], "planted-constant-position"]),
         {
-            **dict.fromkeys(("ask_planted", "describe_planted", "read_answers", "write_replies"), 2),
+            **dict.fromkeys(("ask_planted", "read_answers", "write_replies"), 2),
             **dict.fromkeys(("gather_provenance", "check_overrides", "print_table"), 1),
             **ANSWERED,
         },

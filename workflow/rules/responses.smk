@@ -46,6 +46,8 @@ rule ask_planted:
         variants="results/{study}/prompts/{arm}.parquet",
     output:
         responses="results/{study}/responses/{arm}/{model}.parquet",
+        planted="results/{study}/planted/{arm}/{model}.parquet",
+        coefficients="results/{study}/planted/{arm}/{model}.json",
     log:
         "logs/{study}/ask_planted/{arm}/{model}.log",
     wildcard_constraints:
@@ -59,24 +61,3 @@ rule ask_planted:
         code=code_of("ask_planted"),
     script:
         "../scripts/ask_planted.py"
-
-
-rule describe_planted:
-    input:
-        vignettes=get_vignettes,
-    output:
-        planted="results/{study}/planted/{arm}/{model}.parquet",
-        coefficients="results/{study}/planted/{arm}/{model}.json",
-    log:
-        "logs/{study}/describe_planted/{arm}/{model}.log",
-    wildcard_constraints:
-        arm=pattern(ASKED),
-        model=pattern(STUDY.planted()),
-    localrule: True
-    conda:
-        "../../envs/core.yaml"
-    params:
-        request=get_request,
-        code=code_of("describe_planted"),
-    script:
-        "../scripts/describe_planted.py"
