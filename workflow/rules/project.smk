@@ -4,7 +4,6 @@ import os
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from snakemake.sourcecache import HostingProviderFile, LocalGitFile, LocalSourceFile
@@ -94,59 +93,19 @@ if Path(cinorms.__file__).parents[1] != LIBRARY:
         f"cinorms is already loaded from {Path(cinorms.__file__).parents[1]}, but these rules need {LIBRARY}.\n"
         "Two versions cannot run in one workflow: give all modules the same tag, or run them one after the other"
     )
-from cinorms.core.errors import CinormsError, ConfigError
+from cinorms.core.errors import CinormsError
 from cinorms.core.root import Root
 from cinorms.core.run_process import name_run
-from cinorms.core.validation import unknown
+from cinorms.run.given import given_study
 from cinorms.run.inside_snakemake import Run
-from cinorms.study.load import load_study, read_layers
-from cinorms.study.settings import StudySettings
 
 RUN = Run(workflow)
 # Jobs that ask end with this process.
 name_run()
-
-
-# --- The study: from --configfile and --config, from a Snakefile that includes this one, or from a module
-
-
-def get_study():
-    """Return the study, or end with one message. The settings that are given go on top of the defaults."""
-    try:
-        if RUN.is_module:
-            files, given = [], {get_module_place(): get_module_config()}
-        else:
-            files, given = map(Path, RUN.config_files), {"--config": RUN.given_config}
-        project = Root(PROJECT, results=RUN.results(), is_fetched=IS_FETCHED)
-        return load_study({**read_layers(files, project), **given}, project)
-    except CinormsError as error:
-        refuse(error)
-
-
-def get_module_place():
-    """Return how messages name the `config:` of a module, with the files that it may be from."""
-    files = ", ".join(map(os.path.relpath, RUN.all_files))
-    return f"config of module {RUN.module!r}" + (f" ({files})" if files else "")
-
-
-def get_module_config():
-    """Return the settings that the caller gives the module; refuse none, and a file of other things."""
-    if not isinstance(config, Mapping) or not config.get("study"):
-        has = ", ".join(config) if isinstance(config, Mapping) and config else "nothing"
-        raise ConfigError(
-            f"{get_module_place()}: key 'study' is missing; the module has {has}. Give it a study, "
-            '`config: config` or one section\nof your config (`config: config["cinorms"]`); '
-            "`study: demo` alone is the default study"
-        )
-    for key in config:
-        if key not in StudySettings.model_fields:
-            hint = '; if your config has other keys too, give the module a section: `config: config["cinorms"]`'
-            known = StudySettings.model_fields
-            raise unknown(get_module_place(), key, key, known, "key", hint)
-    return dict(config)
-
-
-STUDY = get_study()
+try:
+    STUDY = given_study(RUN, config, Root(PROJECT, results=RUN.results(), is_fetched=IS_FETCHED))
+except CinormsError as error:
+    refuse(error)
 if STUDY.settings.mirror:
     # Where files come from must not be a parameter of a rule: moving the mirror would run everything again.
     os.environ.setdefault("CINORMS_MIRROR", str(Path(STUDY.settings.mirror).absolute()))
