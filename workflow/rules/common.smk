@@ -21,22 +21,10 @@ from cinorms.report.results import card_inputs_of, page_inputs_of
 from cinorms.run.case import left_in_words
 from cinorms.run.rebuild import rebuild_command
 from cinorms.run.resources import resources_of
+from cinorms.study import requests
 from cinorms.study.entries import make_entry, norms_entry
 from cinorms.study.load import revision_locks
 from cinorms.study.norm_room import plan_warnings
-from cinorms.study.requests import (
-    arms_of,
-    asking_minutes,
-    coder_request,
-    job_of,
-    loaded_models,
-    paraphraser_environment,
-    request_of,
-    requests_of,
-    runtime_of,
-    shards_of,
-    stored_models,
-)
 from cinorms.study.study import READ_HERE
 
 SCRIPTS = LIBRARY.parent / "scripts"
@@ -49,8 +37,8 @@ ASKED = STUDY.arms_from("model")
 EXPORTED = STUDY.arms_from("model", "responses")
 READ = STUDY.arms_from(*READ_HERE)
 # The models whose replies are in the store, and those of an engine that loads a checkpoint, with the coder.
-IN_STORE = stored_models(STUDY)
-LOADED = loaded_models(STUDY)
+IN_STORE = requests.stored_models(STUDY)
+LOADED = requests.loaded_models(STUDY)
 # The (arm, model) whose replies are coded, by the scale that they answer on; and what codes them.
 CODED_SCALES = STUDY.coded_scales()
 CODER_KIND = STUDY.registry_entry(STUDY.coder).kind if STUDY.coder else None
@@ -130,22 +118,25 @@ def get_planned_variants(arm):
     return f"{RESULTS}/prompts/{arm}{planned}.parquet"
 
 
+def prompts_in(pairs):
+    """Return vignettes and prompts of each arm and model."""
+    return {
+        "vignettes": [vignettes_of(arm) for arm, _ in pairs],
+        "variants": [f"{RESULTS}/prompts/{arm}.parquet" for arm, _ in pairs],
+    }
+
+
 def get_ask_inputs(wildcards):
     """Return the files of each arm that the jobs of a model ask."""
-    arms = arms_of(STUDY, wildcards.model)
-    inputs = {
-        "vignettes": [vignettes_of(arm) for arm, _ in arms],
-        "variants": [f"{RESULTS}/prompts/{arm}.parquet" for arm, _ in arms],
-    }
-    if wildcards.model in LOADED:
-        inputs["checkpoints"] = [f"{RESULTS}/checkpoints/{model}.json" for _, model in arms]
-    return inputs
+    pairs = requests.arms_of(STUDY, wildcards.model)
+    loaded = [f"{RESULTS}/checkpoints/{model}.json" for _, model in pairs if model in LOADED]
+    return prompts_in(pairs) | ({"checkpoints": loaded} if loaded else {})
 
 
 def get_receipts(wildcards):
     """Return the files that say that a model was asked; the same for all arms."""
-    job = job_of(STUDY, wildcards.model)
-    return [f"{RESULTS}/asked/{job}/{shard}.json" for shard in shards_of(STUDY, job)]
+    job = requests.job_of(STUDY, wildcards.model)
+    return [f"{RESULTS}/asked/{job}/{shard}.json" for shard in requests.shards_of(STUDY, job)]
 
 
 def get_checkpoint(wildcards):
@@ -176,11 +167,7 @@ def get_collected_files(wildcards):
 def get_coded_files(wildcards):
     """Return vignettes, prompts and responses of each arm and model whose replies on a scale are coded."""
     pairs = CODED_SCALES[wildcards.scale]
-    return {
-        "vignettes": [vignettes_of(arm) for arm, _ in pairs],
-        "variants": [f"{RESULTS}/prompts/{arm}.parquet" for arm, _ in pairs],
-        "responses": [f"{RESULTS}/responses/{arm}/{model}.parquet" for arm, model in pairs],
-    }
+    return prompts_in(pairs) | {"responses": [f"{RESULTS}/responses/{arm}/{model}.parquet" for arm, model in pairs]}
 
 
 def get_entry(wildcards):
@@ -217,33 +204,23 @@ def get_variant_counts(wildcards):
 
 def get_request(wildcards):
     """Return everything that can change a reply of a model in an arm."""
-    return request_of(STUDY, wildcards.arm, wildcards.model).plain()
+    return requests.request_of(STUDY, wildcards.arm, wildcards.model).plain()
 
 
 def get_coder_request(wildcards):
     """Return everything that can change a reply of the coder about a scale."""
-    return coder_request(STUDY, wildcards.scale).plain()
+    return requests.coder_request(STUDY, wildcards.scale).plain()
 
 
 def get_coder_requests(wildcards):
     """Return the coder's request for each scale."""
-    return {scale: coder_request(STUDY, scale).plain() for scale in CODED_SCALES if STUDY.coder}
+    return {scale: requests.coder_request(STUDY, scale).plain() for scale in CODED_SCALES if STUDY.coder}
 
 
 def get_runtime(wildcards, output):
     """Return how a model, or the coder, is reached and paid, and where its job writes."""
     model, shard = wildcards.get("model", STUDY.coder), wildcards.get("shard", CODER)
-    return json.dumps(runtime_of(STUDY, model, shard), sort_keys=True)
-
-
-def get_checkpoint_source(wildcards):
-    """Return which checkpoint a model is: its source, revision (empty: the newest) and adapter."""
-    entry = STUDY.registry_entry(wildcards.model)
-    return {
-        "source": entry.settings.source,
-        "revision": entry.settings.revision or "",
-        "lora": entry.get("lora") or "",
-    }
+    return json.dumps(requests.runtime_of(STUDY, model, shard), sort_keys=True)
 
 
 def get_entry_settings(wildcards):

@@ -41,10 +41,10 @@ def define_ask(kind):
             model=pattern(
                 model
                 for model in IN_STORE
-                if STUDY.registry_entry(model).kind is kind and job_of(STUDY, model) == model
+                if STUDY.registry_entry(model).kind is kind and requests.job_of(STUDY, model) == model
             ),
         # Where jobs wait for a GPU, the longest begins first, and none is left for the end.
-        priority: lambda wildcards: asking_minutes(STUDY, wildcards.model, 1)
+        priority: lambda wildcards: requests.asking_minutes(STUDY, wildcards.model, 1)
         conda:
             f"../../envs/{kind.environment}.yaml"
         threads: kind.needs.threads
@@ -53,7 +53,7 @@ def define_ask(kind):
         params:
             runtime=get_runtime,
             python=get_python_in(kind.virtual_environment),
-            requests=lambda wildcards: json.dumps(requests_of(STUDY, wildcards.model), sort_keys=True),
+            requests=lambda wildcards: json.dumps(requests.requests_of(STUDY, wildcards.model), sort_keys=True),
         shell:
             get_ask_command(kind)
 
@@ -77,7 +77,7 @@ def define_fetch(kind):
             f"../../envs/{kind.environment}.yaml"
         params:
             python=get_python_in(kind.virtual_environment),
-            checkpoint=get_checkpoint_source,
+            checkpoint=lambda wildcards: STUDY.registry_entry(wildcards.model).weights,
         shell:
             "{params.python} -m cinorms.inference.checkpoints --model {wildcards.model:q} --source {params.checkpoint[source]:q}"
             " --revision={params.checkpoint[revision]:q} --lora={params.checkpoint[lora]:q} --out {output.record:q} --log {log:q}"
@@ -86,7 +86,7 @@ def define_fetch(kind):
 def define_paraphrases(prompt_set):
     """Define `generate_paraphrases_{prompt_set}`: each has its own file and environment."""
     paraphraser = AWAITED[prompt_set]["paraphraser"]
-    environment = paraphraser_environment(paraphraser["engine"])
+    environment = requests.paraphraser_environment(paraphraser["engine"])
     entry = STUDY.registry.get(paraphraser["name"])
 
     rule:

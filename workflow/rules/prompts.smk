@@ -76,7 +76,7 @@ rule export_prompts:
         "../../envs/core.yaml"
     params:
         requests=lambda wildcards: [
-            request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
+            requests.request_of(STUDY, wildcards.arm, model).plain() for model in STUDY.models(wildcards.arm)
         ],
         code=code_of("export_prompts", "cinorms.exchange.formats"),
     script:

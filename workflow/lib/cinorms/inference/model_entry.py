@@ -57,6 +57,13 @@ class ModelEntry:
         return self.settings.needed_key_variable
 
     @property
+    def weights(self) -> dict[str, Any]:
+        """Which checkpoint is loaded: its source, revision (empty: the newest) and adapter, if any."""
+        revision, lora = getattr(self.settings, "revision", None), self.stated.get("lora")
+        source = getattr(self.settings, "source", self.name)
+        return {"source": source, "revision": revision or "", "lora": lora or ""}
+
+    @property
     def paraphraser(self) -> dict[str, Any]:
         """The model's keys as a paraphraser: as stated, because they are part of a recorded command."""
         names = (*PARAPHRASER, *self.kind.paraphrases_with)
