@@ -303,7 +303,7 @@ class Study:
     def key_variables(self) -> list[str]:
         """Return the environment variables with keys for the models of the study and its coder."""
         entries = map(self.registry_entry, [*self.all_models(), *filter(None, [self.coder])])
-        return sorted({entry.key_variable for entry in entries if entry.key_variable})
+        return sorted(filter(None, {entry.key_variable for entry in entries}))
 
     def judge(self) -> dict[str, Any] | None:
         """Return what the plan needs to know of a coder that reads actions, all of them; None where there is none."""
