@@ -194,14 +194,6 @@ def get_scale(wildcards):
     return STUDY.scale(wildcards.arm).known
 
 
-def get_variant_counts(wildcards):
-    """Return the numbers of templates and orders of an arm."""
-    return {
-        "templates": STUDY.templates(wildcards.arm),
-        "orders": STUDY.arms[wildcards.arm].orders.count,
-    }
-
-
 def get_request(wildcards):
     """Return everything that can change a reply of a model in an arm."""
     return requests.request_of(STUDY, wildcards.arm, wildcards.model).plain()

@@ -35,7 +35,10 @@ rule list_variants:
     conda:
         "../../envs/core.yaml"
     params:
-        counts=get_variant_counts,
+        counts=lambda wildcards: {
+            "templates": STUDY.templates(wildcards.arm),
+            "orders": STUDY.arms[wildcards.arm].orders.count,
+        },
         code=code_of("list_variants"),
     script:
         "../scripts/list_variants.py"
