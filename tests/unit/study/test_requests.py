@@ -139,7 +139,9 @@ def test_what_a_model_is_asked_is_one_value_for_its_job(build_study):
 
 def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(build_study):
     planted, coder = "planted-gpt-4o-mini", {"answers": {"coder": "tulu-2-13b"}}
-    study = build_study({"models": [*MODELS, planted], "arms": {"main": ARM}, **NO_ENTRIES})
+    given = {**ARM, "source": "responses", "models": ["tulu-2-13b"], "response_files": "{model}.csv"}
+    arms = {"main": {**ARM, "models": [*MODELS, planted]}, "given": given}
+    study = build_study({"models": [*MODELS, "tulu-2-13b", planted], "arms": arms, **NO_ENTRIES})
     assert stored_models(study) == MODELS
     assert loaded_models(study) == ["tulu-2-7b", "llama-3.1-8b-instruct"]
     coded = build_study({"models": MODELS[:1], "arms": {"main": ARM}, **NO_ENTRIES, **coder})
