@@ -139,7 +139,13 @@ def test_what_a_model_is_asked_is_one_value_for_its_job(build_study):
 
 def test_replies_of_planted_models_are_in_no_store_and_apis_load_no_checkpoint(build_study):
     planted, coder = "planted-gpt-4o-mini", {"answers": {"coder": "tulu-2-13b"}}
-    given = {**ARM, "source": "responses", "models": ["tulu-2-13b"], "response_files": "{model}.csv"}
+    given = {
+        **ARM,
+        "source": "responses",
+        "models": ["tulu-2-13b"],
+        "response_format": "plain",
+        "response_files": "{model}.csv",
+    }
     arms = {"main": {**ARM, "models": [*MODELS, planted]}, "given": given}
     study = build_study({"models": [*MODELS, "tulu-2-13b", planted], "arms": arms, **NO_ENTRIES})
     assert stored_models(study) == MODELS
