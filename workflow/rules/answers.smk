@@ -21,7 +21,7 @@ rule list_unread:
         "../../envs/core.yaml"
     params:
         models=lambda wildcards: [model for _, model in CODED_SCALES[wildcards.scale]],
-        scale=lambda wildcards: STUDY.named_scale(wildcards.scale).known,
+        scale=lambda wildcards: STUDY.named_scale(wildcards.scale).plain,
         levels=STUDY.levels(),
         code=code_of("list_unread"),
     script:
@@ -99,7 +99,7 @@ rule judge_coder:
     params:
         requests=get_coder_requests,
         coder=STUDY.coder,
-        scales=lambda wildcards: {scale: STUDY.named_scale(scale).known for scale in CODED_SCALES},
+        scales=lambda wildcards: {scale: STUDY.named_scale(scale).plain for scale in CODED_SCALES},
         sample=STUDY.hand_sample,
         tried=STUDY.settings.answers.tried,
         needed=STUDY.settings.answers.agreement,

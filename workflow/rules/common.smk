@@ -191,7 +191,7 @@ def get_entry_inputs(wildcards):
 
 def get_scale(wildcards):
     """Return the answer scale of an arm."""
-    return STUDY.scale(wildcards.arm).known
+    return STUDY.scale(wildcards.arm).plain
 
 
 def get_request(wildcards):

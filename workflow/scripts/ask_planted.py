@@ -23,7 +23,7 @@ if __name__ == "__main__":
     print(f"{request.model}: {len(responses):,} responses")
     if written.get("planted"):  # a coder has no norms
         asked = select_flows(vignettes, stated["select"])
-        scale = Scale.of(stated["scale"])
+        scale = Scale.from_plain(stated["scale"])
         norms = plant(respondent_of(stated), asked, stated["factors"], scale, stated["seed"])
         tables.write(norms, written.planted, tables.PLANTED)
         facts = describe(stated, asked)

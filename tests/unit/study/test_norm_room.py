@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cinorms.core.root import Root
-from cinorms.core.validation import load_yaml
+from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.study.load import load_study
 from cinorms.study.norm_room import norm_room, plan_warnings
