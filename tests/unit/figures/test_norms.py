@@ -64,11 +64,11 @@ def test_the_axes_have_the_inner_levels_and_the_panels_the_outer_ones(plain, sma
     assert len(figure.axes) == 2, "a panel for each sender"
 
 
-@pytest.mark.parametrize(("width", "panels"), [("column", 2), ("text", 1)])
+@pytest.mark.parametrize(("width", "panels"), [("column", 4), ("text", 2)])
 def test_blocks_take_more_rows_where_they_do_not_fit_side_by_side(
     norms_of, figure_entry, iot_flows, width, panels
 ):
-    flows = iot_flows[iot_flows["sender"] == iot_flows["sender"].iloc[0]]
+    flows = iot_flows[iot_flows["sender"].isin(iot_flows["sender"].unique()[:2])]
     flows = flows[flows["recipient"].isin(flows["recipient"].unique()[:2])].reset_index(drop=True)
     flows = flows.assign(**{name: flows[name].astype("str").astype("category") for name in FACTORS})
     selected = [norms_of("a", [[1, 1]] * len(flows))]

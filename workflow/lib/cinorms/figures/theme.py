@@ -209,7 +209,7 @@ def base_theme() -> p9.theme:
         panel_grid_minor=p9.element_blank(),
         panel_grid_major=p9.element_line(color="#e6e6e6", size=0.5),
         plot_title=p9.element_text(size=TITLE_SIZE, weight="bold", ha="left", **broken),
-        plot_subtitle=p9.element_text(color=SOFT, ha="left", margin={"b": 6, "unit": "pt"}, **broken),
+        plot_subtitle=p9.element_text(color=SOFT, ha="left", margin={"b": 9, "unit": "pt"}, **broken),
         plot_caption=p9.element_text(size=NOTE_SIZE, color=SOFT, ha="left", **broken),
         plot_title_position="plot",
         plot_caption_position="plot",
@@ -230,9 +230,9 @@ def width_of(line: str, size: float, bold: bool = False) -> float:
     return len(line) * (0.68 if bold else 0.6) * size / 72
 
 
-def widest(texts: Iterable[str], size: float, bold: bool = False) -> float:
+def widest(texts: Iterable[str], size: float) -> float:
     """Return the width in inches of the widest line in ``texts`` at ``size`` points; 0 without any."""
-    return max((width_of(line, size, bold) for text in texts for line in text.split("\n")), default=0.0)
+    return max((width_of(line, size) for text in texts for line in text.split("\n")), default=0.0)
 
 
 def height_of(text: str, size: float) -> float:
