@@ -50,9 +50,6 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
     StudyFacts: {
         "name": "study",
         "seed": 7,
-        "planted": (),
-        "people": (),
-        "mark": "",
         "compared": None,
         "coder": None,
         "hand_sample": None,

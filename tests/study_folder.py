@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
-from cinorms.core.labels import planted_mark
 from cinorms.core.sealing import write_tidy
 from cinorms.norms.assessment import assess
 from cinorms.prompts.orders import order_codes
@@ -188,8 +187,6 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
         StudyFacts,
         name=f"small{mark}",
         seed=SEED,
-        planted=names,
-        mark=planted_mark(names, names),
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
         arms={

@@ -15,7 +15,7 @@ import pytest
 
 from cinorms.core import tables
 from cinorms.core.filling import policy
-from cinorms.core.labels import STATUS_LABELS, planted_mark
+from cinorms.core.labels import STATUS_LABELS
 from cinorms.norms.assessment import level_matrix
 from cinorms.report import appendix, method
 from cinorms.report.appendix import sections, svg_address
@@ -330,7 +330,7 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     models = results.study.plain()["models"]
     first = next(iter(models))
     mixed = {model: {**models[model], "planted": model == first} for model in models}
-    told = {"planted": [first], "mark": planted_mark([first], models), "models": mixed}
+    told = {"models": mixed}
     mixed_study = replace(results, study=changed(results.study, **told))
     text = " ".join(Page(appendix.render(mixed_study, COMMAND)).text.split())
     assert f"(no model gave their answers): {first}. The others are models." in text
@@ -361,7 +361,9 @@ def test_a_mixed_study_says_whose_answers_have_a_time(results, planted, moment, 
     if moment == "of the jobs":
         runs = [{"started": "2026-01-02T10:00:00", "ended": "2026-01-03T01:00:00"}]
         asked = [{**one, "first_reply": None, "last_reply": None, "runs": runs} for one in asked]
-    study = changed(results.study, planted=planted)
+    models = results.study.plain()["models"]
+    models = {name: {**model, "planted": name in planted} for name, model in models.items()}
+    study = changed(results.study, models=models)
     mixed = replace(results, study=study, provenance={**results.provenance, "asked": asked})
     assert dict(method.summary(mixed))["When"] == said
 

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cinorms.core.labels import origin_mark
 from cinorms.core.version import version
 from cinorms.norms.assessment import assess
 from cinorms.prompts.variants import list_variants
@@ -66,9 +65,7 @@ def test_the_study_of_these_tests_has_the_keys_that_every_description_has(build_
 
 def _models(results: StudyResults) -> StudyResults:
     models = {name: {**model, "planted": False} for name, model in results.study.plain()["models"].items()}
-    return _with_dependence(
-        replace(results, study=changed(results.study, planted=[], mark="", models=models))
-    )
+    return _with_dependence(replace(results, study=changed(results.study, models=models)))
 
 
 def _with_dependence(
@@ -131,8 +128,7 @@ def _with_readers(results: StudyResults) -> StudyResults:
     study, who = results.study.plain(), ("people", "people")
     arms = {**study["arms"], "people": {**study["arms"]["main"], **SURVEY}}
     models = {**study["models"], "people": READERS}
-    mark = origin_mark(study["planted"], models, ["people"])
-    told = {"arms": arms, "models": models, "people": ["people"], "mark": mark}
+    told = {"arms": arms, "models": models}
     return replace(
         results,
         study=changed(results.study, **told, t_val={**study["t_val"], "people": 3}),
@@ -145,8 +141,7 @@ def _with_readers(results: StudyResults) -> StudyResults:
 def _people_alone(results: StudyResults) -> StudyResults:
     results = _with_readers(results)
     arms, models = ({"people": results.study.plain()[part]["people"]} for part in ("arms", "models"))
-    told = {"planted": [], "mark": origin_mark([], ["people"], ["people"]), "t_val": {"people": 3}}
-    kept = {"arms": arms, "models": models, "analyses": {}, "figures": {}, **told}
+    kept = {"arms": arms, "models": models, "analyses": {}, "figures": {}, "t_val": {"people": 3}}
     who = ("people", "people")
     return replace(
         results,

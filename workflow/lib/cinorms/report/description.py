@@ -31,9 +31,6 @@ def facts_of(study: Study) -> StudyFacts:
     return StudyFacts(
         name=study.name,
         seed=study.seed,
-        planted=tuple(study.planted()),
-        people=tuple(study.people()),
-        mark=study.mark(models),
         compared=study.settings.compare,
         coder=study.coder if study.coded_scales() else None,
         hand_sample=study.hand_sample if study.coded_scales() else None,

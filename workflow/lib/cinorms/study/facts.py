@@ -99,9 +99,6 @@ class StudyFacts(_Facts):
 
     name: str
     seed: int
-    planted: tuple[str, ...] = ()
-    people: tuple[str, ...] = ()
-    mark: str
     compared: str | None = None
     coder: str | None = None
     hand_sample: int | None = None
@@ -141,9 +138,6 @@ class StudyFacts(_Facts):
         }
         datasets = {arm.dataset for arm in arms.values()}
         changed = {
-            "planted": tuple(name for name in self.planted if name == model),
-            "people": tuple(name for name in self.people if name == model),
-            "mark": origin_mark(self.planted, [model], {model} & {*self.people}, self._unreal),
             "t_val": {model: self.t_val[model]},
             "arms": arms,
             "datasets": {name: dataset for name, dataset in self.datasets.items() if name in datasets},
@@ -167,10 +161,22 @@ class StudyFacts(_Facts):
         return alone({name: label for name, label in stated.items() if label})
 
     @property
-    def _unreal(self) -> bool:
-        """Whether a script made the ratings by people."""
+    def planted(self) -> list[str]:
+        """The models that planted respondents answer for."""
+        return [name for name, model in self.models.items() if model.planted]
+
+    @property
+    def people(self) -> list[str]:
+        """Those of the respondents that are people."""
+        rated = {name for arm in self.arms.values() if arm.people for name in arm.models}
+        return [name for name in self.models if name in rated]
+
+    @property
+    def mark(self) -> str:
+        """Which of the respondents are planted, and which are people."""
         rated = [arm for arm in self.arms.values() if arm.people]
-        return bool(rated) and all(arm.simulated for arm in rated)
+        unreal = bool(rated) and all(arm.simulated for arm in rated)
+        return origin_mark(self.planted, self.models, self.people, unreal)
 
     def called(self) -> "StudyFacts":
         """Return the facts with the label of each model that has one in place of its name, as pages show them."""
@@ -188,11 +194,7 @@ class StudyFacts(_Facts):
                 for name, entry in entries.items()
             }
 
-        planted, people, models = map(names, (self.planted, self.people, self.models))
         changed = {
-            "planted": planted,
-            "people": people,
-            "mark": origin_mark(planted, models, people, self._unreal),
             "t_val": by_name(self.t_val),
             "arms": {
                 name: arm.model_copy(update={"models": names(arm.models), "layouts": by_name(arm.layouts)})
