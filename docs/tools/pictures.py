@@ -85,7 +85,7 @@ def people(study: Path) -> Taken:
 # --- The report's first screen
 
 #: The window that shows the first screen of the report and nothing below it.
-WINDOW = (1400, 690)
+WINDOW = (1400, 757)
 #: That which shows how far each model is from people.
 PEOPLE_WINDOW = (1400, 900)
 
