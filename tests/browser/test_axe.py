@@ -21,7 +21,7 @@ from cinorms.report import page as report_page
 from ..study_folder import COMMAND, make_results
 from ..unit.gate.conftest import write_study
 from ..unit.gate.test_files import gate, places
-from ..unit.replication.test_comparison import release_file, three
+from ..unit.printed.test_comparison import release_file, three
 from ..unit.report.test_people_page import FACTS, made
 from .conftest import Window
 
