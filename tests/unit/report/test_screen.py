@@ -30,6 +30,7 @@ FEW_WORDINGS = replace(STRONG, status="few_templates", templates=4, again=None, 
 NOTHING = replace(STRONG, norms=0, status="no_norms", again=None, low=None, high=None)
 REFUSES = replace(NOTHING, valid=30, refused=3200)
 ONE_ANSWER = replace(STRONG, ignores="nearly every flow gets the same answer")
+BY_CHANCE = replace(STRONG, by_chance=75.0)
 NOT_COMPUTED = replace(FEW_WORDINGS, status="not_computed", templates=11)
 SURVIVE = "norms that would survive other wordings"
 CANNOT = "this study cannot tell"
@@ -61,6 +62,11 @@ TO_TELL = "to tell how many of these norms other wordings would give again, the 
         (
             [STRONG, ONE_ANSWER],
             f"{SURVIVE} on most flows; nothing shows that the answers of one depend on the flow",
+        ),
+        ([BY_CHANCE], f"a holds {SURVIVE} on no more flows than chance gives"),
+        (
+            [STRONG, replace(WEAK, by_chance=22.0), BY_CHANCE],
+            f"One of three models holds {SURVIVE} on most flows; two on no more flows than chance gives",
         ),
         ([ONE_ANSWER], "Nothing shows that the answers of a depend on the flow"),
         ([replace(STRONG, planted=True)] * 2, f"Both respondents hold {SURVIVE}"),
@@ -109,7 +115,7 @@ def test_more_wordings_or_a_stricter_majority_do_not_change_what_is_said_of_a_mo
         (WIDE, "?", "needs about 18 wordings, not 11 (now: 55% to 89% of the flows)"),
         (NEAR_HALF, "52%", "its interval includes 50%: undecided"),
         (replace(STRONG, by_chance=74.0), "80%", ""),
-        (replace(STRONG, by_chance=75.0), "80%", "not more than by chance (75%)"),
+        (BY_CHANCE, "80%", "not more than by chance (75%)"),
         (ONE_ANSWER, "80%", "nearly every flow gets the same answer"),
     ],
 )

@@ -60,6 +60,13 @@ class Standing:
         return True if self.low > most else False if self.high < most else None
 
     @property
+    def only_chance(self) -> bool:
+        """Tell whether the same answers in random order would give as many norms again."""
+        if not self.norms or not self.told or self.low is None or self.by_chance is None:
+            return False
+        return self.by_chance >= self.low
+
+    @property
     def reads_flow(self) -> bool:
         """Tell whether its answers can say anything about flows."""
         return not self.ignores and self.valid > 0
@@ -121,7 +128,7 @@ class Standing:
             return self.ignores
         if self.needs:
             return f"a norm on {self.with_norm} of the flows; {self.needs}"
-        if self.told and self.low is not None and self.by_chance is not None and self.by_chance >= self.low:
+        if self.only_chance:
             return f"not more than by chance ({self.chance}): the same answers in random order agree as much"
         return f"its interval includes {MOST:.0%}: undecided" if self.told and self.survives is None else ""
 
@@ -208,13 +215,18 @@ def _standing(results: StudyResults, arm: str, model: str) -> Standing:
 
 # --- The headline
 
-#: How the headline begins with models that hold such norms, hold none, ignore the flow, or nobody can tell; how it goes
-#: on with them. In braces: which models, how many of them, the ending of the verb, and on which flows they hold some.
+#: How the headline begins with models that hold such norms on most flows, hold them on fewer, on no more than chance
+#: gives, ignore the flow, or nobody can tell; how it goes on with them. In braces: which models, how many of them, the
+#: ending of the verb, and on which flows they hold some.
 _SAID = {
     "yes": ("{Who} hold{s} norms that would survive other wordings on most flows", ""),
     "no": (
         "On most flows, {who} hold{s} no norm that would survive other wordings",
         "{n} on {flows}",
+    ),
+    "chance": (
+        "{Who} hold{s} norms that would survive other wordings on no more flows than chance gives",
+        "{n} on no more flows than chance gives",
     ),
     "ignores": (
         "Nothing shows that the answers of {who} depend on the flow",
@@ -237,7 +249,8 @@ def headline(rows: Sequence[Standing]) -> str:
     groups: dict[str, list[Standing]] = {group: [] for group in _SAID}
     for row in rows:
         judged = {True: "yes", False: "no", None: "open"}[row.survives]
-        groups["ignores" if row.ignores and row.norms else judged].append(row)
+        doubt = "ignores" if row.ignores and row.norms else "chance" if row.only_chance else ""
+        groups[doubt or judged].append(row)
     parts: list[str] = []
     for group, part in groups.items():
         if part:
