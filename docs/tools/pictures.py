@@ -95,7 +95,7 @@ def first_screen(study: Path, dark: bool = False) -> Taken:
     files = sorted((study / "cards").glob("*.json"))
     cards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     rows = ranked(Standing(**card["standing"]) for card in cards)
-    first, *_, last = [row for row in rows if row.told]
+    first, *_, last = [row for row in rows if row.told and not row.only_chance]
     says = [
         headline(rows),
         f"`{first.model}` is expected to hold the same norm again on {first.number} of {first.flows:,} flows",
