@@ -31,7 +31,7 @@ def test_jobs_that_are_ended_go_on_where_they_were(tmp_path, cluster):
         release(running)
         printed = run.end()
         for model in (cancelled, overdue):
-            assert f"SLURM ended job {first[model]}: {states[model]}: " in printed
+            assert f"SLURM-job '{first[model]}' failed, SLURM status is: '{states[model]}'" in printed
         last = {model: cluster.job_of(model) for model in models}
         assert {job["JobState"] for job in last.values()} == {"COMPLETED"}
         assert {model for model in models if last[model]["JobId"] == first[model]} == {preempted}

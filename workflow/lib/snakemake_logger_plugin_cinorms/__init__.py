@@ -73,9 +73,7 @@ class LogHandler(LogHandlerBase):
             self.done.clear()
         elif event == LogEvent.JOB_ERROR:
             job = self.jobs.get(facts["jobid"]) or _job(facts)
-            said = str(facts.get("rule_msg") or "")
-            # Other executors say no more than that there are logs.
-            self.failed[facts["jobid"]] = job._replace(said=said if said.startswith("SLURM") else "")
+            self.failed[facts["jobid"]] = job._replace(said=_said(str(facts.get("rule_msg") or ""), job))
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 
@@ -103,6 +101,15 @@ class LogHandler(LogHandlerBase):
     def _print(text: str) -> None:
         if text:
             print(text, file=sys.stderr, flush=True)
+
+
+def _said(message: str, job: Job) -> str:
+    """Return what SLURM says of the end of a job; other executors say no more than that there are logs."""
+    from cinorms.run.slurm import in_words
+
+    if not message.startswith(("SLURM", "Job submission")):
+        return ""
+    return in_words(message, rule=job.name.partition(" ")[0])
 
 
 def _job(facts: dict[str, Any]) -> Job:

@@ -137,20 +137,6 @@ def sbatch_call(resources: Any, threads: int, settings: Any) -> str:
     return str(get_submit_command(job, params, settings=settings) + set_gres_string(job))
 
 
-def submit_refused_jobs_once(in_words: Callable[[str, str], str]) -> None:
-    """Have Snakemake report what becomes of jobs on SLURM ``in_words``, and not retry what SLURM refuses."""
-    from snakemake_executor_plugin_slurm import Executor
-
-    report = Executor.report_job_error
-
-    def report_once(self: Any, info: Any, msg: str | None = None, **more: Any) -> None:
-        if info.external_jobid is None:  # it never was in the queue
-            info.job.attempt = info.job.restart_times + 1
-        report(self, info, in_words(msg or "", info.job.name) or None, **more)
-
-    Executor.report_job_error = report_once
-
-
 class Profile:
     """What Snakemake reads from profiles, or from SNAKEMAKE_PROFILE and profiles/default where ``names`` has none."""
 

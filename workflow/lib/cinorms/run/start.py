@@ -12,9 +12,8 @@ from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread
 from cinorms.run.case import Case, left_to_ask, results_folder
 from cinorms.run.check import make_checks
-from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts, submit_refused_jobs_once
+from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
 from cinorms.run.progress import Follower, waiting_jobs
-from cinorms.run.slurm import in_words
 from cinorms.study.requests import arms_of, shards_of
 from cinorms.study.study import Study
 
@@ -56,7 +55,6 @@ def case_of(run: Run, study: Study, jobs: Sequence[Any]) -> Case:
     surroundings = Surroundings(project, os.environ, run.is_on_cluster, run.uses_conda, cap)
     calls: dict[str, list[str]] = {}
     if run.is_on_slurm:
-        submit_refused_jobs_once(in_words)
         for job in jobs:
             if not job.is_local:
                 named = (each for name, each in job.wildcards.items() if name != "study")
