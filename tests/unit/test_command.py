@@ -41,12 +41,12 @@ def test_a_part_of_the_workflow_starts_snakemake_as_make_does(name, monkeypatch)
     assert "--cores" not in started(monkeypatch, name, "--profile", "profiles/slurm")
 
 
-def test_a_study_with_a_mistake_starts_nothing(tmp_path, monkeypatch, capsys):
-    (tmp_path / "s.yaml").write_text("modles: [a]", encoding="utf-8")
+def test_a_study_that_is_no_yaml_starts_nothing(tmp_path, monkeypatch, capsys):
+    (tmp_path / "s.yaml").write_text("models: [a", encoding="utf-8")
     monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("started"))
     with pytest.raises(SystemExit, match="2"):
         face.main(["run", "--configfile", str(tmp_path / "s.yaml")])
-    assert "did you mean 'models'" in capsys.readouterr().err
+    assert "s.yaml: not valid YAML at line 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*face.AROUND, *face.READING])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import cinorms
+from cinorms.core.schema import schema_of
 from cinorms.inference.engine_kind import ENGINES, Cost, Work, cost_by_rates, engine_kind, engine_kinds
 from cinorms.inference.settings import ServedSettings
 from cinorms.study.settings import ArmDefaults
@@ -22,7 +23,7 @@ def test_engines_are_found_and_each_declaration_is_whole(folder):
         assert (folder / f"envs/{kind.environment}.yaml").is_file(), kind.name
         settings = kind.settings()
         assert not kind.wraps or issubclass(settings, ServedSettings)
-        assert all(field.description for field in settings.model_fields.values()), kind.name
+        assert all("description" in key for key in schema_of(settings)["properties"].values()), kind.name
 
 
 @pytest.mark.parametrize(
