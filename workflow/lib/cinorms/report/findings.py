@@ -213,8 +213,11 @@ def differs(results: StudyResults, arm: str, found: Mapping[tuple[str, str], Gap
         f"{a} and {b}: of the {counted(n, 'flow')} on which both hold a norm, their norms are on opposite sides on "
         f"{share(opposed, 1)}"
     )
-    own = [found[model, model].opposed for model in (a, b) if (model, model) in found]
-    text += f" (a model and itself in other wordings: {share(max(own), 1)} at most)." if own else "."
+    own = [(model, found[model, model].opposed) for model in (a, b) if (model, model) in found]
+    reworded = "; ".join(
+        f"{model} and itself in other wordings: {share(opposed, 1)}" for model, opposed in own
+    )
+    text += f" ({reworded})." if own else "."
     shown = results.link(arm, [a, b], compare="1")
     see = "the flows on which they differ"
     return Finding("differs", "Who differs most", text, shown, see)
@@ -275,7 +278,7 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
         mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
         text.append(
             f"One half of the wordings predicts that {predicted} of its norms are the same in the other half; "
-            f"{seen} are{mean}, and the others differ or are no norm there."
+            f"{seen} are{mean}; the others differ or are missing there."
         )
     answers, valid = (sum(getattr(row, name) for row in rows) for name in ("answers", "valid"))
     flows, norms = (sum(getattr(row, name) for row in rows) for name in ("flows", "norms"))
@@ -304,8 +307,8 @@ def _delta(results: StudyResults) -> Finding | None:
         dataset, levels = results.study.datasets[arm.dataset], arm.levels
         low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
-            f"The dataset ‘{dataset.title}’ states expected values on a scale from {low:g} to {high:g}. Averaged over "
-            f"flows, the answers of {near['who']} are closest to them ({_signed(near)}, "
+            f"The dataset ‘{dataset.title}’ states expected values on a scale from {_minus(f'{low:g}')} to {high:g}. "
+            f"Averaged over flows, the answers of {near['who']} are closest to them ({_signed(near)}, "
             f"{counted(int(near['n']), 'flow')})"
         )
         text += f"; those of {far['who']} are furthest ({_signed(far)})." if len(table) > 1 else "."
@@ -316,14 +319,18 @@ def _delta(results: StudyResults) -> Finding | None:
         title, shown = ("Distance from expected values", results.link(str(far["arm"]), [far["model"]]))
         see, unit = (
             "the flows with an expected value",
-            f"from what is expected, {far['who']} (scale {low:g} to {high:g})",
+            f"from what is expected, {far['who']} (scale {_minus(f'{low:g}')} to {high:g})",
         )
         return Finding("delta", title, text, shown, see, _signed(far), unit)
     return None
 
 
 def _signed(row: Any) -> str:
-    return f"{row['mean_signed']:+.2f}".replace("-", "−")
+    return _minus(f"{row['mean_signed']:+.2f}")
+
+
+def _minus(number: str) -> str:
+    return number.replace("-", "−")
 
 
 def _acts(results: StudyResults) -> Finding | None:

@@ -129,7 +129,7 @@ class Standing:
         if self.needs:
             return f"a norm on {self.with_norm} of the flows; {self.needs}"
         if self.only_chance:
-            return f"not more than by chance ({self.chance}): the same answers in random order agree as much"
+            return f"not more than by chance ({self.chance}): the same answers, shuffled between flows, agree as much"
         return f"its interval includes {MOST:.0%}: undecided" if self.told and self.survives is None else ""
 
     @property
