@@ -63,7 +63,7 @@ def page(made) -> str:
     ("text", "times"),
     [
         ("What is measured is kindness.", 1),
-        ("from -100 (wholly unkind) to 100 (wholly kind); a higher number is more kind", 1),
+        ("from −100 (wholly unkind) to 100 (wholly kind); a higher number is more kind", 1),
         ("Rate it: {scenario} (the first of 8 wordings)", 1),
         ("a model that answers lower (less kind), beyond noise", 1),
         ("<span>wholly unkind</span>", 1),
