@@ -250,3 +250,10 @@ def test_the_figure_on_actions_has_one_layout(tmp_path):
     prompts = {"say": PROMPTS, "act": PROMPTS}
     shown = draw_say_do(tables(), entry_of("say_do", section="figures"), FRAMES, prompts)
     assert_one_layout(save(shown, tmp_path)[1])
+
+
+@pytest.mark.parametrize("name", [name for name in kinds("figures") if name != "say_do"])
+def test_one_model_has_room(drawn, name):
+    shown = drawn(name, ["b"], title="A title that takes several lines " * 5)
+    (panel, *_) = theme._figure(shown, shown.plot).axes
+    assert panel.get_window_extent().height / theme.DPI > 0.2

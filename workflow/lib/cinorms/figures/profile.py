@@ -66,7 +66,7 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         plot,
         entry,
         data,
-        (width, 0.3 + (0.36 * len(order) + 0.5) * (4 // across)),
+        (width, 0.4 + (0.36 * len(order) + 0.65) * (4 // across)),
         f"The answers of {table['verdict'].isin(DEPENDS).sum()} of {len(order)} "
         f"{'respondents' if len(entry.respondents) == len(order) else 'models'} depend on the flow",
         "Vertical strokes: what chance alone gives (the same answers, shuffled between flows or option orders).",
