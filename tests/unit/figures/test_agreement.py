@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cinorms.figures.agreement import NO_NORM, PANELS, draw, draw_calibration, matrix, recovered
-from cinorms.figures.colours import INK, PALETTES, mixed, share_looks
+from cinorms.figures.colours import INK, LIGHT_INK, PALETTES, mixed, share_looks
 
 A = [[1, 1]] * 12 + [[-1, -1]] * 12
 B = [[1, 1]] * 18 + [[-1, -1]] * 6
@@ -32,7 +32,7 @@ def test_models_stand_in_the_entrys_order_and_ink_is_read_on_its_colour(norms_of
     assert len(tiles) == 2 * 6
     x, y = (next(s for s in drawn.plot.scales if axis in s.aesthetics).limits for axis in "xy")
     assert (list(x), list(y)) == (models, models[::-1])
-    assert set(texts.loc[texts["label"].isin(["100%", "1.00"]), "color"]) == {"white"}
+    assert set(texts.loc[texts["label"].isin(["100%", "1.00"]), "color"]) == {LIGHT_INK}
 
 
 def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_entry):
@@ -40,7 +40,7 @@ def test_cells_that_print_the_same_number_have_the_same_colour_and_ink(figure_en
     looks = share_looks(pd.Series([0.896, 0.904, 0.9, -0.3, 0.004, None], dtype="float64"), entry)
     shares = PALETTES["orange-blue"].shares
     assert looks["fill"].tolist() == [*[mixed(shares, 0.9)] * 3, *[shares[0]] * 2, "#e0e0e0"]
-    assert looks["ink"].tolist() == ["white"] * 3 + [INK] * 3
+    assert looks["ink"].tolist() == [LIGHT_INK] * 3 + [INK] * 3
 
 
 def test_no_flow_in_common_is_a_dash(norms_of, figure_entry, built):

@@ -13,7 +13,7 @@ from plotnine import aes, geom_col, geom_text, geom_tile, ggplot, scale_color_id
 
 from cinorms.core.errors import ConfigError
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, NO_NORM_COLOUR, PALETTES, ink_on, rgb
+from cinorms.figures.colours import INK, LIGHT_INK, NO_NORM_COLOUR, PALETTES, ink_on, rgb
 
 from ...entries import make_entry
 
@@ -22,7 +22,7 @@ INKS = ["#000000", "#222222", "#000000", "#444444"]
 
 @pytest.mark.parametrize(("colour", "dark"), [("#d2722f", False), ("#757575", True)])
 def test_white_text_stands_where_it_has_more_contrast(colour, dark):
-    assert ink_on(colour) == ("white" if dark else INK)
+    assert ink_on(colour) == (LIGHT_INK if dark else INK)
 
 
 #: What people without one of two cones see of linear red, green and blue (Machado, Oliveira and Fernandes 2009).
@@ -137,7 +137,7 @@ def test_a_width_with_no_room_for_the_text_is_refused_with_the_least():
         theme.room(small_entry(3), 9.0, 3.3)
 
 
-def test_a_drawing_follows_the_dark_but_words_on_a_colour_keep_their_ink(tmp_path):
+def test_a_drawing_follows_the_dark_but_what_is_on_a_colour_keeps_its_ink(tmp_path):
     path = tmp_path / "x.svg"
     path.write_text(
         '<svg width="72pt" height="72pt"><text style="fill: #333333">x</text></svg>', encoding="utf-8"
@@ -145,7 +145,8 @@ def test_a_drawing_follows_the_dark_but_words_on_a_colour_keep_their_ink(tmp_pat
     theme._add_dark_colours(path)
     text = path.read_text(encoding="utf-8")
     assert "text[style*='fill: #333333'] { fill: #e9e9e9 !important }" in text
-    assert f"text[style*='fill: {INK}']" not in text
+    assert INK not in text
+    assert LIGHT_INK not in text
 
 
 def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():

@@ -15,7 +15,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, share_looks
+from cinorms.figures.colours import share_looks
 from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, OfOneDataset, p9
 from cinorms.stats.agreement import pairs
 
@@ -170,7 +170,7 @@ def draw_calibration(
     plot = (
         p9.ggplot(shown, p9.aes("planted", "recovered"))
         + p9.geom_tile(p9.aes(fill="fill"), color="white", size=0.8)
-        + p9.geom_tile(data=same, fill="none", color=INK, size=0.7, width=0.94, height=0.94)
+        + p9.geom_tile(p9.aes(color="ink"), same, fill="none", size=0.7, width=0.86, height=0.86)
         + p9.geom_text(p9.aes(label="label", color="ink"), size=NOTE_SIZE)
         + p9.facet_wrap("panel", ncol=across)
         + p9.labs(x="planted norm", y="recovered norm")
@@ -182,8 +182,8 @@ def draw_calibration(
         entry,
         frame[["arm", "model", "planted", "recovered", "flows", "of", "share"]],
         (width, down * ((len(rows) + 0.2) * cell + 0.45) + label + 0.6),
-        f"{100 * same['flows'].sum() / shown.loc[shown['recovered'] != NO_NORM, 'flows'].sum():.0f}% of the norms are "
-        "as planted",
+        f"{100 * same['flows'].sum() / shown.loc[shown['recovered'] != NO_NORM, 'flows'].sum():.0f}% of the norms held "
+        "are as planted",
         "For each planted level: the share of its flows recovered at each level. "
         f"n = {theme.span(frame.groupby('panel', observed=True)['flows'].sum())} flows per respondent. "
         f"{'; '.join(counts)}.",

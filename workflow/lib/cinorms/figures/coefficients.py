@@ -16,7 +16,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, group_looks
+from cinorms.figures.colours import group_looks
 from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, WORDS, FigureOptions, p9
 from cinorms.vignettes.factors import nameable_factors
 
@@ -146,7 +146,7 @@ def _marks(frame: pd.DataFrame, headings: pd.DataFrame, inches: float) -> "p9.gg
     decided = some[~((some["conf_low"] <= 0) & (some["conf_high"] >= 0))]
     plot = (
         p9.ggplot(some, p9.aes(color="fit"))
-        + p9.geom_vline(xintercept=0, color=INK, size=0.5)
+        + p9.geom_vline(xintercept=0, color=theme.LINES, size=0.5)
         + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", y="y", yend="y"), known)
         # Hollow: the interval does not tell which side of 0 it is on.
         + p9.geom_point(p9.aes(x="estimate", y="y", shape="fit"), size=1.9, fill="white", stroke=0.6)

@@ -72,9 +72,9 @@ STATUS_COLOURS = {
 INVALID_COLOUR = "#ddd5ea"
 #: The grey of a flow without a norm in a bar of norms, by reason.
 NORM_COLOURS = {"below_t_val": "#4d4d4d", "no_majority": "#8c8c8c", "tie": "#c4c4c4"}
-#: Of words on a colour, where black has more contrast than white: at least 4.5 to 1 on every colour.
-# Not black: an SVG does not state black, so its rules for the dark could not tell this ink from other words.
-INK = "#111111"
+#: Of words and marks on a colour: the one with more contrast, at least 4.5 to 1 on every colour. In the dark both stay
+#: as they are, like the colours, so nothing on paper has them.
+INK, LIGHT_INK = "#111111", "#fefefe"
 
 #: Colours of a figure's own, as red, green and blue.
 Colours = Annotated[Distinct[Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]], Field(min_length=2)]
@@ -126,7 +126,7 @@ def rgb(colour: str) -> list[int]:
     return [int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)]
 
 
-def ink_on(colour: str, light: str = "white", dark: str = INK) -> str:
+def ink_on(colour: str, light: str = LIGHT_INK, dark: str = INK) -> str:
     """Return the colour of text on ``colour``: ``light`` where white has more contrast than black (WCAG 2)."""
     parts = [part / 255 for part in rgb(colour)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]

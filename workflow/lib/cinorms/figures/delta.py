@@ -20,7 +20,7 @@ from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import spread, theme
-from cinorms.figures.colours import INK, group_looks
+from cinorms.figures.colours import group_looks
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, check_factor, p9
 
 OVERALL = "all flows"
@@ -77,11 +77,11 @@ def draw(
     unit = "points" if points else "levels"
     violins = frame if options.shape == "violin" else None
     y = f"{held} minus expected value ({unit}; above 0: {spoken_of(entry.scales.values()).more})"
-    plot = p9.ggplot() + p9.geom_hline(yintercept=0, color=INK, size=0.5) + p9.labs(x="", y=y)
+    plot = p9.ggplot() + p9.geom_hline(yintercept=0, color=theme.LINES, size=0.5) + p9.labs(x="", y=y)
     plot += spread.layers(titled, rows, groups, entry, width, violins)
     if boxes["n"].max() <= MOST_POINTS:
         jitter = p9.position_jitterdodge(jitter_width=0.5, dodge_width=spread.FILLED, random_state=1)
-        dots = {"shape": ".", "size": 2.2, "alpha": 0.5, "color": INK, "position": jitter}
+        dots = {"shape": ".", "size": 2.2, "alpha": 0.5, "color": theme.LINES, "position": jitter}
         plot += p9.geom_point(p9.aes("row", "value", fill="group"), frame, show_legend=False, **dots)
     if len(panels) > 1:
         plot += p9.facet_wrap("panel", ncol=across)
@@ -198,8 +198,10 @@ def draw_cases(
     keys = theme.key_columns(legend, width - 0.6, 2)
     plot = (
         p9.ggplot(frame.assign(panel=panel, case=frame["case"].map(CASES)), p9.aes("bias", "spread"))
-        + p9.geom_hline(yintercept=options.little, color=INK, size=0.4, linetype="dashed")
-        + p9.geom_vline(xintercept=[-options.near, options.near], color=INK, size=0.4, linetype="dotted")
+        + p9.geom_hline(yintercept=options.little, color=theme.LINES, size=0.4, linetype="dashed")
+        + p9.geom_vline(
+            xintercept=[-options.near, options.near], color=theme.LINES, size=0.4, linetype="dotted"
+        )
         + p9.geom_point(p9.aes(color="case", shape="case"), size=1.6, alpha=0.75, stroke=0.4)
         + p9.facet_wrap("panel", ncol=across)
         + p9.scale_color_manual(values=colours, limits=legend)

@@ -161,7 +161,8 @@ def _stacked(frame: pd.DataFrame, models: Sequence[str], width: float, why: pd.D
         ink=[ink_on(colour) for colour in frame["colour"]],
     )
     inches = (width - theme.widest(rows, TEXT_SIZE) - 0.3) / (BESIDE[1] if len(why) else 1)
-    fits = inches * frame["share"] > frame["label"].map(lambda label: theme.width_of(label, NOTE_SIZE))
+    # A percent sign is wide.
+    fits = inches * frame["share"] > frame["label"].map(lambda label: theme.width_of(label + " ", NOTE_SIZE))
     colours = dict(zip(frame["segment"], frame["colour"], strict=True))
     order = [name for name in frame["segment"].cat.categories if name in colours]
     keys = theme.key_columns(order, width - theme.widest(rows, TEXT_SIZE) - 0.2)

@@ -19,7 +19,7 @@ from cinorms.entries.options import Names, OfNorms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
-from cinorms.figures.colours import INK, NO_NORM_COLOUR, ink_on, level_colours
+from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
 from cinorms.figures.theme import (
     NOTE_SIZE,
     TEXT_SIZE,
@@ -35,6 +35,8 @@ from cinorms.vignettes.factors import JOINT, nameable_factors
 TIE = "tie"
 #: Usual width of a cell and longest label of a level in inches, and space between blocks in cells.
 CELL, LABEL, GAP = 0.17, 2.05, 0.5
+#: Space between panels in inches.
+SPACE = 0.14
 #: Least and most width in inches of a figure whose entry states none: a wider one is small on a screen or page. With
 #: more blocks it is as wide as they need.
 NARROW, WIDE, MOST_BLOCKS = 6.0, 10.0, 16
@@ -171,7 +173,7 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
     placed = entry.options.placed(entry.factors_of[selected[0].arm].factors)
     names, scale = list(theme.by_label(selected)), entry.scales[selected[0].arm].binned
     grid = _grid(frame, placed, entry)
-    options = [*scale.options, *([NO_NORM] if entry.options.missing == "part" else [])]
+    options = [*scale.options, *([NO_NORM] if (frame["shown"] == NO_NORM).any() else [])]
     across = theme.key_columns(options, grid.width - grid.left, len(options))
     colours = dict(zip(options, [*level_colours(scale, entry).values(), NO_NORM_COLOUR], strict=False))
     pages = [("", frame)]
@@ -238,7 +240,7 @@ class Blocks:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the figure without its title and notes."""
-        strip = 0.35 if any(self.row_blocks) else 0.1
+        strip = SPACE + (0.3 if any(self.row_blocks) else 0.05)
         panel = (len(self.rows) + self.head) * self.cell[1] + strip
         below = theme.widest(self.columns, NOTE_SIZE)
         return self.width, self.lines * len(self.row_blocks) * panel + below + 0.9
@@ -285,7 +287,7 @@ class Blocks:
             theme.base_theme(),
             p9.theme(
                 panel_grid=p9.element_blank(),
-                panel_spacing=0.005,
+                panel_spacing=SPACE / self.width,
                 axis_text=p9.element_text(size=NOTE_SIZE),
                 axis_text_x=p9.element_text(rotation=90, va="top", ha="center"),
                 legend_box="vertical",
@@ -364,7 +366,7 @@ def _cells(
     if marks:
         plot += p9.scale_shape_manual(values=marks, limits=list(marks))
         plot += p9.guides(
-            shape=p9.guide_legend(order=2, override_aes={"color": INK, "alpha": 1, "size": 2.5})
+            shape=p9.guide_legend(order=2, override_aes={"color": theme.LINES, "alpha": 1, "size": 2.5})
         )
     return plot
 
@@ -395,9 +397,9 @@ def _finding(frame: pd.DataFrame, names: Sequence[str]) -> str:
 def _gaps(frame: pd.DataFrame) -> str:
     """Return what the cells show where there is no norm."""
     empty = frame.loc[frame["shown"] == EMPTY, "flow"].nunique()
-    if not empty:
-        return "Grey: no norm;"
-    return f"Empty ({empty:,} cells): at least one of the models has no norm;"
+    if empty:
+        return f"Empty ({empty:,} cells): at least one of the models has no norm;"
+    return "Grey: no norm;" if (frame["shown"] == NO_NORM).any() else ""
 
 
 def _reasons(frame: pd.DataFrame) -> str:

@@ -10,7 +10,7 @@ from cinorms.analyses.shared import Frames
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, palette_of
+from cinorms.figures.colours import palette_of
 from cinorms.figures.theme import NOTE_SIZE, FigureOptions, p9
 from cinorms.stats import reliability
 from cinorms.stats.flow_dependence import DEPENDS
@@ -45,7 +45,11 @@ def draw(selected: Sequence[Selected], entry: Entry[ProfileOptions], prompts: Fr
         p9.ggplot(frame[frame["value"].notna()], p9.aes("who"))
         + p9.geom_col(p9.aes(y="value.clip(0)"), fill=palette_of(entry).shares[-1], width=0.6)
         + p9.geom_errorbar(
-            p9.aes(x="who", ymin="reference", ymax="reference"), data=strokes, width=0.9, size=0.9, color=INK
+            p9.aes(x="who", ymin="reference", ymax="reference"),
+            data=strokes,
+            width=0.9,
+            size=0.9,
+            color=theme.LINES,
         )
         + p9.geom_text(
             p9.aes(y="value.clip(reference.fillna(0).clip(0))", label="text"),

@@ -18,7 +18,7 @@ from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfFlows, OfNorms
 from cinorms.figures import theme
-from cinorms.figures.colours import INK, group_looks, mixed, palette_of
+from cinorms.figures.colours import group_looks, palette_of
 from cinorms.figures.theme import TEXT_SIZE, FigureOptions, p9
 from cinorms.norms import assessment
 from cinorms.stats import survivorship
@@ -112,28 +112,31 @@ def layers(
     With ``values`` (columns row, group and value) the boxes are slim, within violins of these. The bandwidth is
     Silverman's, 0.9 min(standard deviation, interquartile range / 1.34) n^(-1/5).
     """
-    # A part of white, so that the median is seen.
-    colours = {groups[0]: mixed((palette_of(entry).shares[-1], "#ffffff"), 0.5)}
-    if len(groups) > 1:
-        looks = group_looks(groups, entry)[0]
-        colours = {name: mixed((colour, "#ffffff"), 1 / 3) for name, colour in looks.items()}
+    several = len(groups) > 1
+    colours = group_looks(groups, entry)[0] if several else {groups[0]: palette_of(entry).shares[-1]}
     # Rows go upwards, so the last group is lowest.
     boxes = boxes.assign(group=theme.in_order(boxes["group"], groups[::-1]))
     none = boxes[boxes["n"] == 0].assign(value=0.0, label="none")
     dodged: dict[str, Any] = {"position": p9.position_dodge(width=FILLED), "na_rm": True}
+    # Pale, so that the median is seen, on paper and in the dark.
+    pale = {"alpha": 2 / 3 if several else 0.5}
     numbers = {"ymin": "low", "lower": "lower", "middle": "median", "upper": "upper", "ymax": "high"}
     box = p9.aes("row", fill="group", **numbers)
     words = {"size": theme.NOTE_SIZE, "color": theme.WORDS, "ha": "left"}
     built: list[Any] = []
     if values is not None:
         values = values.assign(group=theme.in_order(values["group"], groups[::-1]))
-        density = {"scale": "width", "n": 96, "width": FILLED, "color": INK, "size": 0.3}
-        built.append(p9.geom_violin(p9.aes("row", "value", fill="group"), values, **density, **dodged))
+        density = {"scale": "width", "n": 96, "width": FILLED, "color": theme.LINES, "size": 0.3}
+        built.append(
+            p9.geom_violin(p9.aes("row", "value", fill="group"), values, **density, **pale, **dodged)
+        )
     whole = 0.84 * FILLED if values is None else SLIM
     return [
         *built,
-        p9.geom_boxplot(box, boxes, stat="identity", width=whole, color=INK, size=0.4, fatten=3, **dodged),
-        p9.geom_point(p9.aes("row", "mean", group="group"), boxes, color=INK, **DIAMOND, **dodged),
+        p9.geom_boxplot(
+            box, boxes, stat="identity", width=whole, color=theme.LINES, size=0.4, fatten=3, **pale, **dodged
+        ),
+        p9.geom_point(p9.aes("row", "mean", group="group"), boxes, color=theme.LINES, **DIAMOND, **dodged),
         *(
             [p9.geom_text(p9.aes("row", "value", label="label"), none, **words, **dodged)]
             if len(none)
@@ -184,7 +187,7 @@ def draw_minority(selected: Sequence[Selected], entry: Entry[MinorityOptions]) -
         entry,
         data.replace({"measure": PANELS}),
         (width, 0.5 + 2 // across * (height(len(rows), len(groups)) + 0.5)),
-        _extremes(shown, "Minority answers are furthest from the norm with"),
+        _extremes(shown, "Minority answers are furthest from the norm with", "nearest"),
         f"n = flows with a norm and at least one minority answer: {', '.join(counts)}. {EXPLAINED}",
         "A minority answer is a valid answer that differs from the flow's norm. Flows without a norm, and flows "
         "whose answers all agree, are left out.",
@@ -235,12 +238,12 @@ def draw_variance(
     )
 
 
-def _extremes(frame: pd.DataFrame, most: str) -> str:
+def _extremes(frame: pd.DataFrame, most: str, least: str = "least") -> str:
     """Return which row has the largest mean, and which the smallest."""
     known = frame[frame["mean"].notna()].sort_values("mean")
-    names = known["row"] + (" " + known["group"] if len(set(known["group"])) > 1 else "")
-    least = f", least with {names.iloc[0]} ({known['mean'].iloc[0]:.2f})" if len(known) > 1 else ""
-    return f"{most} {names.iloc[-1]} (mean {known['mean'].iloc[-1]:.2f}){least}"
+    names = known["row"] + (", " + known["group"] if len(set(known["group"])) > 1 else "")
+    other = f", {least} with {names.iloc[0]} ({known['mean'].iloc[0]:.2f})" if len(known) > 1 else ""
+    return f"{most} {names.iloc[-1]} (mean {known['mean'].iloc[-1]:.2f}){other}"
 
 
 def asked_text(selected: Sequence[Selected], prompts: Frames, people: Sequence[Pair] = ()) -> str:

@@ -27,7 +27,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfArms, Options
 from cinorms.entries.place import EntryPlace
-from cinorms.figures.colours import INK, Colours, PaletteName
+from cinorms.figures.colours import Colours, PaletteName
 from cinorms.vignettes.factors import nameable_factors
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ CAPTION_WIDTH = 100
 TITLE_SIZE, TEXT_SIZE, NOTE_SIZE = 10.5, 8.0, 7.0
 #: Widths by name, in inches: a column, and the text of a page.
 WIDTHS = {"column": 3.3, "text": 7.0}
-#: Ink of words on paper; words on a colour have `colours.INK`. Then what colours are in the dark.
-WORDS, SOFT = "#333333", "#444444"
+#: Ink of words, soft words and lines on paper; what is on a colour has `colours.ink_on`. Then what colours are in the
+#: dark.
+WORDS, SOFT, LINES = "#333333", "#444444", "#1a1a1a"
 DARK = {
     "#ffffff": "#15171a",
     "#e6e6e6": "#3a3d42",
@@ -69,7 +70,7 @@ DARK = {
     "#555555": "#b3b3b3",
     "#9b1b1b": "#e57373",
     "#1f4e79": "#6ea6de",
-} | dict.fromkeys((WORDS, INK, "#000000", "#1a1a1a"), "#e9e9e9")
+} | dict.fromkeys((WORDS, LINES, "#000000"), "#e9e9e9")
 #: Least width of most figures in inches.
 ONE_COLUMN = 3.3
 
@@ -380,12 +381,11 @@ def save(drawn: Drawn, pdf: str | Path, png: str | Path, svg: str | Path, captio
 
 
 def _add_dark_colours(path: Path) -> None:
-    """Let a drawing follow its reader's choice of a dark page. Words on a colour keep their ink, like the colour."""
+    """Let a drawing follow its reader's choice of a dark page. What is on a colour keeps its ink, like the colour."""
     rules = [
         f"{element}[style*='{kind}: {light}'] {{ {kind}: {dark} !important }}"
         for light, dark in DARK.items()
         for element, kind in ((":not(text)", "fill"), (":not(text)", "stroke"), ("text", "fill"))
-        if element != "text" or light not in ("#ffffff", INK)
     ]
     rules.append(f"text:not([style*='fill']) {{ fill: {DARK[WORDS]} }}")
     style = "<style>@media (prefers-color-scheme: dark) { " + " ".join(rules) + " }</style>"

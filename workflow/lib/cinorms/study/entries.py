@@ -49,7 +49,7 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         and (shared := shared_words(labels.values()))
     ):
         # Once in the title, and not at every mark.
-        base["options"] = options.model_copy(update={"title": f"{options.title} ({shared.strip()})"})
+        base["options"] = options.model_copy(update={"title": f"{options.title} ({shared.strip(' ,')})"})
         labels = {name: label.removeprefix(shared) for name, label in labels.items()}
     more: dict[str, Any] = {}
     if "norms" in (kind.reads, *kind.also) or issubclass(kind.options, OfNorms):
