@@ -10,7 +10,7 @@ rule fetch:
     conda:
         "../../envs/core.yaml"
     params:
-        locks=revision_locks(STUDY, LOADED),
+        locks=lambda wildcards: revision_locks(STUDY, LOADED),
         code=code_of("fetch"),
     script:
         "../scripts/fetch.py"
