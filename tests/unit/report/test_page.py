@@ -338,15 +338,6 @@ def test_planted_respondents_next_to_models_are_told_apart(results):
     assert "I will not say" in text
 
 
-def test_a_printed_table_calls_models_by_their_labels(results, tmp_path):
-    files = {("t", ending): tmp_path / f"t.{ending}" for ending in ("html", "csv")}
-    for path in files.values():
-        path.write_text("<table><td>model-c</td><td>model-c-awq</td></table>", encoding="utf-8")
-    named = replace(results, labels={"model-c": "C (like)"}, files={**results.files, "printed": files})
-    (table,) = appendix.printed(replace(named, study=changed(results.study, printed=["t"])))
-    assert table["table"] == "<table><td>C (like)</td><td>model-c-awq</td></table>"
-
-
 @pytest.mark.parametrize(
     ("planted", "moment", "said"),
     [

@@ -2,7 +2,11 @@
 
 import json
 
+import pandas as pd
+
+from cinorms.core.sealing import write_tidy
 from cinorms.entries.entry import ENTRIES
+from cinorms.entries.files import make
 from cinorms.norms.thresholds import Thresholds
 from cinorms.study.entries import make_entry
 from cinorms.vignettes.factors import default_factors
@@ -56,3 +60,32 @@ def test_an_entry_carries_design_conditions_and_respondents(build_study):
         build_study({"models": ["tulu-2-7b"], "engine": "planted"}), "analyses", "calibration"
     )
     assert stand_in.respondents == (("main", "tulu-2-7b"),)
+
+
+def test_a_printed_table_calls_models_by_their_labels(build_study, tmp_path):
+    one, other, named = *TULU, "tulu-2-7b"
+    discarded = {"kind": "discarded", "from": ["it"], "models": [other, named, one]}
+    study = build_study(
+        {
+            "models": [*TULU, named],
+            "analyses": {"it": {"kind": "discarded", "arms": ["main"]}},
+            "figures": {},
+            "printed": {
+                "all": {"kind": "models"},
+                "few": {**discarded, "t_val": [10], "t_val_for": {one: [15]}},
+            },
+        }
+    )
+    labels = [study.registry[model].get("label") for model in (other, one)]
+    rows = pd.DataFrame({"model": [named, one, other], "arm": "main", "t_maj": "0.5", "flows": 9, "of": 9})
+    rows = pd.concat([rows.assign(t_val=t_val, below_t_val=0, discarded=0) for t_val in (10, 15)])
+    write_tidy(rows.assign(any_planted=True), tmp_path / "it.parquet", tmp_path / "it.csv")
+    shown = make(make_entry(study, "printed", "few"), {"frames": [str(tmp_path / "it.parquet")]})
+    assert [tuple(map(str, row[:2])) for group in shown.groups for row in group.rows] == [
+        (labels[0], "10"),
+        (named, "10"),
+        (labels[1], "15"),
+    ]
+    assert labels[0] in shown.notes[-1]
+    models = make(make_entry(study, "printed", "all"), {})
+    assert [str(row[0]) for row in models.groups[0].rows] == [labels[1], labels[0], named]

@@ -17,6 +17,7 @@ How to use it::
   may not be ``null``.
 - ``Distinct[T]`` is a list without repeated entries; ``Name`` is a name as studies give them.
 - ``Text`` is one line of text.
+- ``ModelName`` is the name of a model; read with labels as context, it is the model's label.
 - ``PartialValue`` is one whose keys a file may leave out, because the files below it state them.
 
 ``schema_of`` writes the schema in the few shapes that ``cinorms.core.validation.check_document`` explains well.
@@ -37,6 +38,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    ValidationInfo,
 )
 from pydantic_core import CoreSchema
 
@@ -64,6 +66,10 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+def _called(name: str, info: ValidationInfo) -> str:
+    return str((info.context or {}).get(name, name))
+
+
 Number = int | float
 LeftOut = Annotated[T | None, _NotNull()]
 Distinct = Annotated[tuple[T, ...], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})]
@@ -72,6 +78,8 @@ NAME = r"^[a-z0-9][a-z0-9_-]{0,99}(?!\n)$"
 Name = Annotated[
     str, Field(pattern=NAME, description="names have lower-case letters, digits, '-' and '_' (at most 100)")
 ]
+#: The name of a model. Whatever is read again with labels by name as pydantic's context has them in place of the names.
+ModelName = Annotated[str, AfterValidator(_called)]
 #: The name of a file of resources.
 ResourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*(?!\n)$")]
 #: One line of text. Python's $ also fits before a line break at the end.

@@ -1,13 +1,14 @@
 """An entry of a study: one analysis, figure or printed table, with everything of the study that it depends on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo
 
 from cinorms.core.scales import Scale
+from cinorms.core.schema import ModelName
 from cinorms.entries.kind import Kind, kinds
 from cinorms.entries.options import Options
 from cinorms.norms.thresholds import Thresholds
@@ -15,7 +16,8 @@ from cinorms.vignettes.factors import DatasetFactors
 
 O = TypeVar("O", bound=Options, covariant=True)  # noqa: E741 (the name of a type)
 
-Pair = tuple[str, str]
+#: An arm and a model.
+Pair = tuple[str, ModelName]
 #: In files and parameters: as jobs are told of it (`Scale.plain`).
 JobScale = Annotated[
     Scale,
@@ -41,7 +43,7 @@ def _of_kind(options: Any, info: ValidationInfo) -> Any:
     """Return the options of an entry: what its rule's parameter has is of the class of its kind."""
     if isinstance(options, Options):
         return options
-    return kinds(info.data["section"])[options["kind"]].options(**options)
+    return kinds(info.data["section"])[options["kind"]].options.model_validate(options, context=info.context)
 
 
 def _stated(options: Options) -> dict[str, Any]:
@@ -57,7 +59,8 @@ class Entry(Generic[O]):
     people. An entry that reads norms takes those of a model under its ``thresholds``; ``grid`` are all
     those that the study tries. Both are empty for one that reads none.
     ``mark`` states which of its models are planted respondents, and which are people (`labels.origin_mark`).
-    ``labels`` are what a figure calls models that have a label; `called` has them in place of the names.
+    ``labels`` are what a figure or a printed table calls models that have a label; `called` has them in place of the
+    names.
     ``registry`` has the registry's facts about each model, for a kind that reads it.
     """
 
@@ -71,12 +74,12 @@ class Entry(Generic[O]):
     scales: Mapping[str, JobScale] = field(default_factory=dict)
     factors_of: Mapping[str, DatasetFactors] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
+    attributes: Mapping[ModelName, Mapping[str, Any]] = field(default_factory=dict)
+    thresholds: Mapping[ModelName, Thresholds] = field(default_factory=dict)
     grid: tuple[Thresholds, ...] = ()
     mark: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
-    registry: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    registry: Mapping[ModelName, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def declared(self) -> Kind:
@@ -91,21 +94,7 @@ class Entry(Generic[O]):
     @property
     def called(self) -> "Entry[O]":
         """The entry with the label of each model that has one in place of its name."""
-
-        def label(name: str) -> str:
-            return self.labels.get(name, name)
-
-        def pairs(named: Sequence[Pair]) -> tuple[Pair, ...]:
-            return tuple((arm, label(model)) for arm, model in named)
-
-        return replace(
-            self,
-            selected=pairs(self.selected),
-            respondents=pairs(self.respondents),
-            people=pairs(self.people),
-            attributes={label(model): facts for model, facts in self.attributes.items()},
-            thresholds={label(model): under for model, under in self.thresholds.items()},
-        )
+        return ENTRIES.validate_python(ENTRIES.dump_python(self), context=self.labels)
 
 
 #: Between an entry and plain data, as a parameter of a rule has it: a change of what it depends on makes it again.

@@ -56,7 +56,7 @@ def inputs_of(entry: Entry[Any], results: str) -> dict[str, list[str]]:
 def make(entry: Entry[Any], paths: Mapping[str, Sequence[str]]) -> Any:
     """Return what an entry's kind makes of its files, named as `inputs_of` names them.
 
-    This is where a figure's models get their labels: what is drawn knows no other names.
+    This is where the models of figures and printed tables get their labels: what is drawn knows no other names.
     """
     entry = entry.called
     return call(entry, read_selected(entry, paths.get("frames", [])), read_further(entry, paths))

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from cinorms.core.schema import Distinct, LeftOut, Number, Value, schema_of
+from cinorms.core.schema import Distinct, LeftOut, ModelName, Number, Value, schema_of
 
 #: A list of names, at least one, none twice.
 Names = Annotated[Distinct[str], Field(min_length=1)]
+Models = Annotated[Distinct[ModelName], Field(min_length=1)]
 #: Factor -> levels of it to keep.
 Select = Mapping[str, Annotated[Names, Field(description="Levels of this factor to keep.")]]
 #: A number of valid answers, and a share of them that must agree.
@@ -45,7 +46,7 @@ class OfArms(Options):
     """Options of entries made from the answers or norms of models in arms."""
 
     arms: Names = Field(description="The arms to use.")
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """The models to use, in this order; default: all models of the arms."""
 
 

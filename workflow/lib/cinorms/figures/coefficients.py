@@ -13,7 +13,7 @@ from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfArms
+from cinorms.entries.options import Models, Names, OfArms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.colours import group_looks
@@ -41,7 +41,7 @@ class CoefficientsOptions(FigureOptions, OfArms):
     """Options of the forest plot."""
 
     arms: Names = Field(description="Arms whose terms are shown.")
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """Models whose terms are shown; default: all models of the table."""
     first: LeftOut[int] = Field(None, ge=1, le=1000)
     """Show at most this many models, the first ones."""

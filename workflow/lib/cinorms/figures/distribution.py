@@ -13,7 +13,7 @@ from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfArms, OfNorms
+from cinorms.entries.options import Models, Names, OfArms, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import (
     INVALID_COLOUR,
@@ -39,7 +39,7 @@ class DistributionOptions(FigureOptions, OfArms):
     """Options of the stacked bars of answers."""
 
     arms: Names = Field(description="Arms whose answers are shown, one panel each.")
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """Models to show, in this order; default: all models of the arms."""
 
 

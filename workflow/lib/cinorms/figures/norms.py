@@ -15,7 +15,7 @@ from cinorms.core.labels import NO_NORM, NORM_LABELS
 from cinorms.core.schema import Distinct, LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names, OfNorms
+from cinorms.entries.options import Models, Names, OfNorms
 from cinorms.entries.place import EntryPlace
 from cinorms.figures import theme
 from cinorms.figures.cell_parts import MARKS, SHAPES, centres, corners, geom_cells
@@ -55,7 +55,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
     """Options of the heatmap of norms."""
 
     arms: Names = Field(description="Arms of one dataset; arms times models make 1, 2 or 4 parts of a cell.")
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """Models, in the order of a cell's parts: above and below the diagonal, or top, right, bottom, left."""
     first: LeftOut[Literal[1, 2, 4]] = None
     """Show at most this many models, the first ones."""

@@ -65,7 +65,7 @@ class EntrySettings(Value):
         f"default: {DEFAULT_STAND_IN}.",
     )
     label: LeftOut[str] = None
-    """What pages and figures call the model in place of its name."""
+    """What pages, figures and printed tables call the model in place of its name."""
     note: LeftOut[str] = None
     """Anything a user of the model should know."""
 

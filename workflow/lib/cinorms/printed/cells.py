@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
-from cinorms.entries.options import Names, Options, TMaj
+from cinorms.entries.options import Models, Names, Options, TMaj
 from cinorms.entries.place import EntryPlace
 from cinorms.stats.pvalues import stars
 
@@ -50,7 +50,7 @@ class PrintedOptions(Options):
     """Options of every printed table."""
 
     title: str = Field("", description="Title above the table.")
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """Models, in this order; default: those of the analyses, in their order."""
 
     def check_options(self, place: EntryPlace) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from cinorms.core.schema import Distinct, LeftOut
+from cinorms.core.schema import Distinct, LeftOut, ModelName
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import TMaj, TVal
@@ -40,7 +40,7 @@ class DiscardedOptions(FromAnalyses):
     t_val: LeftOut[_TVals] = None
     """The T_val to print, from those under norms; default: each that keeps a flow."""
     t_val_for: LeftOut[
-        dict[str, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
+        dict[ModelName, Annotated[_TVals, Field(description="The T_val to print for this model.")]]
     ] = Field(None, description="T_val for single models, instead of t_val.")
     t_maj: LeftOut[Annotated[Distinct[TMaj], Field(min_length=1)]] = None
     """The T_maj to print, from those under norms; default: all."""

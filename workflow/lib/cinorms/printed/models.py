@@ -10,7 +10,7 @@ from cinorms.core.scales import spoken_of
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
-from cinorms.entries.options import Names
+from cinorms.entries.options import Models
 from cinorms.entries.place import EntryPlace
 from cinorms.printed.cells import (
     NONE,
@@ -53,7 +53,7 @@ _REASONS = {
 class ModelsOptions(PrintedOptions):
     """Options of the table of models."""
 
-    models: LeftOut[Names] = None
+    models: LeftOut[Models] = None
     """Models, in this order; default: all models of the study."""
     speculated: bool = False
     """Show a capacity that is only speculated, with a mark, where none is published (LLM-CI Table 1)."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from markupsafe import escape
-
 from cinorms.core.filling import render_page
 from cinorms.core.labels import STATUS_LABELS
 from cinorms.core.scales import measures_of
@@ -91,13 +89,11 @@ def sections(results: StudyResults, command: str) -> list[dict[str, Any]]:
 
 
 def printed(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the tables that the study prints like the papers, with labels; they were escaped when written."""
+    """Return the tables that the study prints like the papers; they were escaped when written."""
     shown, paths = [], results.files["printed"]
     for name in results.study.printed:
         text = paths[name, "html"].read_text(encoding="utf-8")
         table = text[text.index("<table") : text.index("</table>") + len("</table>")]
-        for model, label in results.labels.items():
-            table = table.replace(f">{escape(model)}<", f">{escape(label)}<")
         data = _data(paths[name, "csv"], f"../printed/{name}.csv")
         shown.append({"name": name, "table": table, "data": data, "latex": f"../printed/{name}.tex"})
     return shown

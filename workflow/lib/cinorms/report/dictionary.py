@@ -63,7 +63,11 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
             yield path, holds, name, about
     every = kinds("analyses")["flow_norms"]
     called = "; ".join(f"{name}: {label}" for name, label in study.labels.items())
-    names = {"model": f"{every.columns['model']} Pages and figures call {called}."} if called else {}
+    names = (
+        {"model": f"{every.columns['model']} Pages, figures and printed tables call {called}."}
+        if called
+        else {}
+    )
     yield from _described("norms.csv", every.sentence, headers, {**every.columns, **names})
     for folder, section, ending in _SECTIONS:
         for name, entry in getattr(study, section).items():

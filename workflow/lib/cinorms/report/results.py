@@ -160,37 +160,6 @@ class StudyResults:
         norms = {pair: table for pair, table in self.norms.items() if pair[1] == model}
         return replace(self, study=self.study.of_model(model), norms=norms)
 
-    def called(self) -> "StudyResults":
-        """Return the results with the label of each model that has one in place of its name."""
-        labels = self.study.labels
-
-        def by_pair(values: Mapping[Pair, Any]) -> dict[Pair, Any]:
-            return {(arm, labels.get(model, model)): value for (arm, model), value in values.items()}
-
-        def of_models(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-            return [{**record, "model": labels.get(record["model"], record["model"])} for record in records]
-
-        cards = self.files["cards"].items()
-        return replace(
-            self,
-            study=self.study.called(),
-            labels=labels,
-            norms=by_pair(self.norms),
-            codes=by_pair(self.codes),
-            again=by_pair(self.again),
-            reviews=by_pair(self.reviews),
-            agreement=None if self.agreement is None else relabelled(self.agreement, labels),
-            provenance={
-                **self.provenance,
-                **{part: of_models(self.provenance.get(part, ())) for part in ("asked", "received")},
-            },
-            files={
-                **self.files,
-                "replies": by_pair(self.files["replies"]),
-                "cards": {(labels.get(model, model), ending): path for (model, ending), path in cards},
-            },
-        )
-
     def name_of(self, model: str) -> str:
         """Return what files and addresses call a model."""
         return next((name for name, label in self.labels.items() if label == model), model)
@@ -347,26 +316,37 @@ def read_page_results(study: StudyFacts, paths: Mapping[str, Sequence[str]]) -> 
 
     This is where models get their labels: what the page is made from knows no other names.
     """
+    labels, study = study.labels, study.called()
     files = _found(_page_files(study), paths)
     reviews = {}
     for pair, path in files["reviews"].items():
         texts = read_csv(path, as_text=True)
         reviews[pair] = texts.loc[texts["status"] != "ok", ["text", "count", "status"]].head(SHOWN_TEXTS)
-    listed = pd.read_parquet(files["listed"][""], columns=["arm", "model", "flow", "p_again"])
+    columns = ["arm", "model", "flow", "p_again"]
+    listed = relabelled(pd.read_parquet(files["listed"][""], columns=columns), labels)
     readers = None
     if study.hand_sample:
         rules = [tables.read(path, tables.ANSWERS, ["rule"])["rule"] for path in files["answers"].values()]
         counts = pd.concat([rule.value_counts().rename(index=str) for rule in rules])
         readers = counts.groupby(level=0).sum()
-    results = replace(
-        read_results(study, paths),
+    results = read_results(study, paths)
+    called = {
+        part: [
+            record | {"model": labels.get(record["model"], record["model"])}
+            for record in results.provenance.get(part, ())
+        ]
+        for part in ("asked", "received")
+    }
+    return replace(
+        results,
         files=files,
+        labels=labels,
+        provenance=results.provenance | called,
         again={
             (str(arm), str(model)): rows.set_index("flow")["p_again"].astype(np.float64)
             for (arm, model), rows in listed.groupby(["arm", "model"], observed=True)
         },
         reviews=reviews,
-        agreement=read_csv(files["agreement"][""]) if study.hand_sample else None,
+        agreement=relabelled(read_csv(files["agreement"][""]), labels) if study.hand_sample else None,
         readers=readers,
     )
-    return results.called()

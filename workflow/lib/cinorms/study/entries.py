@@ -33,12 +33,14 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
     base = {"section": section, "name": name, "options": options}
     if kind.reads == "registry":
         described = study.described(options.models)
-        return Entry(**base, registry=described, mark=study.mark(described))
+        labels = study.labels(described)
+        return Entry(**base, registry=described, labels=labels, mark=study.mark(described, labels))
     if section == "printed":
         sources = [make_entry(study, "analyses", source) for source in options.sources]
         shown = options.models or [model for source in sources for _, model in source.selected]
         scales = {arm: scale for source in sources for arm, scale in source.scales.items()}
-        return Entry(**base, scales=scales, mark=study.mark(shown))
+        labels = study.labels(shown)
+        return Entry(**base, scales=scales, labels=labels, mark=study.mark(shown, labels))
     selected = select_pairs(study, options)
     planted = {model for _, model in selected if study.registry_entry(model).kind.planted}
     names = list(dict.fromkeys(model for _, model in selected))

@@ -1,6 +1,6 @@
 """What a study is, for those who read its results: the one class that writes and reads ``study.json``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer
 from cinorms.core.errors import DataError
 from cinorms.core.labels import alone, origin_mark
 from cinorms.core.logs import MOST_SHOWN
-from cinorms.core.schema import Number
+from cinorms.core.schema import ModelName, Number
 from cinorms.entries.entry import JobScale
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 
@@ -44,9 +44,9 @@ class ArmFacts(_Facts):
     reasoning: str | None
     readout: str
     system: str | None
-    models: tuple[str, ...]
+    models: tuple[ModelName, ...]
     #: How a prompt is laid out can differ from model to model (`layout: paper`).
-    layouts: Mapping[str, str]
+    layouts: Mapping[ModelName, str]
 
 
 class DatasetFacts(_Facts):
@@ -90,7 +90,7 @@ class EntryFacts(_Facts):
     meanings: Mapping[str, str]
     section: str
     arms: tuple[str, ...]
-    models: tuple[str, ...]
+    models: tuple[ModelName, ...]
     columns: tuple[str, ...]
 
 
@@ -104,10 +104,10 @@ class StudyFacts(_Facts):
     hand_sample: int | None = None
     consensus: Consensus
     t_maj: Majority
-    t_val: Mapping[str, int]
+    t_val: Mapping[ModelName, int]
     arms: Mapping[str, ArmFacts]
     datasets: Mapping[str, DatasetFacts]
-    models: Mapping[str, ModelFacts]
+    models: Mapping[ModelName, ModelFacts]
     analyses: Mapping[str, EntryFacts]
     figures: Mapping[str, EntryFacts] = {}
     printed: tuple[str, ...] = ()
@@ -180,31 +180,7 @@ class StudyFacts(_Facts):
 
     def called(self) -> "StudyFacts":
         """Return the facts with the label of each model that has one in place of its name, as pages show them."""
-        labels = self.labels
-
-        def names(models: Iterable[str]) -> tuple[str, ...]:
-            return tuple(labels.get(name, name) for name in models)
-
-        def by_name(facts: Mapping[str, Any]) -> dict[str, Any]:
-            return dict(zip(names(facts), facts.values(), strict=True))
-
-        def about(entries: Mapping[str, EntryFacts]) -> dict[str, EntryFacts]:
-            return {
-                name: entry.model_copy(update={"models": names(entry.models)})
-                for name, entry in entries.items()
-            }
-
-        changed = {
-            "t_val": by_name(self.t_val),
-            "arms": {
-                name: arm.model_copy(update={"models": names(arm.models), "layouts": by_name(arm.layouts)})
-                for name, arm in self.arms.items()
-            },
-            "models": by_name(self.models),
-            "analyses": about(self.analyses),
-            "figures": about(self.figures),
-        }
-        return self.model_copy(update=changed)
+        return self.model_validate(self.plain(), context=self.labels)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return every arm with each of its models."""

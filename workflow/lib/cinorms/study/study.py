@@ -341,7 +341,7 @@ class Study:
         return [model for model in self.all_models() if self.registry_entry(model).kind.planted]
 
     def labels(self, shown: Iterable[str]) -> dict[str, str]:
-        """Return what pages and figures call those of the models ``shown`` that have a label."""
+        """Return what pages, figures and printed tables call those of the models ``shown`` that have a label."""
         stated = {model: self.registry[model].get("label") for model in shown}
         return alone({model: label for model, label in stated.items() if label})
 
