@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from cinorms.core.arrays import Floats
 from cinorms.core.errors import DataError
 from cinorms.stats import persons
-from cinorms.stats.arrays import Floats
 from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
 from cinorms.stats.standing import among, contrasts
 

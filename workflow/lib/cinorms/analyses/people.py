@@ -9,12 +9,13 @@ import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.shared import Frames, check_same_flows, corrected, named, stack
+from cinorms.core.arrays import Floats, divide
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import Names, OfArms, OfFlows
 from cinorms.entries.place import EntryPlace
-from cinorms.norms.assessment import divide, level_matrix
+from cinorms.norms.assessment import level_matrix
 from cinorms.stats.ceilings import correlation, distances, flow_differences
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import template_numbers, template_sums
@@ -23,8 +24,6 @@ from cinorms.stats.wordings import template_numbers, template_sums
 EXPECTED = "expected"
 #: A flow differs where its p-value, corrected for all flows of the table (Benjamini-Hochberg), is below this.
 DIFFERS_BELOW = 0.05
-
-Floats = npt.NDArray[np.float64]
 
 
 class PeopleOptions(OfFlows):

@@ -9,6 +9,7 @@ import pandas as pd
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Sliced
 from cinorms.analyses.shared import Frames, check_same_flows, for_each_model, named, stack
+from cinorms.core.arrays import Floats
 from cinorms.core.scales import DISCLOSURE
 from cinorms.core.schema import LeftOut
 from cinorms.core.tables import KNOWN_ACTS, SHARED
@@ -18,7 +19,6 @@ from cinorms.entries.options import Names, OfFlows
 from cinorms.entries.place import EntryPlace
 from cinorms.norms.assessment import grid, level_matrix
 from cinorms.stats import say_do as stats
-from cinorms.stats.arrays import Floats
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import template_means, template_numbers
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Floats = npt.NDArray[np.float64]
+from cinorms.core.arrays import Floats
 
 #: Share of a cell left free on each side.
 _EDGE = 0.04

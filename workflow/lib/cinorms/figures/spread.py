@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.shared import Frames
+from cinorms.core.arrays import Floats
 from cinorms.core.labels import variant_words
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
@@ -24,8 +24,6 @@ from cinorms.norms import assessment
 from cinorms.stats import survivorship
 from cinorms.stats.wordings import look_up, template_numbers
 from cinorms.vignettes.factors import text
-
-Floats = npt.NDArray[np.float64]
 
 #: The percentiles that a box shows, in the order of its columns.
 PERCENTILES = {"low": 5, "lower": 25, "median": 50, "upper": 75, "high": 95}

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from cinorms.core.arrays import Bools, Floats, mean_over
 from cinorms.core.errors import listing
 from cinorms.core.schema import Distinct, LeftOut, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
-from cinorms.gate.side import Matched, calls_wrong, has_status, level_counts, mean_over, shares
+from cinorms.gate.side import Matched, calls_wrong, has_status, level_counts, shares
 from cinorms.stats import equivalence
-from cinorms.stats.arrays import Bools, Floats
 from cinorms.stats.equivalence import DifferenceLimits, Estimate
 from cinorms.stats.flips import Change, NormRule, differ, flips, norms
 
@@ -359,7 +359,9 @@ def _rise(
     found = group.matched.difference(of_base, of_new, group.fixed_flows)
     flows = _first(frame, frame["new_share"] - frame["base_share"])
     finding = _difference(group, found, limits, says, "share", flows)
-    return replace(finding, facts={"share in base": _mean(base), "share in new": _mean(new)})
+    return replace(
+        finding, facts={"share in base": float(mean_over(base)), "share in new": float(mean_over(new))}
+    )
 
 
 def _difference(
@@ -432,10 +434,6 @@ def _first(frame: pd.DataFrame, size: pd.Series) -> pd.DataFrame:
     """Return the `SHOWN` rows of the largest ``size``, in its order; rows without a size are left out."""
     order = size.dropna().sort_values(ascending=False, kind="stable").index[:SHOWN]
     return frame.loc[order].reset_index(drop=True)
-
-
-def _mean(x: Floats) -> float:
-    return float(np.nanmean(x)) if (~np.isnan(x)).any() else float("nan")
 
 
 KINDS = {

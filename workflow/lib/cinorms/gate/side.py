@@ -14,13 +14,12 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.arrays import Bools, Floats, Ints, mean_over
 from cinorms.core.errors import ConfigError, DataError, listing
 from cinorms.core.logs import MOST_SHOWN
 from cinorms.core.tables import ANSWER_STATUSES, KNOWN_ACTS
-from cinorms.norms.assessment import divide
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import equivalence
-from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate
 from cinorms.study.facts import StudyFacts
 from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
@@ -340,11 +339,6 @@ def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
 def level_counts(answers: Answers, levels: Sequence[int]) -> Floats:
     """Return how often each level was answered: levels x flows x units."""
     return np.stack([(answers.level == level).sum(axis=2) for level in levels]).astype(np.float64)
-
-
-def mean_over(x: Floats, axis: int | tuple[int, ...]) -> Floats:
-    """Return the mean of what is there, NaN where nothing is."""
-    return divide(np.nansum(x, axis=axis), (~np.isnan(x)).sum(axis=axis))
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:

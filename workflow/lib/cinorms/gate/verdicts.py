@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from cinorms.core.arrays import Bools
 from cinorms.core.labels import origin_mark
 from cinorms.gate.claims import KINDS, ByFactor, Claim, ClaimFinding, FlowGroup, Shift
 from cinorms.gate.policy import Policy
 from cinorms.gate.side import Address, Matched, match, read_side
 from cinorms.stats import pvalues
-from cinorms.stats.arrays import Bools
 from cinorms.stats.equivalence import FEWEST
 from cinorms.vignettes.factors import text
 from cumulink import tails

@@ -12,12 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Consensus, Thresholds
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 
 def valid_levels(answers: pd.DataFrame) -> Floats:
@@ -165,10 +163,3 @@ def reasons(
     if thresholds.consensus == "strict":
         code = np.where(tie, tied, code)
     return np.where((n_valid < fewest) | (n_valid == 0), below, code)
-
-
-def divide(numerator: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
-    """Return ``numerator / n`` elementwise, NaN where n is 0."""
-    arrays = (np.asarray(x, dtype=np.float64) for x in (numerator, n))
-    top, bottom = np.broadcast_arrays(*arrays)
-    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))

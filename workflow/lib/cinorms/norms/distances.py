@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.errors import ConfigError, DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import Floats, Ints, divide
 from cinorms.norms.thresholds import Thresholds
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.

@@ -21,15 +21,13 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, PAPERS, Scale
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
 from cinorms.vignettes.agent_files import SENSITIVE, items_of
 from optionreader import MOST_OPTIONS
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # --- Planted agents: what a respondent does, in a known relation to what it says of the same flow
 # An action discloses a sensitive item where the sum of ``link`` times the latent acceptability of the flow, of what

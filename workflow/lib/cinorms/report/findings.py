@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.arrays import Floats
 from cinorms.core.labels import NORM_LABELS, STATUS_LABELS, listed
 from cinorms.report.results import StudyResults, tally
 from cinorms.report.screen import FEWEST_SAID, Standing, nouns_of
 from cinorms.report.words import count, counted, in_words, plain, share
 from cinorms.stats.agreement import halves
-from cinorms.stats.arrays import Floats
 from cinorms.stats.flow_dependence import DEPENDS, FEW_MISSING, SIGNIFICANT, VERDICTS
 from cinorms.stats.say_do import ALL_FLOWS
 from cinorms.stats.wordings import FEWEST, Units, interval, spread

@@ -11,11 +11,11 @@ import pandas as pd
 
 from cinorms.answers.read import categories, text_hash
 from cinorms.core import tables
+from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
 from cinorms.report.results import CALL, INDEX, encode, pack
 from optionreader import RULES, fixed_parts, read
 
-Ints = npt.NDArray[np.int64]
 #: Letters of distinct replies after which another script begins: one is read in some hundredths of a second.
 MOST_LETTERS = 500_000
 #: A longer reply keeps its beginning and its end, so many letters of each.

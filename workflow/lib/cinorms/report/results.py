@@ -15,16 +15,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core import tables
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.csv_files import read_csv
 from cinorms.core.labels import relabelled
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
 from cinorms.prompts.orders import codes_of
-from cinorms.stats.arrays import Floats
 from cinorms.study.facts import StudyFacts
 
 Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 # --- Answers as one byte each, flows by variants: small enough for a page, quick enough to count in
 

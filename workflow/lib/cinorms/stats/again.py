@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.random import Generator, default_rng
 
+from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.scales import Scale
 from cinorms.core.tables import AGAIN
-from cinorms.norms.assessment import divide, kept, level_matrix, reasons
+from cinorms.norms.assessment import kept, level_matrix, reasons
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import (
     MOST_GROUPS,
     groups,

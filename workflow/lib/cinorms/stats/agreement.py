@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from cinorms.core.arrays import Floats
 from cinorms.core.errors import ConfigError
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Floats
 from cinorms.stats.wordings import norms_of_parts
 
 #: Times that one model's wordings are cut into two halves, and the templates that this needs.

@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats
+from cinorms.core.arrays import Floats, divide
 from cinorms.stats.samples import Sample
 from cinorms.stats.wordings import CONFIDENCE, interval, pooled, quantile
 from cumulink import tails

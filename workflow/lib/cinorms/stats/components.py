@@ -9,8 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.core.arrays import Floats, Ints, divide, mean_over
 from cinorms.stats.reliability import SOURCES, Cells, shares_of, variances
 
 #: What factors do together, as a source.
@@ -60,8 +59,7 @@ def _of_factors(cells: Cells, factors: Mapping[str, Ints], noise: float) -> dict
     """Return the variance of each factor and of what they do together, each with its status."""
     means = divide(cells.sums, cells.size)
     means -= np.nanmean(means, axis=0)  # templates differ alike for all flows, also where some are missing
-    there = (~np.isnan(means)).sum(axis=1)
-    flow = divide(np.nansum(means, axis=1), there)
+    flow = mean_over(means, axis=1)
     missing = np.isnan(flow)
     filled = np.where(missing, 0.0, flow)
     for _ in range(_ROUNDS if missing.any() else 0):

@@ -24,8 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.core.arrays import Floats, Ints, divide, mean_over
 from cinorms.stats.wordings import Units, interval, of_mean, pooled, rest_variance, spread
 
 #: A decision needs at least this many templates (raters) on each side, however well they agree.
@@ -106,7 +105,7 @@ def independent(base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
     both = (~np.isnan(base)).any(axis=1) & (~np.isnan(new)).any(axis=1)
     sides = [x[both][:, (~np.isnan(x[both])).any(axis=0)] for x in (base, new)]
     n_flows, n_units = int(both.sum()), min(x.shape[1] for x in sides)
-    means = [divide(np.nansum(x, axis=1), (~np.isnan(x)).sum(axis=1)) for x in sides]
+    means = [mean_over(x, axis=1) for x in sides]
     shifts = means[1] - means[0]
     if n_units < 2 or (not fixed_flows and n_flows < 2):
         return _without_variance(shifts[:, None], n_flows, n_units)
@@ -228,8 +227,7 @@ def sides(cells: Floats, middle: float, wrong: int, dissent: float) -> Sides:
     """
     x = (cells - middle) * wrong
     n = (~np.isnan(x)).sum(axis=1)
-    mean = divide(np.nansum(x, axis=1), n)
-    return Sides(mean, _p_above(-x, dissent), _p_above(x, dissent), n.astype(np.intp), dissent)
+    return Sides(mean_over(x, axis=1), _p_above(-x, dissent), _p_above(x, dissent), n, dissent)
 
 
 def decide_sides(found: Sides, allowed: int) -> tuple[float, float]:

@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from cinorms.core.arrays import Bools, Floats, Ints
 from cinorms.norms.thresholds import Majority, Thresholds
-from cinorms.stats.arrays import Bools, Floats, Ints
 from cinorms.stats.equivalence import Estimate, Term
 from cinorms.stats.wordings import MOST_GROUPS, Norms, groups, norms_of, pooled
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from cinorms.core.arrays import Ints
 from cinorms.core.scales import Scale
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Ints
 from cinorms.stats.wordings import ALIKE_TEMPLATES, Norms, level_counts, norms_of, worth_of
 
 #: A model whose most frequent level has this share of its valid answers gives one answer to everything.

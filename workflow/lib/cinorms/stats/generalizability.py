@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from cinorms.core.arrays import Floats
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Floats
 from cinorms.stats.reliability import SOURCES, Cells, variances
 from cinorms.stats.wordings import CONFIDENCE, groups, interval, jackknife, norms_of_parts, pooled
 

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from cinorms.core.arrays import Ints
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import pvalues
-from cinorms.stats.arrays import Ints
 from cumulink import tails
 
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.core.arrays import Floats, Ints, divide, mean_over
 from cinorms.stats.wordings import FEWEST, Influences, Units
 from cinorms.vignettes.factors import JOINT
 from cumulink import group_rows
@@ -81,7 +80,7 @@ def _row(table: Floats, problem: tuple[str, str] | None, fixed_flows: bool) -> d
 def _mean(table: Floats) -> Influences:
     """Return the mean of a level: over the templates of a context, then over the contexts."""
     size: Ints = (~np.isnan(table)).sum(axis=1)
-    of_context, there = divide(np.nansum(table, axis=1), size), size > 0
+    of_context, there = mean_over(table, axis=1), size > 0
     n = there.sum()
     mean = float(of_context[there].mean())
     weight = np.where(np.isnan(table), 0.0, divide(1.0, size)[:, None] / n)[there]

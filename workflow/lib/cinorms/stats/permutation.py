@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cinorms.stats.arrays import Floats
+from cinorms.core.arrays import Floats
 from cinorms.stats.equivalence import DifferenceLimits, decide, paired
 from cinorms.stats.wordings import FEWEST, mean_interval, template_means
 from cumulink import tails

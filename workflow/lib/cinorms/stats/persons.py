@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
-from cinorms.stats.arrays import Floats, Ints
 
 #: Rounds of EM at most, and the change of the residual variance and of people's covariance at which it ends.
 ROUNDS, CLOSE = 200, 1e-3

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.stats.arrays import Floats
+from cinorms.core.arrays import Floats
 from cumulink import tails
 
 #: The corrections offered: two for the chance of any false positive, one for the share of false ones.

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
 from cinorms.norms import assessment
-from cinorms.norms.assessment import divide
 from cinorms.prompts.orders import DIGITS
-from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.wordings import (
     ALIKE_TEMPLATES,
     groups,

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinorms.norms.assessment import divide
-from cinorms.stats.arrays import Floats, Ints
+from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.stats.wordings import Units, spread
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from cinorms.stats.arrays import Floats
+from cinorms.core.arrays import Floats
 from cinorms.stats.proportions import wilson
 from cinorms.stats.wordings import quantile
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cinorms.core.arrays import Floats, Ints
 from cinorms.core.errors import DataError
-from cinorms.stats.arrays import Floats, Ints
 from cinorms.stats.persons import Crowd, CrowdAnswers
 
 DRAWS = 400

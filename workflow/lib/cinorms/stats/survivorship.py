@@ -10,9 +10,9 @@ import pandas as pd
 import scipy
 
 from cinorms.core import tables
+from cinorms.core.arrays import divide
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.assessment import divide
 from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 from cumulink import tails
 

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from cinorms.core.arrays import Bools, Floats, Ints, divide, mean_over
 from cinorms.core.errors import DataError
 from cinorms.core.scales import Scale
-from cinorms.norms.assessment import divide, reasons
+from cinorms.norms.assessment import reasons
 from cinorms.norms.thresholds import Thresholds
-from cinorms.stats.arrays import Bools, Floats, Ints
 from cumulink import two_way_variance
 
 #: An interval needs at least this many templates (and, if flows are a sample, flows).
@@ -204,8 +204,7 @@ def worth_of(counts: Floats) -> Worth:
     n = left.shape[2]
     together = np.einsum("lft,lfu->tu", left, left, optimize=True)
     squares = np.diag(together)
-    of_noise = divide(np.nansum(noise, axis=0), (~np.isnan(noise)).sum(axis=0)) * there.sum(axis=0)
-    of_noise = np.nan_to_num(of_noise)
+    of_noise = np.nan_to_num(mean_over(noise, axis=0) * there.sum(axis=0))
     # The noise of every template is in the mean of the flow, and so, with the opposite sign, in every other template.
     signal = together - np.diag(of_noise) + (of_noise[:, None] + of_noise) / n - of_noise.sum() / n**2
     own = np.maximum(np.diag(signal), LEAST_OWN * squares)

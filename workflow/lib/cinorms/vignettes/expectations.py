@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from cinorms.core.arrays import Floats
 from cinorms.core.errors import DataError, listing
 
-Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
 
