@@ -159,6 +159,36 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(gate):
     assert text.count("the wordings of the question are treated as a sample") == 1
 
 
+def test_limits_intervals_and_flows_are_drawn_to_scale(gate):
+    page = Page(render(gate))
+    assert "the line its 90% interval over" in page.text
+    assert page.text.count("norms that differ between halves of") == 1
+    starts = [at for at, (tag, _) in enumerate(page.tags) if tag == "svg"]
+    per_unit: dict[str, list[float]] = {}
+    for claim, first in zip(gate.claims, starts, strict=True):
+        found, shapes = claim.finding, [given for _, given in page.tags[first + 1 : first + 5]]
+        if found.kind == "side":
+            right, wrong = (
+                found.facts[name]
+                for name in ("flows on this side beyond chance", "of these beyond chance, each alone")
+            )
+            widths = [280 * n / found.n_flows for n in (right, found.n_flows - right - wrong, wrong)]
+            assert [float(part["width"]) for part in shapes[:3]] == pytest.approx(widths, abs=0.06)
+            continue
+        band, zero, interval, estimate = shapes
+        lower, upper = found.limits
+        drawn = [(0.0, zero["x1"]), (found.low, interval["x1"]), (found.high, interval["x2"])]
+        drawn += [(found.estimate, estimate["cx"]), (upper, float(band["x"]) + float(band["width"]))]
+        drawn += [(lower, band["x"])] if lower is not None else []
+        assert lower is not None or float(band["x"]) == 0
+        numbers, places = np.array(drawn, dtype=float).T
+        line = np.polyfit(numbers, places, 1)
+        assert places == pytest.approx(np.polyval(line, numbers), abs=0.15)
+        per_unit.setdefault(found.kind, []).append(line[0])
+    assert per_unit["shift"] == pytest.approx([per_unit["shift"][0]] * 3, rel=0.01)
+    assert per_unit["shift"][0] < 280
+
+
 def test_the_command_writes_the_files_and_ends_with_the_exit_code(places, capsys):
     base, new, policy = map(str, places)
     assert main(["--base", base, "--new", new, "--policy", policy]) == 1

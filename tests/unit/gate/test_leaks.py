@@ -27,7 +27,7 @@ def actions(share: float) -> Floats:
 
 
 def side(write_study: Write, name: str, levels: Floats) -> Side:
-    folder = write_study(name, {"act": {"m": levels}, "say": {"m": SAID}})
+    folder = write_study(name, {"act": {"m": levels}, "say": {"m": SAID}, "ask": {"other": SAID}})
     norms = assess(answers(SAID), "strict", ACCEPTABILITY)
     tables.write(norms, folder / "norms/say/m.parquet", tables.NORMS)
     read = read_side(Address(folder, "act", "m"))

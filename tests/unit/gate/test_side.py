@@ -73,6 +73,10 @@ def test_other_orders_leave_templates_paired_and_other_templates_nothing(write_s
     x = planted(n_templates=4)
     fewer = sides(write_study, {"levels": x}, {"levels": x[:, :, :1]})
     assert (fewer.same_units, fewer.same_orders) == (True, False)
+    changed = fewer.base.answers.order.copy()
+    changed[0, 0, 0] = changed.max() - changed[0, 0, 0]
+    mixed = match(fewer.base, replace(fewer.base, answers=replace(fewer.base.answers, order=changed)))
+    assert (mixed.same_units, mixed.same_orders) == (True, False)
     others = sides(write_study, {"levels": x}, {"levels": x, "templates": TEMPLATES[4:]})
     assert not others.same_units
     assert others.left_out == {}
