@@ -52,6 +52,11 @@ def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):
     assert left("big") == pytest.approx(18 * 11 / 20)
 
 
+def test_models_without_an_expected_price_have_no_share(left, tmp_path):
+    pd.DataFrame([("a", "free", None)], columns=["arm", "model", "usd"]).to_csv(tmp_path / "plan.csv")
+    assert left("free") == 0.0
+
+
 def test_a_coder_may_spend_what_is_left(left, tmp_path):
     spend(tmp_path, "big", 5.0)
     spend(tmp_path, "small", 2.0, CODER)

@@ -17,6 +17,7 @@ from cinorms.inference.engines.openai.replies import (
     path_of,
     read_reply,
 )
+from cinorms.prompts.variants import PAPER_REQUESTS
 
 from .....asking import make_request
 
@@ -32,6 +33,8 @@ def test_what_is_sent():
     assert sent() == plain
     assert sent(temperature=1) == {**plain, "temperature": 1, "seed": 5}
     assert sent(temperature=1, sample=3)["seed"] == 7
+    as_the_authors = {"model": "gpt-x", "messages": CHAT, "temperature": 0}
+    assert [sent(layout=layout) for layout in PAPER_REQUESTS] == [as_the_authors] * 2
     reasoning = sent(reasoning={"effort": "none", "extra_tokens": 50}, temperature=None)
     stated = {"max_completion_tokens": 150, "reasoning_effort": "none"}
     assert reasoning == {"model": "gpt-x", "messages": CHAT, **stated}

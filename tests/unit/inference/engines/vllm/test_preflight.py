@@ -80,6 +80,8 @@ def test_conda_brings_vllm_and_no_gpus(tmp_path, monkeypatch):
     ((severity, text),) = look(tmp_path, conda=True)
     assert severity == "error"
     assert "needs 2 GPUs, this machine shows none; run on a cluster (PROFILE=profiles/slurm)" in text
+    ((_, text),) = look(tmp_path, gpus=1, conda=True)
+    assert "needs 1 GPU, this machine" in text
     assert look(tmp_path, conda=True, cluster=True) == []
 
 
