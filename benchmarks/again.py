@@ -30,7 +30,7 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.norms.assessment import level_matrix
 from cinorms.norms.thresholds import Majority, Thresholds
 from cinorms.planted import respondents
-from cinorms.planted.norms_file import load_planted
+from cinorms.planted.settings import Respondent, load_planted
 from cinorms.prompts.orders import order_codes, orders_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.published.frames import models, read_frame, to_answers
@@ -105,14 +105,14 @@ def flows() -> Any:
     return expand(design)
 
 
-def respondent(name: str) -> respondents.Respondent:
+def respondent(name: str) -> Respondent:
     planted = dict(load_yaml(ROOT / "config/models.yaml")[name]["planted"])
     norms = load_planted(Root(ROOT), planted.pop("norms"))
     held = {key: norms[key] for key in ("thresholds", "coefficients", "other_levels_sd") if key in norms}
-    return respondents.Respondent(name=name, **held, **planted)
+    return Respondent(name=name, **held, **planted)
 
 
-def asked(who: respondents.Respondent, texts: list[str]) -> Floats:
+def asked(who: Respondent, texts: list[str]) -> Floats:
     """Return what a planted model answers to templates: levels x flows x templates; as `respondents.answer`."""
     planted, number = latent(who.name), text_number(who.name)
     flow, template, order = np.ix_(*(np.arange(n) for n in (len(planted), len(texts), ORDERS)))
@@ -124,7 +124,7 @@ def asked(who: respondents.Respondent, texts: list[str]) -> Floats:
     x = x.ravel() + who.noise * draw_logistic("answer", SEED, *at)
     shown = orders_of(LEVELS).shown[codes]
     option = respondents._chosen_option(who, x, shown, ACCEPTABILITY, at, SEED, who.position_share)
-    ok = draw_uniform("status", SEED, *at) >= sum(who.invalid.values())
+    ok = draw_uniform("status", SEED, *at) >= sum(who.invalid_shares.values())
     cell = np.repeat(np.arange(len(x) // ORDERS), ORDERS)
     counts = np.bincount((cell * LEVELS + option)[ok], minlength=len(cell) // ORDERS * LEVELS)
     return np.moveaxis(counts.reshape(len(planted), len(texts), LEVELS), 2, 0).astype(np.float64)

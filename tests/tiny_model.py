@@ -16,7 +16,8 @@ import numpy.typing as npt
 from cinorms.core.scales import Scale
 from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.engines.vllm.tokenise import Ids, Tokeniser
-from cinorms.planted.respondents import Respondent, plant
+from cinorms.planted.respondents import plant
+from cinorms.planted.settings import Respondent
 from cinorms.prompts.orders import options_shown
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import fill

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[3]
 SCHEMAS = {
     **{name: schema_of(cls) for name, cls in RESOURCES.items()},
     "a study": schema_of(StudySettings),
-    **{f"a model of {kind.name}": schema_of(kind.settings()) for kind in engine_kinds()},
+    **{f"a model of {kind.name}": schema_of(kind.settings) for kind in engine_kinds()},
     **{f"{kind.name} of {s}": kind.schema for s in SECTIONS for kind in kinds(s).values()},
 }
 

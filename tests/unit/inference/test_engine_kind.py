@@ -21,7 +21,7 @@ def test_engines_are_found_and_each_declaration_is_whole(folder):
         engine_kind("settings")
     for kind in engine_kinds():
         assert (folder / f"envs/{kind.environment}.yaml").is_file(), kind.name
-        settings = kind.settings()
+        settings = kind.settings
         assert not kind.wraps or issubclass(settings, ServedSettings)
         assert all("description" in key for key in schema_of(settings)["properties"].values()), kind.name
 
@@ -62,7 +62,7 @@ def test_a_cluster_is_asked_for_what_a_model_needs_and_a_stand_in_takes_no_gpu()
     assert standing.request == {"planted": {"noise": 2}}
     assert standing.get("capacity") == 70
     assert entry.settings.shards == 1
-    assert isinstance(standing.settings, standing.kind.settings())
+    assert isinstance(standing.settings, standing.kind.settings)
     assert standing.original_settings == entry.settings
 
 

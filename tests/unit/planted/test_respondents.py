@@ -16,14 +16,14 @@ from cinorms.core.yaml_files import load_yaml
 from cinorms.inference.request import Request
 from cinorms.planted.respondents import (
     INVALID,
-    Respondent,
     TextBook,
-    Traces,
     answer,
     describe,
+    draw_traces,
     level_coefficients,
     plant,
 )
+from cinorms.planted.settings import Respondent, Traces
 from cinorms.prompts.variants import ask_grid
 
 from ...asking import make_request, respond
@@ -105,29 +105,29 @@ def test_levels_that_are_not_listed_draw_the_same_coefficient_for_every_responde
     factors = {"sender": ["a", "b", "c"], "recipient": ["x", "y"]}
     stated = {"sender": {"a": 0.7}}
     first, second = (
-        level_coefficients(Respondent(name, coefficients=stated), factors, 1) for name in ("one", "two")
+        level_coefficients(Respondent(name=name, coefficients=stated), factors, 1) for name in ("one", "two")
     )
     pd.testing.assert_frame_equal(first, second)
     assert first["stated"].tolist() == [True, False, False, False, False]
     assert first["coefficient"].nunique() == 5
-    fewer = level_coefficients(Respondent("one"), {"recipient": ["y", "x"]}, 1).set_index("level")
+    fewer = level_coefficients(Respondent(name="one"), {"recipient": ["y", "x"]}, 1).set_index("level")
     assert fewer.loc["x", "coefficient"] == first.set_index("level").loc["x", "coefficient"]
-    doubled = level_coefficients(Respondent("one", other_levels_sd=2.0), factors, 1)
+    doubled = level_coefficients(Respondent(name="one", other_levels_sd=2.0), factors, 1)
     assert np.allclose(doubled["coefficient"][1:], 2 * first["coefficient"][1:])
     many = {"f": [f"level {n}" for n in range(400)], "subject": ["owner"], "place": ["home"]}
-    drawn = level_coefficients(Respondent("r", coefficients={"place": {"home": 0.5}}, scale=2), many, 1)
+    drawn = level_coefficients(Respondent(name="r", coefficients={"place": {"home": 0.5}}, scale=2), many, 1)
     assert drawn["coefficient"][:400].std() == pytest.approx(2, abs=0.4)
     assert drawn["coefficient"].tolist()[400:] == [0.0, 1.0], (
         "the only level of a factor has 0 unless it is listed"
     )
     assert not np.allclose(
-        level_coefficients(Respondent("r"), many, 2)["coefficient"][:400], drawn["coefficient"][:400] / 2
+        level_coefficients(Respondent(name="r"), many, 2)["coefficient"][:400], drawn["coefficient"][:400] / 2
     )
 
 
 def test_what_was_planted_can_be_written_as_a_table_and_as_json(norms, flows, tmp_path):
     for planted in (norms, {"control": "uniform"}):
-        table = plant(Respondent("someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
+        table = plant(Respondent(name="someone", **planted), flows, FACTORS, ACCEPTABILITY, 1)
         tables.write(table, tmp_path / "planted.parquet", tables.PLANTED)
         facts = json.loads(json.dumps(describe(request_of(planted).plain(), flows)))
         assert facts["name"] == "someone"
@@ -249,8 +249,9 @@ def test_a_uniform_respondent_prefers_nothing(flows, iot_variants):
 
 def test_traces_are_cut_at_the_budget():
     at = (1, np.arange(4000), 0, 0)
-    assert not any(np.any(each) for each in Traces().draw(0, at, 1))
-    short, long = (Traces(fill=0.8, unanswered=0.5, bias=2.0).draw(budget, at, 1) for budget in (100, 1000))
+    assert not any(np.any(each) for each in draw_traces(Traces(), 0, at, 1))
+    planted = Traces(fill=0.8, unanswered=0.5, bias=2.0)
+    short, long = (draw_traces(planted, budget, at, 1) for budget in (100, 1000))
     assert short.cut.mean() == pytest.approx(1 - norm.cdf(np.log(1 / 0.8) / 0.5), abs=0.03)
     assert (short.n_tokens[short.cut] == 100).all()
     assert short.unanswered.mean() == pytest.approx(short.cut.mean() / 2, abs=0.02)

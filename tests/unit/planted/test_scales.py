@@ -9,7 +9,8 @@ import pytest
 from cinorms.answers.read import read_responses
 from cinorms.norms import assessment
 from cinorms.norms.thresholds import Thresholds
-from cinorms.planted.respondents import Respondent, plant, thresholds_on
+from cinorms.planted.respondents import plant, thresholds_on
+from cinorms.planted.settings import Respondent
 from cinorms.prompts.variants import list_variants
 
 from ...asking import make_request, respond
@@ -51,7 +52,7 @@ def test_norms_are_recovered(name, flows, variants):
     assert (answers["status"] == "ok").mean() == pytest.approx(1 - refused)
     assert 0.02 < refused < 0.08
     norms = assessment.assess(answers, "strict", scale)
-    truth = plant(Respondent("someone", **PLANTED), flows, FACTORS, scale, 3).set_index("flow")["level"]
+    truth = plant(Respondent(name="someone", **PLANTED), flows, FACTORS, scale, 3).set_index("flow")["level"]
     assert set(truth) <= set(scale.levels)
     kept = assessment.kept(norms, Thresholds(6, 0.5, "strict")).set_index("flow")["value"]
     assert len(kept) > 0.9 * len(flows)
@@ -61,11 +62,11 @@ def test_norms_are_recovered(name, flows, variants):
 
 
 def test_thresholds_divide_the_levels_in_the_planted_proportions():
-    respondent = Respondent("r", thresholds=(-3.0, -1.0, 1.0, 3.0))
+    respondent = Respondent(name="r", thresholds=(-3.0, -1.0, 1.0, 3.0))
     assert thresholds_on(respondent, ACCEPTABILITY).tolist() == [-3, -1, 1, 3]
     assert thresholds_on(respondent, shipped("acceptability_2")).tolist() == pytest.approx([0])
     assert thresholds_on(respondent, shipped("acceptability_4")).tolist() == pytest.approx([-2.5, 0, 2.5])
-    one = Respondent("r", thresholds=(0.0,))
+    one = Respondent(name="r", thresholds=(0.0,))
     assert thresholds_on(one, shipped("acceptability_4")).tolist() == pytest.approx([-1, 0, 1])
     seven = thresholds_on(respondent, shipped("acceptability_7"))
     assert seven.tolist() == pytest.approx((-seven[::-1]).tolist())

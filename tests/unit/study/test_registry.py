@@ -83,7 +83,7 @@ def test_a_wrong_registry_entry_gets_one_message(copied, entry, message):
     with pytest.raises(ConfigError) as caught:
         load(copied)
     fields = {
-        "keys": ", ".join(sorted(engine_kind("planted").settings().model_fields)),
+        "keys": ", ".join(sorted(engine_kind("planted").settings.model_fields)),
         "norms": ", ".join(copied.names("planted")),
         "planted": ", ".join(sorted(m for m, other in registry.items() if other.engine == "planted")),
     }

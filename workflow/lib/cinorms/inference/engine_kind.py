@@ -5,23 +5,21 @@ order, as they arrive: what was handed over is in the store and is never asked a
 
 Each module or folder of ``cinorms.inference.engines`` declares one kind as ``ENGINE``, a folder in its module
 ``engine``. Nothing else knows anything about an engine: rules, plan, requests and
-tables are derived from its declaration. A declaration imports neither the engine's packages nor its settings
-before they are needed, because every job imports the declaration of its engine in an environment with little else.
+tables are derived from its declaration. A declaration does not import the engine's packages before they are needed:
+checks and plan read it where these are not installed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from cinorms.core.declared import declared, modules_in
 from cinorms.core.root import Root
 from cinorms.inference.questions import Questions, Rows
 from cinorms.inference.request import ReasoningLevel
-
-if TYPE_CHECKING:
-    from cinorms.inference.settings import EntrySettings
+from cinorms.inference.settings import EntrySettings
 
 #: The package whose modules and folders are engines.
 ENGINES = "cinorms.inference.engines"
@@ -84,12 +82,6 @@ def always(amount: int) -> Callable[[Any, int], int]:
 def stated(*names: str) -> Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]]:
     """Return a ``request`` with those of the settings ``names`` that an entry has."""
     return lambda entry, place: {name: entry[name] for name in names if entry.get(name)}
-
-
-def _common_settings() -> "type[EntrySettings]":
-    from cinorms.inference.settings import EntrySettings
-
-    return EntrySettings
 
 
 @dataclass(frozen=True)
@@ -171,7 +163,7 @@ class ModelCheck:
 
 @dataclass(frozen=True)
 class EngineKind:
-    """One way to reach models. Functions of settings get an instance of the class that ``settings`` returns."""
+    """One way to reach models. Functions of settings get an instance of the class ``settings``."""
 
     name: str
     needs: Needs
@@ -179,7 +171,7 @@ class EngineKind:
     #: answered, or planted respondents do.
     make: Callable[[Mapping[str, Any], str | None], Engine] | None = None
     #: Class of the settings that an entry of the registry can have.
-    settings: "Callable[[], type[EntrySettings]]" = _common_settings
+    settings: type[EntrySettings] = EntrySettings
     #: The part of an entry that can change a reply, as keys of the request; it may override keys of all requests.
     #: Refuses mistakes that a schema cannot see.
     request: Callable[[Mapping[str, Any], RegistryPlace], dict[str, Any]] = field(default_factory=stated)
@@ -196,7 +188,7 @@ class EngineKind:
     #: How a model is reached and paid; changes no reply.
     runtime: Callable[[Any], dict[str, Any]] = lambda settings: {}
     #: Checks before its models are asked.
-    checks: Callable[[], tuple[ModelCheck, ...]] = tuple
+    checks: tuple[ModelCheck, ...] = ()
     #: Name of its file in ``envs/``, and of a virtual environment that is used without conda.
     environment: str = "core"
     virtual_environment: str | None = None

@@ -94,7 +94,7 @@ def make_model(stated: Mapping[str, Any], place: RegistryPlace) -> ModelEntry:
     """
     kind = engine_kind(stated["engine"])
     request = kind.request(stated, place)
-    settings = kind.settings().model_validate(stated)
+    settings = kind.settings.model_validate(stated)
     return ModelEntry(place.model, place.file, kind, settings, settings, request, stated)
 
 
@@ -118,7 +118,7 @@ def entries_schema() -> dict[str, Any]:
     """Return the JSON schema of config/models.yaml: an entry has the keys of its engine."""
     entries = []
     for kind in engine_kinds():
-        entry = {key: value for key, value in schema_of(kind.settings()).items() if key != "$schema"}
+        entry = {key: value for key, value in schema_of(kind.settings).items() if key != "$schema"}
         engine = {**entry["properties"]["engine"], "const": kind.name}
         entries.append({**entry, "properties": {**entry["properties"], "engine": engine}})
     return {**schema_of(_Registry), "title": "The model registry", "additionalProperties": {"oneOf": entries}}
@@ -190,7 +190,7 @@ def _read(path: Path, root: Root) -> dict[str, ModelEntry]:
             raise ConfigError(
                 f"{file}: {name}.engine: {engine!r} is not allowed; {listing(engine, engine_modules())}"
             )
-        check_document(entry, engine_kind(engine).settings(), file, name)
+        check_document(entry, engine_kind(engine).settings, file, name)
         # Only an engine that loads checkpoints itself takes a commit of the hub.
         if engine_kind(engine).checkpoint and entry.get("revision") is None and entry["source"] in locked:
             stated[name] = {**entry, "revision": locked[entry["source"]]}

@@ -13,7 +13,6 @@ Also planted agents: what they do, in a known relation to what they say, and wha
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ import scipy
 from cinorms.core.arrays import Floats, Ints
 from cinorms.core.draws import draw_logistic, draw_uniform, text_number
 from cinorms.core.scales import DISCLOSURE, PAPERS, Scale
+from cinorms.planted.settings import Acts, Respondent, Traces
 from cinorms.prompts.acts import asks_for_action
 from cinorms.prompts.orders import orders_of
 from cinorms.vignettes.agent_files import SENSITIVE, items_of
@@ -45,52 +45,37 @@ ITEM_NOISE = 0.3
 _TOOL = re.compile(r"The action to write is (\w+)")
 
 
-@dataclass(frozen=True)
-class Acts:
-    """What is planted; the fields, and their defaults, are those of ``planted.acts`` in the registry."""
+def act(
+    acts: Acts, said: Floats, middle: float, vignettes: pd.DataFrame, at: tuple[Any, ...], seed: int
+) -> pd.DataFrame:
+    """Return text and finish reason of each action.
 
-    link: float = 1.0
-    shift: float = 0.0
-    careless: float = 0.0
-    needless: float = 0.0
-    refuses: float = 0.0
-    asks: float = 0.0
-    unreadable: float = 0.0
-
-    def act(
-        self, said: Floats, middle: float, vignettes: pd.DataFrame, at: tuple[Any, ...], seed: int
-    ) -> pd.DataFrame:
-        """Return text and finish reason of each action.
-
-        ``said`` is the latent acceptability of the flow as the respondent says it in this variant, ``vignettes`` has
-        the flow of each action, ``at`` are the coordinates of its draws: respondent, flow, template, order.
-        """
-        own = draw_logistic("own act", seed, at[0], at[1]) + 0.3 * draw_logistic("act", seed, *at)
-        ready = middle + self.link * (said - middle) + np.sqrt(1 - self.link**2) * own + self.shift
-        careless = np.asarray(draw_uniform("careless", seed, *at)) < self.careless
-        upper = np.cumsum([self.refuses, self.asks, self.unreadable])
-        kind = np.searchsorted(upper, draw_uniform("kind of act", seed, *at), side="right")
-        items = items_of(vignettes.drop_duplicates("flow"))
-        tools = {
-            text: match[1] if (match := _TOOL.search(text)) else "Send"
-            for text in vignettes["vignette"].unique()
-        }
-        texts = []
-        columns = zip(
-            vignettes["flow"], vignettes["vignette"], ready, careless, kind, at[2], at[3], strict=True
-        )
-        for flow, vignette, readiness, all_of_it, what, template, order in columns:
-            if what < len(upper):
-                texts.append((REFUSES, ASKS, UNREADABLE)[what])
-                continue
-            own_items, place = items[flow], (at[0], flow, template, order)
-            noise = ITEM_NOISE * _each("item", own_items["sensitive"], seed, place, draw_logistic)
-            shared = (readiness + noise > middle) | all_of_it
-            kept = _each("needed", own_items["needed"], seed, place, draw_uniform) >= self.needless
-            told = [*np.array(own_items["needed"], dtype=object)[kept]]
-            told += [*np.array(own_items["sensitive"], dtype=object)[shared]]
-            texts.append(_call(tools[vignette], told))
-        return pd.DataFrame({"text": pd.Categorical(texts), "finish_reason": "stop"})
+    ``said`` is the latent acceptability of the flow as the respondent says it in this variant, ``vignettes`` has
+    the flow of each action, ``at`` are the coordinates of its draws: respondent, flow, template, order.
+    """
+    own = draw_logistic("own act", seed, at[0], at[1]) + 0.3 * draw_logistic("act", seed, *at)
+    ready = middle + acts.link * (said - middle) + np.sqrt(1 - acts.link**2) * own + acts.shift
+    careless = np.asarray(draw_uniform("careless", seed, *at)) < acts.careless
+    upper = np.cumsum([acts.refuses, acts.asks, acts.unreadable])
+    kind = np.searchsorted(upper, draw_uniform("kind of act", seed, *at), side="right")
+    items = items_of(vignettes.drop_duplicates("flow"))
+    tools = {
+        text: match[1] if (match := _TOOL.search(text)) else "Send" for text in vignettes["vignette"].unique()
+    }
+    texts = []
+    columns = zip(vignettes["flow"], vignettes["vignette"], ready, careless, kind, at[2], at[3], strict=True)
+    for flow, vignette, readiness, all_of_it, what, template, order in columns:
+        if what < len(upper):
+            texts.append((REFUSES, ASKS, UNREADABLE)[what])
+            continue
+        own_items, place = items[flow], (at[0], flow, template, order)
+        noise = ITEM_NOISE * _each("item", own_items["sensitive"], seed, place, draw_logistic)
+        shared = (readiness + noise > middle) | all_of_it
+        kept = _each("needed", own_items["needed"], seed, place, draw_uniform) >= acts.needless
+        told = [*np.array(own_items["needed"], dtype=object)[kept]]
+        told += [*np.array(own_items["sensitive"], dtype=object)[shared]]
+        texts.append(_call(tools[vignette], told))
+    return pd.DataFrame({"text": pd.Categorical(texts), "finish_reason": "stop"})
 
 
 def judge(mistakes: float, actions: pd.DataFrame, who: int, seed: int) -> pd.DataFrame:
@@ -128,54 +113,19 @@ def _call(tool: str, told: Sequence[str]) -> str:
 # --- Respondents
 
 
-@dataclass(frozen=True)
-class Respondent:
-    """What is planted; the fields, and their defaults, are those of ``planted`` in the registry.
+def draw_traces(traces: Traces, budget: int, at: tuple[Any, ...], seed: int) -> "DrawnTraces":
+    """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
 
-    A spec has no defaults, only what the registry states, so the defaults are here, where it is read.
+    Two budgets have the same draws: where a trace is long under one, it is long under the other.
     """
-
-    name: str
-    thresholds: tuple[float, ...] = (-1.5, -0.5, 0.5, 1.5)
-    coefficients: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    other_levels_sd: float = 1.0
-    shift: float = 0.0
-    scale: float = 1.0
-    template_sd: float = 0.0
-    noise: float = 0.0
-    position_share: float = 0.0
-    position_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    verbose: float = 0.0
-    invalid: Mapping[str, float] = field(default_factory=dict)
-    control: str | None = None
-    unrepeatable: float = 0.0
-    trace: Mapping[str, float] = field(default_factory=dict)
-    acts: Mapping[str, float] = field(default_factory=dict)
-    judge: float | None = None
-
-
-@dataclass(frozen=True)
-class Traces:
-    """What is planted; the fields, and their defaults, are those of ``planted.trace`` in the registry."""
-
-    fill: float = 0.5
-    spread: float = 0.5
-    bias: float = 0.0
-    unanswered: float = 0.0
-
-    def draw(self, budget: int, at: tuple[Any, ...], seed: int) -> "DrawnTraces":
-        """Draw the trace of each answer under a budget: log-normal lengths, cut at the budget; none without one.
-
-        Two budgets have the same draws: where a trace is long under one, it is long under the other.
-        """
-        if budget == 0:
-            nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
-            return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
-        length = budget * self.fill * np.exp(self.spread * draw_normal("trace", seed, *at))
-        cut = np.asarray(length >= budget)
-        n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
-        unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < self.unanswered)
-        return DrawnTraces(n_tokens, cut, unanswered, self.bias * n_tokens / 1000)
+    if budget == 0:
+        nothing = np.zeros(np.broadcast(*at).shape, dtype=np.int64)
+        return DrawnTraces(nothing, nothing > 0, nothing > 0, nothing.astype(np.float64))
+    length = budget * traces.fill * np.exp(traces.spread * draw_normal("trace", seed, *at))
+    cut = np.asarray(length >= budget)
+    n_tokens = np.minimum(np.ceil(length), budget).astype(np.int64)
+    unanswered = cut & (np.asarray(draw_uniform("unanswered", seed, *at)) < traces.unanswered)
+    return DrawnTraces(n_tokens, cut, unanswered, traces.bias * n_tokens / 1000)
 
 
 class DrawnTraces(NamedTuple):
@@ -283,7 +233,7 @@ def answer(
     templates = np.array([text_number(template) for template in variants["template"]], dtype=np.int64)
     at = (who, grid["flow"].to_numpy(), templates[rows], variants["order_no"].to_numpy()[rows])
     budget = (spec.get("reasoning") or {}).get("budget")
-    traces = None if budget is None else Traces(**respondent.trace).draw(budget, at, seed)
+    traces = None if budget is None else draw_traces(respondent.trace or Traces(), budget, at, seed)
     place = np.searchsorted(vignettes["flow"].to_numpy(), grid["flow"].to_numpy())
     if respondent.judge is not None:
         return judge(respondent.judge, vignettes.iloc[place], who, seed)
@@ -292,9 +242,8 @@ def answer(
     latent += (respondent.template_sd * draw_normal("template", seed, who, templates))[rows]
     latent += (respondent.noise + spec["temperature"]) * draw_logistic("answer", seed, *at)
     if asks_for_action(variants["template"].iloc[0]):
-        replies = Acts(**respondent.acts).act(
-            latent, float(np.mean(respondent.thresholds)), vignettes.iloc[place], at, seed
-        )
+        middle = float(np.mean(respondent.thresholds))
+        replies = act(respondent.acts or Acts(), latent, middle, vignettes.iloc[place], at, seed)
         if respondent.control == "refusing":
             replies = replies.assign(text=pd.Categorical([REFUSES] * len(replies)))
         return replies if traces is None else traces.added_to(replies)
@@ -307,7 +256,7 @@ def answer(
         option = np.where(draw_uniform("flip", seed, *again) < respondent.unrepeatable, other, option)
     book = TextBook(scale)
     # ``ok`` or a kind of invalid answer.
-    invalid = dict(sorted(respondent.invalid.items()))  # in whichever order the entry states them
+    invalid = respondent.invalid_shares
     kinds, upper = [*invalid, "ok"], np.cumsum([*invalid.values()])
     drawn = np.searchsorted(upper, draw_uniform("status", seed, *at), side="right")
     status = np.full(len(grid), "refusal") if respondent.control == "refusing" else np.array(kinds)[drawn]
@@ -362,9 +311,10 @@ def describe(spec: Mapping[str, Any], vignettes: pd.DataFrame) -> dict[str, Any]
         held = level_coefficients(respondent, levels, spec["seed"])
     # What most respondents have none of, only where it is.
     optional = ("unrepeatable", "trace", "acts")
-    facts = {name: value for name, value in asdict(respondent).items() if name not in optional or value}
+    whole, stated = respondent.model_dump(exclude={"norms"}), respondent.model_dump(exclude_unset=True)
+    facts = {"name": respondent.name, **whole, "invalid": {}, **stated}
     return {
-        **facts,
+        **{name: value for name, value in facts.items() if name not in optional or value},
         "seed": spec["seed"],
         "planted": "No model was asked: these are the planted norms.",
         "coefficients": held.to_dict("records"),

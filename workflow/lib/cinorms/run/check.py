@@ -336,7 +336,7 @@ def checks() -> tuple[StudyCheck, ...]:
             "defaults", "every default table and figure that is used fits the study", look_at_defaults
         ),
         StudyCheck("keys", "the keys of all endpoints are set", look_at_keys),
-        *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks()),
+        *(_of_engine(kind, check) for kind in engine_kinds() for check in kind.checks),
         StudyCheck("checkpoints", "every checkpoint is on this machine", look_at_checkpoints),
         StudyCheck("slurm", "SLURM would take every job", look_at_slurm),
     )

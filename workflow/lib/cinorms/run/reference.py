@@ -29,7 +29,7 @@ from cinorms.human.survey import SurveyFile
 from cinorms.inference.engine_kind import engine_kinds
 from cinorms.inference.model_entry import entries_schema
 from cinorms.inference.settings import EntrySettings
-from cinorms.planted.norms_file import NormsFile
+from cinorms.planted.settings import NormsFile
 from cinorms.prompts.prompt_sets import GenerateFile, PromptFile
 from cinorms.published.releases import ReleaseFile
 from cinorms.study.settings import StudySettings
@@ -76,7 +76,7 @@ def pages(defaults: Path) -> dict[str, str]:
         _keys(common),
     ]
     for engine in engine_kinds():
-        schema = schema_of(engine.settings())
+        schema = schema_of(engine.settings)
         own_keys = {
             name: key for name, key in schema["properties"].items() if name not in common["properties"]
         }

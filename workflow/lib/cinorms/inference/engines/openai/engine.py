@@ -2,22 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cinorms.inference.engine_kind import (
     Engine,
     EngineKind,
-    ModelCheck,
     Needs,
     RegistryPlace,
     stated,
 )
+from cinorms.inference.engines.openai.preflight import CHECKS
+from cinorms.inference.engines.openai.settings import OpenAISettings
 from cinorms.inference.request import ReasoningLevel
-
-if TYPE_CHECKING:
-    from cinorms.inference.engines.openai.settings import OpenAISettings
-    from cinorms.inference.settings import EntrySettings
-
 
 #: Minutes for waiting and trying again, however little is asked.
 BASE_MINUTES = 30
@@ -28,18 +24,12 @@ ANSWER_TOKENS = 400
 TOKENS_PER_SECOND = 30.0
 
 
-def _prompts_per_minute(settings: "OpenAISettings") -> float:
+def _prompts_per_minute(settings: OpenAISettings) -> float:
     """Return how many prompts are answered in a minute, as far as the entry's limits allow."""
     limits = settings.limits
     tokens = limits.tokens_per_minute or math.inf
     requests = limits.requests_per_minute or math.inf
     return min(60 * limits.concurrency / ANSWER_SECONDS, requests, tokens / ANSWER_TOKENS)
-
-
-def _settings() -> "type[EntrySettings]":
-    from cinorms.inference.engines.openai.settings import OpenAISettings
-
-    return OpenAISettings
 
 
 def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
@@ -52,7 +42,7 @@ def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return {**settings, "temperature": None} if reasoning and "switch" not in reasoning else settings
 
 
-def _reasoning(settings: "OpenAISettings", level: ReasoningLevel) -> dict[str, Any] | None:
+def _reasoning(settings: OpenAISettings, level: ReasoningLevel) -> dict[str, Any] | None:
     """Return the entry's `reasoning` with the arm's effort and budget: the same keys as if the entry stated them."""
     if settings.reasoning is None:
         return None
@@ -61,7 +51,7 @@ def _reasoning(settings: "OpenAISettings", level: ReasoningLevel) -> dict[str, A
     return {"reasoning": leveled} if "switch" in leveled else {"reasoning": leveled, "temperature": None}
 
 
-def _runtime(settings: "OpenAISettings") -> dict[str, Any]:
+def _runtime(settings: OpenAISettings) -> dict[str, Any]:
     """Return how the endpoint is reached and paid; ``key_variable`` names a variable and holds no key."""
     return {
         "key_variable": settings.needed_key_variable,
@@ -76,15 +66,9 @@ def _make(runtime: Mapping[str, Any], key: str | None) -> Engine:
     return LiveEngine(runtime, key)
 
 
-def _checks() -> tuple[ModelCheck, ...]:
-    from cinorms.inference.engines.openai.preflight import CHECKS
-
-    return CHECKS
-
-
 ENGINE = EngineKind(
     name="openai",
-    settings=_settings,
+    settings=OpenAISettings,
     make=_make,
     # --resources api_jobs=1: one job at a time, for an account with tight limits
     needs=Needs(
@@ -100,7 +84,7 @@ ENGINE = EngineKind(
     unseen=frozenset({"wrap"}),  # the endpoint wraps prompts itself
     wraps=True,
     runtime=_runtime,
-    checks=_checks,
+    checks=CHECKS,
     environment="openai",
     packages=("openai",),
     public=("base_url",),

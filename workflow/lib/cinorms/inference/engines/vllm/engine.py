@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cinorms.core.errors import ConfigError
 from cinorms.core.gpus import CPU_BUILD, job_has_gpus
+from cinorms.core.validation import unknown
 from cinorms.inference.checkpoints import in_wheels
 from cinorms.inference.engine_kind import (
-    Engine,
     EngineKind,
     EntryProblem,
     ModelCheck,
@@ -27,12 +27,10 @@ from cinorms.inference.engine_kind import (
     warning,
 )
 from cinorms.inference.engines.vllm.explain import NOT_ON_CPU
+from cinorms.inference.engines.vllm.offline import VllmEngine
+from cinorms.inference.engines.vllm.settings import VllmSettings
+from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.request import ReasoningLevel
-
-if TYPE_CHECKING:
-    from cinorms.inference.engines.vllm.settings import VllmSettings
-    from cinorms.inference.model_entry import ModelEntry
-    from cinorms.inference.settings import EntrySettings
 
 #: Where vLLM is without conda.
 VIRTUAL_ENVIRONMENT = ".venv-vllm"
@@ -61,49 +59,35 @@ LOADED = ("source", "revision", "dtype", "quantisation", "trust_remote_code", "b
 BATCHING = ("max_num_seqs", "max_num_batched_tokens")
 
 
-def memory_mb(settings: "VllmSettings", attempt: int) -> int:
+def memory_mb(settings: VllmSettings, attempt: int) -> int:
     """Return the megabytes of main memory that the ``attempt``-th job of a model asks for."""
     return round(1000 * (BASE_GB + GB_PER_BILLION * (settings.capacity or 0.0))) * attempt
 
 
-def minutes(settings: "VllmSettings", attempt: int) -> int:
+def minutes(settings: VllmSettings, attempt: int) -> int:
     """Return the minutes that the ``attempt``-th job of a model asks for."""
     per_gpu = (settings.capacity or 0.0) / max(settings.gpus, 1)
     return round(BASE_MINUTES + MINUTES_PER_BILLION * per_gpu) * attempt
 
 
-def tokens_per_minute(settings: "VllmSettings") -> float:
+def tokens_per_minute(settings: VllmSettings) -> float:
     """Return how many tokens of traces a job of a model writes in a minute."""
     per_gpu = (settings.capacity or 1.0) / max(settings.gpus, 1)
     return 60 * (settings.rates.output_tokens_per_second or WRITTEN_PER_SECOND / max(per_gpu, 1.0))
 
 
-def _loads(settings: "VllmSettings") -> dict[str, Any]:
+def _loads(settings: VllmSettings) -> dict[str, Any]:
     """Return what decides which engine vLLM loads (``offline.llm_settings``); how it is asked does not."""
     return {**{name: getattr(settings, name) for name in LOADED}, **_runtime(settings)}
 
 
-def _runtime(settings: "VllmSettings") -> dict[str, Any]:
+def _runtime(settings: VllmSettings) -> dict[str, Any]:
     stated = {name: getattr(settings, name) for name in BATCHING}
     batching = {name: value for name, value in stated.items() if value is not None}
     return {"gpus": settings.gpus, "max_model_len": settings.max_model_len, "batching": batching}
 
 
-def _settings() -> "type[EntrySettings]":
-    from cinorms.inference.engines.vllm.settings import VllmSettings
-
-    return VllmSettings
-
-
-def _make(runtime: Mapping[str, Any], key: str | None) -> Engine:
-    from cinorms.inference.engines.vllm.offline import VllmEngine
-
-    return VllmEngine(runtime)
-
-
 def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
-    from cinorms.core.validation import unknown
-
     name, quantisation = in_wheels(entry["source"]), entry.get("quantisation", "none")
     if name is not None and name not in (known := place.files.names("checkpoints")):
         raise unknown(place.file, f"{place.model}.source", name, known, "file of resources/checkpoints")
@@ -120,7 +104,7 @@ def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     return stated(*LOADED, "lora")(entry, place)
 
 
-def _reasoning(settings: "VllmSettings", level: ReasoningLevel) -> dict[str, Any] | None:
+def _reasoning(settings: VllmSettings, level: ReasoningLevel) -> dict[str, Any] | None:
     """Return the level that the arm states, and how the entry says that this model is switched."""
     if settings.reasoning is None:
         return None
@@ -133,7 +117,7 @@ def _origin(entry: Mapping[str, Any]) -> str:
     return ("Hugging Face: " if entry["source"].count("/") == 1 else "") + str(entry["source"]) + revision
 
 
-def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings) -> Iterator[EntryProblem]:
+def look_at_machine(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[EntryProblem]:
     """Look for vLLM and, where jobs run on this machine, for as many GPUs as a model needs."""
     names = ", ".join(entry.name for entry in entries)
     installed, on_cpu = (True, False) if surroundings.conda else _find_vllm(surroundings.folder)
@@ -158,7 +142,7 @@ def look_at_machine(entries: "Sequence[ModelEntry]", surroundings: Surroundings)
             )
 
 
-def _look_at_cpu_build(entries: "Sequence[ModelEntry]", surroundings: Surroundings) -> Iterator[EntryProblem]:
+def _look_at_cpu_build(entries: Sequence[ModelEntry], surroundings: Surroundings) -> Iterator[EntryProblem]:
     """Say which models would not run on the GPUs that are there for them."""
     held = surroundings.cluster or job_has_gpus(surroundings.environment)
     for entry in entries:
@@ -201,8 +185,8 @@ def _find_vllm(folder: Path) -> tuple[bool, bool]:
 
 ENGINE = EngineKind(
     name="vllm",
-    settings=_settings,
-    make=_make,
+    settings=VllmSettings,
+    make=lambda runtime, key: VllmEngine(runtime),
     needs=Needs(
         memory_mb=memory_mb,
         minutes=minutes,
@@ -214,12 +198,10 @@ ENGINE = EngineKind(
     loads=_loads,
     request=_request,
     reasoning=_reasoning,
-    unseen=frozenset(
-        {"model"}
-    ),  # source and revision say which weights these are, whatever the registry calls them
+    unseen=frozenset({"model"}),  # source and revision say which weights these are, whatever their name
     wraps=True,
     runtime=_runtime,
-    checks=lambda: (
+    checks=(
         ModelCheck("vllm", "vLLM is installed, and GPUs are there where it needs them", look_at_machine),
     ),
     environment="vllm",

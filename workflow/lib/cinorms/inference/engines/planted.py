@@ -1,26 +1,24 @@
-"""How respondents with known norms are declared; ``workflow/scripts/ask_planted.py`` has them answer."""
+"""The engine ``planted``: respondents with known norms; ``workflow/scripts/ask_planted.py`` has them answer."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cinorms.core.errors import ConfigError
+from cinorms.core.validation import unknown
 from cinorms.inference.engine_kind import Cost, EngineKind, Needs, RegistryPlace, always
+from cinorms.inference.settings import EntrySettings
+from cinorms.planted.settings import Planted, load_planted
 
-if TYPE_CHECKING:
-    from cinorms.inference.settings import EntrySettings
 
+class PlantedSettings(EntrySettings):
+    """A respondent with known norms."""
 
-def _settings() -> "type[EntrySettings]":
-    from cinorms.inference.engines.planted.settings import PlantedSettings
-
-    return PlantedSettings
+    planted: Planted
+    """What is planted in the respondent."""
 
 
 def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
     """Return what is planted, with the coefficients of the file that it names put in."""
-    from cinorms.core.validation import unknown
-    from cinorms.planted.norms_file import load_planted
-
     planted, files = entry["planted"], place.files
     key = f"{place.model}.planted"
     norms, known = planted.get("norms"), files.names("planted")
@@ -41,7 +39,7 @@ def _request(entry: Mapping[str, Any], place: RegistryPlace) -> dict[str, Any]:
 
 ENGINE = EngineKind(
     name="planted",
-    settings=_settings,
+    settings=PlantedSettings,
     needs=Needs(memory_mb=always(1500), minutes=always(10)),
     request=_request,
     reasoning=lambda settings, level: {"reasoning": level._asdict()},

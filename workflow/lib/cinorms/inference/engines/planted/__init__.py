@@ -1,1 +1,0 @@
-"""The engine ``planted``: respondents with known norms; no model is asked."""
