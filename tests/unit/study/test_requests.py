@@ -231,7 +231,7 @@ def test_every_planted_model_of_the_registry_is_a_respondent(build_study, root):
     for model in planted:
         respondent = respondent_of(request(study, model))
         assert respondent.name == model
-        assert sum(respondent.invalid.values()) < 0.3
+        assert sum(respondent.invalid_shares.values()) < 0.3
 
 
 @pytest.mark.parametrize("name", PARAPHRASERS)

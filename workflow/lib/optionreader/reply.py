@@ -48,7 +48,7 @@ def introduces(words: list[str], n_options: int) -> bool:
     return all(w in _INTRODUCTION or number.fullmatch(w) for w in words)
 
 
-def numbers(words: list[str], n_options: int) -> bool:
+def are_list_numbers(words: list[str], n_options: int) -> bool:
     """Whether ``words`` are list numbers."""
     return all(map((_NUMBER if n_options <= 8 else _LONG_NUMBER).fullmatch, words))
 

@@ -11,10 +11,9 @@ from itertools import pairwise
 
 from optionreader.cleaning import normalise
 from optionreader.languages import own_words
-from optionreader.marked import marked_options
 from optionreader.named import ADVERBS, FUNCTION_WORDS, decorated
 from optionreader.numbers import lone_number
-from optionreader.patterns import WORD, lazy
+from optionreader.patterns import WORD, lazy, word_set
 from optionreader.refusals import (
     ASKS_BACK,
     DECLINES,
@@ -24,7 +23,7 @@ from optionreader.refusals import (
     SORRY,
     edges,
 )
-from optionreader.reply import Reply, Verdict, introduces, numbers, plain
+from optionreader.reply import Reply, Verdict, are_list_numbers, introduces, plain
 from optionreader.ruled_out import DENIAL_MARK
 from optionreader.scale import Scale
 from optionreader.scale_words import (
@@ -110,18 +109,15 @@ def punctuation(reply: Reply) -> Verdict | None:
 def label(reply: Reply) -> Verdict | None:
     """Take one option after words that only introduce it ("Answer:", "4.", "I would rate this as")."""
     mention = _sole_mention(reply)
-    if mention is None or not _is_spelt(mention, reply):
-        return None
-    return reply.verdict(mention.option)
+    return reply.verdict(mention.option) if mention and _is_spelt(mention, reply) else None
 
 
 def _is_spelt(mention: Mention, reply: Reply) -> bool:
     """Whether an option is written as the scale has it."""
     if mention.one_word or mention.option == OPEN:
         return mention.one_word
-    return plain(reply.body[mention.start : mention.end]) == " ".join(
-        option_words(reply.scale)[mention.option]
-    )
+    words = option_words(reply.scale)[mention.option]
+    return plain(reply.body[mention.start : mention.end]).split() == list(words)
 
 
 def misspelt(reply: Reply) -> Verdict | None:
@@ -135,26 +131,65 @@ def _sole_mention(reply: Reply) -> Mention | None:
     if len(reply.mentions) != 1 or len(reply.candidates) != 1 or len(reply.words) > 16:
         return None
     mention, k = reply.mentions[0], len(reply.scale.options)
-    if (
-        mention.cut
-        or not introduces(reply.rest, k)
-        or not numbers(plain(reply.body[mention.end :]).split(), k)
-    ):
-        return None
-    return mention
+    introduced = introduces(reply.rest, k) and are_list_numbers(plain(reply.body[mention.end :]).split(), k)
+    return mention if introduced and not mention.cut else None
 
 
 # --- answers inside a text --------------------------------------------------------------------------------
 
 
+#: Options that a list or form marks as chosen: with a tick, an arrow, or in words.
+_TICK_BEFORE = lazy(r"(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅☒🗹🔘◉]|(?:^|\n|\|)[^\w\n]*\bx\b)[^\w\n\[(☐]*$")
+_TICK_AFTER = lazy(r"[^\w\n]*?(?:[\[(]\s*[x✓✔]\s*[\])]|[☑✅✓✔🗹]|<[-=]+(?=\W*$|\n))")
+#: What a form of the whole scale says of the chosen option: "neutral: yes".
+_YES = lazy(r"[\s\"'*_)]*[|:=>-][\s\"'*_|>]*(?:yes|true|selected|chosen|x|y|1)\b(?=[^\w\n]*(?:\n|$|[,;|}]))")
+#: Where options are ranked, "1" chooses none.
+_RANK = lazy(r"[|:=>-][\s\"'*_|>]*[2-9]\b")
+#: A few words about one item of a list: "(selected)", "<- my choice", "- I pick this".
+_REMARK = lazy(r"[ \t\"'*_]*(?:[(\[*|<>=-]|←|⇐|➜|→)[^,;\n]{0,40}")
+_CHOICE = word_set("selected chosen picked choose choice pick answer selection verdict mine this rating vote")
+_REMARK_WORDS = _CHOICE | word_set(
+    "my the i i'd is it one would go with final that's here final best option x"
+)
+#: What a mark means where it chooses no option.
+_REJECTS = lazy(
+    r"\b(?:reject|exclud|rul(?:e|ed|ing) out|eliminat|dismiss|avoid|wrong|unsuitable|possible|not )\w*"
+)
+
+
 def ticked(reply: Reply) -> Verdict | None:
     """Take the only option that is ticked or marked in words: "[x] neutral", "neutral: yes", "neutral <- my choice"."""
-    chosen = marked_options(reply)
+    chosen = _marked_options(reply)
     if len(chosen) != 1:
         return "ambiguous" if chosen else None
     stated = {m.option for m in reply.candidates if m.cue in ("final", "strong")}
     (option,) = chosen
     return reply.verdict(option) if stated <= chosen else "ambiguous"
+
+
+def _marked_options(reply: Reply) -> set[int]:
+    """Return the options with a mark before or after them; all, where the text says that marks reject."""
+    body, mentions = reply.body, reply.mentions
+    listed = len({m.option for m in mentions}) > 2
+    whole = len({m.option for m in mentions}) == len(reply.scale.options) and not _RANK.search(body)
+    chosen = set()
+    for m, stop in zip(mentions, [*(m.start for m in mentions[1:]), len(body)], strict=False):
+        if m.cut or m.elsewhere:
+            continue
+        after = body[m.end : min(stop, m.end + 50)]
+        marked = _TICK_BEFORE.search(body[max(0, m.start - 12) : m.start]) or _TICK_AFTER.match(after)
+        if marked or (whole and _YES.match(after)) or (listed and _is_choice(after)):
+            chosen.add(m.option)
+    if chosen and len(mentions) > 1 and _REJECTS.search(body[: mentions[0].start]):
+        return {m.option for m in mentions}
+    return chosen
+
+
+def _is_choice(after: str) -> bool:
+    """Whether a remark after an option says that it is the chosen one, and nothing else."""
+    remark = _REMARK.match(after)
+    words = set(WORD.findall(remark[0])) if remark else set()
+    return bool(words & _CHOICE) and words <= _REMARK_WORDS
 
 
 def conditional(reply: Reply) -> Verdict | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from cinorms.answers.read import NO_LEVEL, categories, text_hash
+from cinorms.answers.read import categories, text_hash
 from cinorms.core.csv_files import check_header, defuse, undo_defusing
 from cinorms.core.csv_tables import REVIEW
 from cinorms.core.errors import DataError
@@ -243,29 +243,17 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
         raise DataError(
             "these are not the answers of these responses: their rows differ; read the responses again"
         )
-    text = categories(responses["text"])
-    level = answers["level"].fillna(NO_LEVEL).to_numpy(dtype=np.int64)
-    rule, status = categories(answers["rule"]), categories(answers["status"])
-    loose = ~np.isin(np.asarray(rule.categories), list(_SURE))
-    rows = np.flatnonzero((text.codes >= 0) & loose[rule.codes])
-    keys = pd.DataFrame(
-        {
-            "text": text.codes[rows],
-            "level": level[rows],
-            "status": status.codes[rows],
-            "rule": rule.codes[rows],
-            "flow": responses["flow"].to_numpy()[rows],
-            "variant": responses["variant"].iloc[rows].astype("str").to_numpy(),
-            "count": 1,
-        }
-    )
-    places = _first_places(keys)
-    places["text"] = np.asarray(text.categories, dtype=object)[places["text"]]
-    places["level"] = places["level"].astype("Int8").mask(places["level"] == NO_LEVEL)
-    places["status"] = np.asarray(status.categories, dtype=object)[places["status"]]
-    places["rule"] = np.asarray(rule.categories, dtype=object)[places["rule"]]
-    places["sha256"] = [text_hash(t) for t in places["text"]]
-    return _most_frequent_first(places)
+    unsure = (responses["text"].notna() & ~answers["rule"].isin(_SURE)).to_numpy()
+    rows = answers.loc[unsure, ["level", "flow"]].assign(count=1)
+    rows["variant"] = answers["variant"][unsure].astype(object)
+    for name, column in (
+        ("text", responses["text"]),
+        ("status", answers["status"]),
+        ("rule", answers["rule"]),
+    ):
+        rows[name] = categories(column)[unsure]
+    places = _first_places(rows).astype(dict.fromkeys(("text", "status", "rule"), object))
+    return _most_frequent_first(places.assign(sha256=places["text"].map(text_hash)))
 
 
 def merge_reviews(reviews: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -279,7 +267,7 @@ def _first_places(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per text and reading: how often it was given, and where first, in the order of the rows."""
     same = [name for name in REVIEW_COLUMNS if name in rows and name not in ("count", "flow", "variant")]
     places = {"count": "sum", "flow": "first", "variant": "first"}
-    return rows.groupby(same, dropna=False, sort=False).agg(places).reset_index()
+    return rows.groupby(same, dropna=False, sort=False, observed=True).agg(places).reset_index()
 
 
 def _most_frequent_first(found: pd.DataFrame) -> pd.DataFrame:

@@ -29,32 +29,32 @@ class Invalid(Value):
 class Traces(Value):
     """Lengths of traces in arms with `reasoning`; a planted trace has no words."""
 
-    fill: Number = Field(0.5, gt=0, le=10)
+    fill: Number = Field(default=0.5, gt=0, le=10)
     """Median length of a trace as a share of the arm's budget."""
-    spread: Number = Field(0.5, ge=0, le=5)
+    spread: Number = Field(default=0.5, ge=0, le=5)
     """Standard deviation of the logarithm of the lengths."""
-    bias: Number = Field(0.0, ge=0, le=100)
+    bias: Number = Field(default=0.0, ge=0, le=100)
     """What 1,000 tokens of a trace add to position_share."""
-    unanswered: Number = Field(0.0, ge=0, le=1)
+    unanswered: Number = Field(default=0.0, ge=0, le=1)
     """Share of the traces cut short by the budget that no answer follows."""
 
 
 class Acts(Value):
     """What it does in arms with `task: act`."""
 
-    link: Number = Field(1.0, ge=0, le=1)
+    link: Number = Field(default=1.0, ge=0, le=1)
     """How far an action follows what the respondent says of the flow: 0 not at all, 1 wholly."""
-    shift: Number = Field(0.0, ge=-100, le=100)
+    shift: Number = Field(default=0.0, ge=-100, le=100)
     """Added to its readiness to share, in logits; without it an action shares what it would call acceptable."""
-    careless: Number = Field(0.0, ge=0, le=1)
+    careless: Number = Field(default=0.0, ge=0, le=1)
     """Share of the actions that disclose everything, whatever it says: an error on one side only."""
-    needless: Number = Field(0.0, ge=0, le=1)
+    needless: Number = Field(default=0.0, ge=0, le=1)
     """Share of the needed items that are withheld."""
-    refuses: Number = Field(0.0, ge=0, le=1)
+    refuses: Number = Field(default=0.0, ge=0, le=1)
     """Share of the replies that refuse to act."""
-    asks: Number = Field(0.0, ge=0, le=1)
+    asks: Number = Field(default=0.0, ge=0, le=1)
     """Share of the replies that ask the user."""
-    unreadable: Number = Field(0.0, ge=0, le=1)
+    unreadable: Number = Field(default=0.0, ge=0, le=1)
     """Share of the replies that are no action."""
 
 
@@ -63,26 +63,28 @@ class Planted(Value):
 
     norms: LeftOut[str] = None
     """Name of a file of coefficients in resources/planted."""
-    shift: Number = Field(0.0, ge=-100, le=100)
+    shift: Number = Field(default=0.0, ge=-100, le=100)
     """Added to the acceptability of every flow, in logits."""
-    scale: Number = Field(1.0, ge=0, le=100)
+    scale: Number = Field(default=1.0, ge=0, le=100)
     """Factor for all coefficients; below 1, the respondent distinguishes flows less."""
-    template_sd: Number = Field(0.0, ge=0, le=100)
+    template_sd: Number = Field(default=0.0, ge=0, le=100)
     """Standard deviation of the effects of the wordings, in logits."""
-    noise: Number = Field(0.0, ge=0, le=100)
+    noise: Number = Field(default=0.0, ge=0, le=100)
     """Scale of the logistic noise of single answers, in logits."""
-    position_share: Number = Field(0.0, ge=0, le=1)
+    position_share: Number = Field(default=0.0, ge=0, le=1)
     """Share of answers that depend on the position of the option, not on the flow."""
-    position_weights: tuple[Weight, ...] = Field((1.0, 1.0, 1.0, 1.0, 1.0), min_length=5, max_length=5)
+    position_weights: tuple[Weight, ...] = Field(
+        default=(1.0, 1.0, 1.0, 1.0, 1.0), min_length=5, max_length=5
+    )
     """Weights of the five positions, first to last, for those answers."""
-    verbose: Number = Field(0.0, ge=0, le=1)
+    verbose: Number = Field(default=0.0, ge=0, le=1)
     """Share of valid answers that are inside a longer text."""
-    invalid: LeftOut[Invalid] = Field(None, description=str(Invalid.__doc__))
-    unrepeatable: Number = Field(0.0, ge=0, le=1)
+    invalid: LeftOut[Invalid] = Field(default=None, description=str(Invalid.__doc__))
+    unrepeatable: Number = Field(default=0.0, ge=0, le=1)
     """Share of the answers that are another level when the arm is asked again (repeat)."""
-    trace: LeftOut[Traces] = Field(None, description=str(Traces.__doc__))
-    acts: LeftOut[Acts] = Field(None, description=str(Acts.__doc__))
-    judge: LeftOut[Number] = Field(None, ge=0, le=1)
+    trace: LeftOut[Traces] = Field(default=None, description=str(Traces.__doc__))
+    acts: LeftOut[Acts] = Field(default=None, description=str(Acts.__doc__))
+    judge: LeftOut[Number] = Field(default=None, ge=0, le=1)
     """It is a judge of planted agents' actions (answers.coder), and this share of its verdicts is wrong."""
     control: LeftOut[Literal["constant_answer", "constant_position", "uniform", "refusing"]] = None
     """A negative control instead of norms."""

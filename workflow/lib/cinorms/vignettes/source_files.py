@@ -5,6 +5,7 @@ A file with an address comes from a mirror folder, from the cache, or over the n
 
 import http.client
 import os
+import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -20,7 +21,6 @@ from cinorms.core.files import replacing, sha256_of
 from cinorms.core.schema import SHA256, LeftOut, Text, Value
 
 TIMEOUT_SECONDS = 30
-CHUNK_BYTES = 1 << 16
 
 
 class Origin(Value):
@@ -151,10 +151,8 @@ def _download(file: SourceFile, part: Path, mirror: str | Path | None) -> None:
             length = reply.headers.get("Content-Length")
             total = int(length) if length and length.isdigit() else None
             name = url.rstrip("/").rpartition("/")[2]
-            with tqdm(total=total, desc=name, unit="B", unit_scale=True, file=sys.stderr) as bar:
-                while chunk := reply.read(CHUNK_BYTES):
-                    target.write(chunk)
-                    bar.update(len(chunk))
+            with tqdm.wrapattr(reply, "read", total, desc=name, file=sys.stderr) as watched:
+                shutil.copyfileobj(watched, target)
             received = target.tell()
     except urllib.error.HTTPError as error:
         raise DataError(f"{url}: the server answers {error.code} {error.reason}; {how_to_mirror}") from None

@@ -140,7 +140,7 @@ class OptionTalk:
         #: What may still be cut below each node that is followed.
         self._may_cut: dict[tuple[int, ...], float] = {(): MOST_CUT}
         self.token_ids, self.trace_ids, self.trace_status = (), (), "none"
-        self.n_output_tokens = 0
+        self.finish_reason, self.n_output_tokens = "stop", 0
 
     def first(self) -> TokenRequest:
         """Return the request for the first tokens of all options."""
@@ -158,10 +158,6 @@ class OptionTalk:
             left -= mass[likely.pop()]
         self._may_cut |= dict.fromkeys(likely, left / max(1, len(likely)))
         return [self._request(node) for node in likely]
-
-    def columns(self) -> dict[str, Any]:
-        """Return what a reply states of this alone."""
-        return {"finish_reason": "stop", "n_output_tokens": 0, "p_options": self.probabilities()}
 
     def probabilities(self) -> npt.NDArray[np.float32]:
         """Return the probability of each option; the rest to 1 is outside them."""
@@ -268,10 +264,6 @@ class TextTalk:
     def n_output_tokens(self) -> int:
         """Number of tokens that the model wrote, the trace included."""
         return self._n_written + len(self.token_ids)
-
-    def columns(self) -> dict[str, Any]:
-        """Return what a reply states of this alone."""
-        return {"finish_reason": self.finish_reason, "n_output_tokens": self.n_output_tokens}
 
     def first(self) -> TokenRequest:
         """Return the request for the trace, or for the answer where none is asked for."""

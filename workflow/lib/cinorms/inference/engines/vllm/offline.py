@@ -189,7 +189,10 @@ class Prompts:
         traces = decode([each.trace_ids for each in finished]) if self._closing else nothing
         replies: list[dict[str, Any]] = []
         for each, text, trace in zip(finished, texts, traces, strict=True):
-            reply = {"text": text, "n_prompt_tokens": len(each.ids), **each.columns(), "trace": trace}
+            reply = {"text": text, "finish_reason": each.finish_reason, "trace": trace}
+            reply |= {"n_prompt_tokens": len(each.ids), "n_output_tokens": each.n_output_tokens}
+            if isinstance(each, OptionTalk):
+                reply["p_options"] = each.probabilities()
             if self._way:
                 reply |= {"n_trace_tokens": len(each.trace_ids), "trace_status": each.trace_status}
             replies.append(reply)
