@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cinorms.answers.coding.codes import codes_that_count, read_replies, with_codes
+from cinorms.answers.coding.codes import codes_that_count, read_codes, with_codes
 from cinorms.answers.coding.sample import as_levels, compare, draw_sample, load_codes, make_sheet, write_sheet
 from cinorms.core import csv_tables, tables
 from cinorms.core.logs import start_logging
@@ -24,7 +24,7 @@ if __name__ == "__main__":
             path, replies[at], request, questions[at], tables.read(given.prompts[at], tables.PROMPTS)
         )
     parts = zip(scales.values(), questions, replies, readings, strict=True)
-    coded = [with_codes(read, read_replies(items, reply, scale)) for scale, items, reply, read in parts]
+    coded = [with_codes(read, read_codes(items, reply, scale)) for scale, items, reply, read in parts]
     every, shown = (pd.concat(parts, ignore_index=True) for parts in (coded, questions))
     shown["scale"] = [name for name, items in zip(scales, questions, strict=True) for _ in range(len(items))]
     written = load_codes(given.coded[0], scales.values()) if given.coded else {}

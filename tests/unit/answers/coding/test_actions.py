@@ -14,7 +14,7 @@ from cinorms.answers.coding.codes import (
     list_readings,
     merge_items,
     merge_readings,
-    read_replies,
+    read_codes,
     with_codes,
 )
 from cinorms.answers.coding.prompt import prompts_of, questions_of
@@ -71,9 +71,9 @@ def judged(told: pd.DataFrame, mistakes: float, size: int) -> tuple[pd.DataFrame
     items = questions_of(merge_items([unread.items]))
     verdicts = ask(items, prompts_of(SCALE), judge=mistakes)
     readings = merge_readings([list_readings("m", answers, unread)])
-    coded = with_codes(readings, read_replies(items, verdicts, SCALE))
+    coded = with_codes(readings, read_codes(items, verdicts, SCALE))
     sample = draw_sample(coded, size, 1)
-    right = read_replies(items, ask(items, prompts_of(SCALE), judge=0), SCALE)
+    right = read_codes(items, ask(items, prompts_of(SCALE), judge=0), SCALE)
     by_hand = right[right["item"].isin(sample["item"])]
     agreement = compare(coded, sample, by_hand, 0.8)
     codes = codes_that_count(coded, by_hand, agreement, "judge-of-planted-agents")

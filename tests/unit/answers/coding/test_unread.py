@@ -13,7 +13,7 @@ from cinorms.answers.coding.codes import (
     list_readings,
     merge_items,
     merge_readings,
-    read_replies,
+    read_codes,
     rule_of,
     with_codes,
 )
@@ -163,7 +163,7 @@ def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path)
         "As an AI I cannot say.": "refusal",
     }
     replies = pd.DataFrame({"flow": items["flow"], "text": items["reply"].map(said)})
-    replied = read_replies(items, replies, SCALE)
+    replied = read_codes(items, replies, SCALE)
     assert replied["status"].isna().sum() == 1  # the coder was not asked about the cut one, or failed
     coded = with_codes(merge_readings([list_readings("m", answers, unread)]), replied)
     agreement = pd.DataFrame(
@@ -189,7 +189,7 @@ def test_codes_reach_exactly_the_answers_that_the_rules_could_not_read(tmp_path)
 def test_a_person_overrides_the_coder():
     answers, unread = unread_in(responses())
     items = merge_items([unread.items])
-    replied = read_replies(items, pd.DataFrame({"flow": items["flow"], "text": "neutral"}), SCALE)
+    replied = read_codes(items, pd.DataFrame({"flow": items["flow"], "text": "neutral"}), SCALE)
     coded = with_codes(merge_readings([list_readings("m", answers, unread)]), replied)
     agreement = pd.DataFrame({"model": ["m"], "kind": ["level"], "status": ["counts"]})
     name = items["item"][0]

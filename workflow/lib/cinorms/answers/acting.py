@@ -102,11 +102,6 @@ def find_action(text: str | None, finish_reason: str) -> Action:
     bare = reply[reply.find("{") : reply.rfind("}") + 1]
     if words_of(bare) and _is_json(bare):
         return Action("json", "ok", bare)
-    return _without_call(reply)
-
-
-def _without_call(reply: str) -> Action:
-    """Return what a reply does that calls no tool."""
     status = declined(reply)
     rule = {"refusal": "refused", "needs_context": "asked_user", None: "unreadable"}[status]
     return Action(rule, status or "nonsense")

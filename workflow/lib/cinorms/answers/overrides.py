@@ -252,7 +252,7 @@ def review_table(responses: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame
         ("rule", answers["rule"]),
     ):
         rows[name] = categories(column)[unsure]
-    places = _first_places(rows).astype(dict.fromkeys(("text", "status", "rule"), object))
+    places = _first_places(rows).astype(dict.fromkeys(("text", "status", "rule", "variant"), "str"))
     return _most_frequent_first(places.assign(sha256=places["text"].map(text_hash)))
 
 

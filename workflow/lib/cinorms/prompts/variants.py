@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from cinorms.core.csv_tables import PREVIEW
@@ -78,16 +77,9 @@ def ask_grid(
     """
     flow = np.repeat(flows.to_numpy(np.int32), len(variants))
     row = np.tile(np.arange(len(variants), dtype=np.int32), len(flows))
-    codes = asked_orders(flows, variants, method, seed, n_options)
-    return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
-
-
-def asked_orders(
-    flows: pd.Series, variants: pd.DataFrame, method: str, seed: int, n_options: int
-) -> npt.NDArray[np.int64]:
-    """Return the order code of each flow (row) in each variant (column)."""
     template_no, order_no = (variants[name].to_numpy()[None, :] for name in ("template_no", "order_no"))
-    return order_codes(method, seed, flows.to_numpy()[:, None], template_no, order_no, n_options)
+    codes = order_codes(method, seed, flows.to_numpy()[:, None], template_no, order_no, n_options)
+    return pd.DataFrame({"flow": flow, "row": row, "order_code": codes.ravel()})
 
 
 def messages(

@@ -103,7 +103,7 @@ def rule_of(coder: str) -> str:
     return f"coder {coder}"
 
 
-def read_replies(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale) -> pd.DataFrame:
+def read_codes(items: pd.DataFrame, replies: pd.DataFrame | None, scale: Scale) -> pd.DataFrame:
     """Return item, level and status of each reply of the coder; both are missing where it is no code, or no coder."""
     known = pd.Series(dtype=object) if replies is None else replies.set_index("flow")["text"]
     texts = known.reindex(items["flow"])
@@ -132,13 +132,6 @@ def with_codes(readings: pd.DataFrame, coded: pd.DataFrame) -> pd.DataFrame:
     return merged.astype({"level": "Int8", "status": object})
 
 
-def is_good(coded: pd.DataFrame, agreement: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which of the coder's codes are of a kind that counts for their model."""
-    good = pd.MultiIndex.from_frame(agreement.loc[agreement["status"] == COUNTS, ["model", "kind"]])
-    found: npt.NDArray[np.bool_] = pd.MultiIndex.from_arrays([coded["model"], kinds_of(coded)]).isin(good)
-    return found
-
-
 def codes_that_count(
     coded: pd.DataFrame, by_hand: pd.DataFrame, agreement: pd.DataFrame, coder: str | None
 ) -> pd.DataFrame:
@@ -146,7 +139,9 @@ def codes_that_count(
 
     A person's code overrides the coder's and the rules'; a level of a loose rule that the coder gives too stays.
     """
-    usable = coded[is_good(coded, agreement) & ~coded["item"].isin(by_hand["item"])]
+    good = pd.MultiIndex.from_frame(agreement.loc[agreement["status"] == COUNTS, ["model", "kind"]])
+    counts = pd.MultiIndex.from_arrays([coded["model"], kinds_of(coded)]).isin(good)
+    usable = coded[counts & ~coded["item"].isin(by_hand["item"])]
     checked = coded[["model", "item"]].merge(by_hand, on="item").assign(rule=BY_HAND)
     codes = pd.concat([checked, usable.drop(columns="read").assign(rule=rule_of(str(coder)))])
     names = ["model", "item", "level", "status", "rule"]

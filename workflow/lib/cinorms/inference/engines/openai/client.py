@@ -59,23 +59,19 @@ class _Transport(httpx2.AsyncBaseTransport):
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise UnreadableReply("a reply that is packed, although that was not asked for")
-        response.encoding = (
-            "utf-8"  # that of JSON, whatever a reply says: it may name one that nothing can read
-        )
+        # That of JSON, whatever a reply says: it may name one that nothing can read.
+        response.encoding = "utf-8"
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, request, self._timeout)
-        if response.status_code == 429 and _is_for_ever(await response.aread()):
-            response.headers["x-should-retry"] = "false"  # the client obeys
+        if response.status_code == 429:
+            content = await response.aread()
+            if any(f'"{code}"'.encode() in content for code in QUOTA):  # for ever: nothing more is paid for
+                response.headers["x-should-retry"] = "false"  # the client obeys
         return response
 
     async def aclose(self) -> None:
         for pool in self._pools:
             await pool.aclose()
-
-
-def _is_for_ever(content: bytes) -> bool:
-    """Tell whether an endpoint refuses a request because nothing more is paid for."""
-    return any(f'"{code}"'.encode() in content for code in QUOTA)
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -75,11 +75,6 @@ class OptionTrie:
                 nodes.setdefault(way[:length], {})[token] = None
         return {node: tuple(following) for node, following in nodes.items()}
 
-    @property
-    def depth(self) -> int:
-        """The length of the longest way."""
-        return max(map(len, self.ways))
-
 
 def spellings(option: str) -> list[str]:
     """Return how an answer may write ``option``: as shown or with a capital, after a space or not."""

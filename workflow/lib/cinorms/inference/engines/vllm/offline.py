@@ -167,7 +167,7 @@ class Prompts:
                 for option in request.answer_scale.options
             }
             self._trie = OptionTrie.of(written, request.model)
-            self._most = self._trie.depth
+            self._most = max(map(len, self._trie.ways))
         self._ids(sample)
 
     def begun(self, rows: Rows) -> list[Talk]:
@@ -189,7 +189,7 @@ class Prompts:
         traces = decode([each.trace_ids for each in finished]) if self._closing else nothing
         replies: list[dict[str, Any]] = []
         for each, text, trace in zip(finished, texts, traces, strict=True):
-            reply = {"text": text, "finish_reason": each.finish_reason, "trace": trace}
+            reply: dict[str, Any] = {"text": text, "finish_reason": each.finish_reason, "trace": trace}
             reply |= {"n_prompt_tokens": len(each.ids), "n_output_tokens": each.n_output_tokens}
             if isinstance(each, OptionTalk):
                 reply["p_options"] = each.probabilities()
