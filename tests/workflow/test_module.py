@@ -120,6 +120,7 @@ def test_with_a_prefix_everything_is_below_it(caller):
     assert "Nothing to be done" in caller.run()
     planned = caller.run("--", "audit/results/tiny/plan.csv")
     assert "planted-constant-position" in planned
+    assert "in the store: nothing is left to ask." in planned
 
 
 def test_in_another_directory_a_single_target_is_made_there(caller, tmp_path):

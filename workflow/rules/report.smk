@@ -131,7 +131,7 @@ rule plan:
         target_phi=STUDY.settings.plan.target_phi,
         warnings=lambda wildcards: plan_warnings(STUDY),
         # Not recorded: what is left makes no new plan.
-        left=lambda wildcards, output: left_in_words(STUDY),
+        left=lambda wildcards, output: summary(left_to_ask(STUDY)),
         code=code_of("plan", *engine_modules().values()),
     script:
         "../scripts/plan.py"

@@ -28,7 +28,6 @@ if __name__ == "__main__":
         plan = add_precision(plan, pilot, snakemake.params.target_phi)
     csv_tables.write(plan, snakemake.output.plan, csv_tables.PLAN)
     print(as_text(plan), file=terminal)
-    if snakemake.params.left:
-        print(f"Now, with the replies in the store: {snakemake.params.left}.", file=terminal)
+    print(f"Now, with the replies in the store: {snakemake.params.left}.", file=terminal)
     for warning in snakemake.params.warnings:
         print(f"warning: {warning}", file=terminal)

@@ -17,8 +17,9 @@ from cinorms.core.root import Root
 from cinorms.inference.job_state import AskingState, followed, state_file
 from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
+from cinorms.inference.store import stores_of
 from cinorms.run import status
-from cinorms.run.case import left_in_words, left_to_ask, response_file, summary, variants_of
+from cinorms.run.case import left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower, Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.requests import request_of, shards_of
@@ -55,16 +56,16 @@ def questions_of(study: Study) -> Questions:
 
 def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> int:
     """Ask shards as their jobs do, of an engine that stops after ``most`` replies, and collect; return how many."""
-    questions, asked = questions_of(study), 0
+    questions, asked, stores = questions_of(study), 0, stores_of(study.results)
     for shard in shards:
         engine = Echo(most, usd=0.001)
         try:
             with followed(PROGRESS, "m", shard):
-                ask(Path("results/.replies"), questions, engine=engine, shard=shard, study=asker)
+                ask(stores, questions, engine=engine, shard=shard, study=asker)
         finally:
             asked += len(engine.prompts)
     if len(shards) == 2:
-        responses = responses_in(Path("results/.replies"), questions)
+        responses = responses_in(stores, questions)
         tables.write(
             responses, response_file(study, "main", "m"), tables.RESPONSES, response_facts(questions)
         )
@@ -142,7 +143,7 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
 ):
     answer(study, *SHARDS)
     changed = edited(tmp_path / "edited", file, old, new)
-    found, words = row(changed), summary(changed, left_to_ask(changed))
+    found, words = row(changed), summary(left_to_ask(changed))
     state = "outdated" if left else "done"
     assert (found.state, found.answered, found.left) == (state, N - left, left)
     assert words == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
@@ -152,12 +153,14 @@ def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_a
     # As it was before: the store still has every reply.
     assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
     taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the store"
-    assert not left or summary(study, left_to_ask(study)) == taken
+    assert not left or summary(left_to_ask(study)) == taken
 
 
-def test_what_is_left_is_known_where_the_results_are_in_their_own_folder(study):
-    assert left_in_words(study) == f"1 model in 1 arm left to ask, {N} prompts"
-    assert left_in_words(replace(study, root=replace(study.root, results=Path("audit/results")))) is None
+def test_what_is_left_is_looked_up_below_the_prefix_of_a_module(study):
+    moved = replace(study, root=replace(study.root, results=Path("audit/results")))
+    answer(moved, *SHARDS)
+    assert summary(left_to_ask(moved)) == "nothing is left to ask"
+    assert summary(left_to_ask(study)) == f"1 model in 1 arm left to ask, {N} prompts"
 
 
 def test_what_other_studies_have_asked_is_not_left(study):

@@ -11,7 +11,6 @@ import pandas as pd
 from cinorms.core import tables
 from cinorms.inference.checkpoints import fetched_revisions
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
-from cinorms.inference.job_state import FOLDER as PROGRESS
 from cinorms.inference.model_entry import ModelEntry
 from cinorms.inference.questions import Questions
 from cinorms.inference.request import Request
@@ -80,12 +79,7 @@ def left_to_ask(study: Study) -> dict[Pair, int | None]:
     return {pair: left and left.left for pair, left in found if left is None or not left.is_current}
 
 
-def left_in_words(study: Study) -> str | None:
-    """Return how much of a study a run would still ask; None where a module's `prefix` moves the results."""
-    return summary(study, left_to_ask(study)) if study.results == results_folder(study) else None
-
-
-def summary(study: Study, asked: Mapping[Pair, int | None]) -> str:
+def summary(asked: Mapping[Pair, int | None]) -> str:
     """Return in words how much of a study is left to ask, by ``left_to_ask``."""
     if not asked:
         return "nothing is left to ask"
@@ -146,7 +140,7 @@ def _questions(study: Study, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Ques
 
 def store_of(study: Study, request: Request) -> Store:
     """Return the store with the replies to ``request``."""
-    return Store(stores_of(results_folder(study)), request, study.name)
+    return Store(stores_of(study.results), request, study.name)
 
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
@@ -155,7 +149,7 @@ def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     mirror = os.environ.get("CINORMS_MIRROR") or study.settings.mirror
     if all(local_copy(file, CACHE, mirror) for file in (declared.files or {}).values()):
         return read_vignettes(declared, CACHE, mirror, study.null_principle(dataset))
-    path = results_folder(study) / "vignettes" / f"{dataset}.parquet"
+    path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
 
 
@@ -173,7 +167,7 @@ def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:
 def asked_request(study: Study, arm: str, model: str) -> Request:
     """Return what is asked of a model in an arm, with the fetched checkpoint, if any."""
     request = request_of(study, arm, model)
-    record = results_folder(study) / "checkpoints" / f"{model}.json"
+    record = study.results / "checkpoints" / f"{model}.json"
     if study.registry_entry(model).kind.checkpoint and record.is_file():
         request = request.with_settings(**fetched_revisions(record))
     return request
@@ -181,14 +175,4 @@ def asked_request(study: Study, arm: str, model: str) -> Request:
 
 def response_file(study: Study, arm: str, model: str) -> Path:
     """Return the file of the responses of a model in an arm."""
-    return results_folder(study) / "responses" / arm / f"{model}.parquet"
-
-
-def progress_folder(study: Study) -> Path:
-    """Return the folder with the state of each job."""
-    return results_folder(study) / PROGRESS
-
-
-def results_folder(study: Study) -> Path:
-    """Return the folder of a study's results."""
-    return Path("results", study.name)
+    return study.results / "responses" / arm / f"{model}.parquet"

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--sdm", nargs="*", default=[], help="as Snakemake's: conda")
     given, _ = options.parse_known_args(arguments)  # other options are for Snakemake
     case = make_case(read_study(given), given.profile, "conda" in given.sdm)
-    print(f"Study {case.study.name}: {summary(case.study, case.asked)}")
+    print(f"Study {case.study.name}: {summary(case.asked)}")
     wrong = 0
     for line in make_checks(case):
         print(line, flush=True)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from cinorms.inference.engine_kind import Surroundings, engine_kinds
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread
-from cinorms.run.case import Case, left_to_ask, results_folder
+from cinorms.run.case import Case, left_to_ask
 from cinorms.run.check import make_checks
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
 from cinorms.run.progress import Follower, waiting_jobs
@@ -26,36 +26,31 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
     engines = {f"ask_{kind.name}" for kind in engine_kinds() if kind.make}
     others = ("ask_planted", "ask_coder", *(f"generate_paraphrases_{name}" for name in study.awaited()))
     asking = [job for job in jobs if job.rule.name in engines]
-    checked = [*asking, *(job for job in jobs if job.rule.name in others)]
-    if not checked:
+    further = [job for job in jobs if job.rule.name in others]
+    if not asking and not further:
         return None
     if accepted_unread():
         for prompt_set in map(study.prompt_set, study.worded()):
             # The frozen file then records that nobody has read it.
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
-    insist_on_checks(case_of(run, study, checked))
+    insist_on_checks(case_of(run, study, asking, further))
     shards = {job.wildcards.model: shards_of(study, job.wildcards.model) for job in asking}
     queue = partial(waiting_jobs, study.name, os.environ, Path.cwd()) if run.is_on_slurm else None
-    follower = Follower(results_folder(study), shards, queue=queue)
+    follower = Follower(study.results, shards, queue=queue)
     follower.start()
     return follower
 
 
-def case_of(run: Run, study: Study, jobs: Sequence[Any]) -> Case:
-    """Return what the checks need to know of the jobs that ask."""
-    asked = [
-        pair
-        for job in jobs
-        if hasattr(job.wildcards, "shard")
-        for pair in arms_of(study, job.wildcards.model)
-    ]
-    asked += [(job.wildcards.arm, job.wildcards.model) for job in jobs if job.rule.name == "ask_planted"]
+def case_of(run: Run, study: Study, asking: Iterable[Any], others: Iterable[Any]) -> Case:
+    """Return what the checks need to know of the jobs that ask all arms of a model, and of others that ask."""
+    asked = [pair for job in asking for pair in arms_of(study, job.wildcards.model)]
+    asked += [(job.wildcards.arm, job.wildcards.model) for job in others if job.rule.name == "ask_planted"]
     project, cap = study.root.folder, study.settings.max_cost_usd
     surroundings = Surroundings(project, os.environ, run.is_on_cluster, run.uses_conda, cap)
     calls: dict[str, list[str]] = {}
     if run.is_on_slurm:
-        for job in jobs:
+        for job in (*asking, *others):
             if not job.is_local:
                 named = (each for name, each in job.wildcards.items() if name != "study")
                 calls.setdefault(run.sbatch(job), []).append(" ".join([job.rule.name, *named]))

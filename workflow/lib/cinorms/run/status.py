@@ -15,15 +15,13 @@ from pathlib import Path
 
 from cinorms.core.errors import EngineError
 from cinorms.core.logs import command
-from cinorms.inference.job_state import AskingState, read_state
+from cinorms.inference.job_state import FOLDER, AskingState, read_state
 from cinorms.inference.store import Store, known_sum
 from cinorms.run.case import (
     Left,
     asked_request,
     pairs_left,
-    progress_folder,
     response_file,
-    results_folder,
     store_of,
 )
 from cinorms.run.progress import (
@@ -112,7 +110,7 @@ def as_text(study: Study, rows: Sequence[Row], problem: str = "") -> str:
     # What a model cost is stated with each of its arms.
     usd = {row.model: row.usd for row in rows if row.usd}
     spent = f"; {dollars(sum(usd.values()))} spent" if usd else ""
-    page = results_folder(study) / "report" / "index.html"
+    page = study.results / "report" / "index.html"
     last = f"Report  {page}" if page.is_file() else "There is no report yet."
     return "\n".join([f"Study {study.name}: {counts}{spent}", *shown, *notes, last])
 
@@ -135,7 +133,7 @@ def _row(
     job = job_of(study, model)
     is_planted = study.registry_entry(model).kind.planted
     shards = [] if is_planted else shards_of(study, job)
-    states = [read_state(progress_folder(study), job, shard) for shard in shards]
+    states = [read_state(study.results / FOLDER, job, shard) for shard in shards]
     jobs = [state for state in states if state]
     alive = [state for state in jobs if state.is_alive(now)]
     state, note = _state(study, (arm, model), jobs, found, now)
@@ -143,7 +141,7 @@ def _row(
     if waiting and state not in ("running", "done"):
         first = next((each for each in waiting if each.needs_help), waiting[0])
         state, note = first.state, first.note
-    elif state == "stopped" and is_under_way(progress_folder(study), now):
+    elif state == "stopped" and is_under_way(study.results / FOLDER, now):
         state, note = "waiting", "the run that is under way asks the rest"
     rates = [each.rate for each in alive]
     rate = sum(each for each in rates if each) if all(rates) else None
