@@ -107,12 +107,15 @@ def test_a_study_behind_an_api(tmp_path, endpoint):
     study.entry["limits"] = {"concurrency": 3, "requests_per_minute": 1000}
     assert "Nothing to be done" in study.run("-n")
 
-    # A cap (its share is in the plan) and other shards start jobs, which ask nothing; more orders ask only
-    # those.
-    for changed, key, value in ((study.study, "max_cost_usd", 5), (study.entry, "shards", 2)):
-        changed[key] = value
-        study.run()
-        assert endpoint.number == n
+    # Neither does a cap, nor a higher one.
+    for cap in (5, 6):
+        study.study["max_cost_usd"] = cap
+        assert "Nothing to be done" in study.run("-n")
+
+    # Other shards start jobs, which ask nothing; more orders ask only those.
+    study.entry["shards"] = 2
+    study.run()
+    assert endpoint.number == n
     study.study["arms"]["main"]["orders"]["count"] = 2
     study.run()
     assert endpoint.number == 2 * n

@@ -29,7 +29,6 @@ def define_ask(kind):
             f"ask_{kind.name}"
         input:
             unpack(get_ask_inputs),
-            **PLANNED,
         output:
             asked="results/{study}/asked/{model}/{shard}.json",
         log:

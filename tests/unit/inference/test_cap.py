@@ -1,6 +1,5 @@
 """The shares of all jobs together never exceed a study's cap, whatever was spent before."""
 
-import pandas as pd
 import pytest
 
 from cinorms.inference.cap import CODER, left_to_spend
@@ -9,20 +8,13 @@ from cinorms.inference.store import Store
 
 from ...asking import make_request
 
-PLAN = [
-    ("a", "big", 6.0),
-    ("b", "big", 3.0),
-    ("a", "small", 2.0),
-    ("a", "free", None),
-    ("coder.s", "small", 1.0),
-]
+EXPECTED = {"big": 9.0, "small": 2.0, "free": 0.0, CODER: 1.0}
 
 
 @pytest.fixture
 def left(tmp_path):
     """Return a function for what a job may spend of 24 dollars, and one that has a job spend some."""
-    pd.DataFrame(PLAN, columns=["arm", "model", "usd"]).to_csv(tmp_path / "plan.csv")
-    common = {"max_cost_usd": 24.0, "plan": str(tmp_path / "plan.csv"), "store": str(tmp_path), "study": "s"}
+    common = {"max_cost_usd": 24.0, "expected_usd": EXPECTED, "store": str(tmp_path), "study": "s"}
     return lambda model, shard="1-of-1", **more: left_to_spend(
         {**common, "model": model, "shard": shard, **more}
     )
@@ -52,9 +44,8 @@ def test_a_share_that_was_exceeded_is_taken_from_the_others(left, tmp_path):
     assert left("big") == pytest.approx(18 * 11 / 20)
 
 
-def test_models_without_an_expected_price_have_no_share(left, tmp_path):
-    pd.DataFrame([("a", "free", None)], columns=["arm", "model", "usd"]).to_csv(tmp_path / "plan.csv")
-    assert left("free") == 0.0
+def test_models_without_an_expected_price_have_no_share(left):
+    assert left("free", expected_usd={"free": 0.0}) == 0.0
 
 
 def test_a_coder_may_spend_what_is_left(left, tmp_path):

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -19,9 +20,10 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.inference.store import stores_of
 from cinorms.run import status
-from cinorms.run.case import left_to_ask, response_file, summary, variants_of
+from cinorms.run.case import expected_usd, left_to_ask, response_file, summary, variants_of
 from cinorms.run.progress import Follower, Queued, name_of
 from cinorms.run.status import Row, as_text, rows_of
+from cinorms.study.plan import estimate
 from cinorms.study.requests import request_of, shards_of
 from cinorms.study.study import Study
 from cinorms.vignettes.designs import expand
@@ -258,3 +260,19 @@ def test_watch_shows_it_again_until_ctrl_c(study, monkeypatch, capsys):
     with pytest.raises(KeyboardInterrupt):
         status.main(["--watch"])
     assert capsys.readouterr().out.count("Study s: ") == 2
+
+
+def test_jobs_share_a_cap_by_what_the_plan_expects_whether_or_not_there_are_paraphrases(elsewhere, tmp_path):  # noqa: F811
+    dear = {**ENTRY, "rates": {name: 3 * usd for name, usd in RATES.items()}}
+    root = project(tmp_path, {"m": ENTRY, "dear": dear})
+    study = study_of(root, ["m", "dear"], select=SELECT, templates=2, orders={"count": 2})
+    expected = expected_usd(study)
+    assert expected["dear"] == pytest.approx(3 * expected["m"])
+    flows, (variants, _) = expand(study.dataset("iot").design), variants_of(study, "main")
+    planned = estimate(study.asked(), {"iot": flows}, {"main": variants}).set_index("model")["usd"]
+    assert expected["m"] == pytest.approx(planned["m"], rel=0.05)
+    longer = replace(
+        study.prompt_set("chatgpt"), templates=[study.prompt_set("chatgpt").templates[0], "x" * 9999]
+    )
+    with patch.object(Study, "prompt_set", lambda *_: longer):
+        assert expected_usd(study) == expected

@@ -1,4 +1,4 @@
-"""What one job may spend of a study's cap: its share by what the plan expects, less what it has spent before.
+"""What one job may spend of a study's cap: by what its model is expected to cost, less what it has spent before.
 
 No job needs to know what another one spends meanwhile: the shares of all jobs together are the cap.
 """
@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from cinorms.inference.questions import CODER
 from cinorms.inference.store import paid_in
@@ -25,10 +23,8 @@ def left_to_spend(runtime: Mapping[str, Any]) -> float | None:
     left = max(cap - sum(spent.values()), 0.0)
     if shard == CODER:  # it is asked last, once all others have ended
         return left
-    plan = pd.read_csv(runtime["plan"])
-    who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
-    expected = plan["usd"].fillna(0.0).groupby(who).sum()
-    shares: dict[str, float] = dict(cap * expected / (expected.sum() or 1.0))
+    expected: Mapping[str, float] = runtime["expected_usd"]
+    shares = {each: cap * usd / (sum(expected.values()) or 1.0) for each, usd in expected.items()}
     unspent = {each: max(share - _spent(spent, each), 0.0) for each, share in shares.items()}
     # With another arm or price, a share can be smaller than what was spent of it: then the others have less.
     fits = min(1.0, left / (sum(unspent.values()) or 1.0))

@@ -12,13 +12,14 @@ from cinorms.core import tables
 from cinorms.inference.checkpoints import fetched_revisions
 from cinorms.inference.engine_kind import EntryProblem, Surroundings
 from cinorms.inference.model_entry import ModelEntry
-from cinorms.inference.questions import Questions
+from cinorms.inference.questions import CODER, Questions
 from cinorms.inference.request import Request
 from cinorms.inference.responses import count_left, is_current
 from cinorms.inference.store import Store, stores_of
 from cinorms.prompts.prompt_sets import load_prompt_set
 from cinorms.prompts.variants import list_variants
 from cinorms.study.data import CACHE
+from cinorms.study.plan import estimate
 from cinorms.study.requests import arms_of, request_of
 from cinorms.study.study import Study
 from cinorms.vignettes.reading import read_vignettes
@@ -145,12 +146,38 @@ def store_of(study: Study, request: Request) -> Store:
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
-    declared = study.dataset(dataset)
-    mirror = os.environ.get("CINORMS_MIRROR") or study.settings.mirror
-    if all(local_copy(file, CACHE, mirror) for file in (declared.files or {}).values()):
-        return read_vignettes(declared, CACHE, mirror, study.null_principle(dataset))
+    if all(local_copy(file, CACHE, _mirror(study)) for file in (study.dataset(dataset).files or {}).values()):
+        return _read_flows(study, dataset)
     path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None
+
+
+def _read_flows(study: Study, dataset: str) -> pd.DataFrame:
+    return read_vignettes(study.dataset(dataset), CACHE, _mirror(study), study.null_principle(dataset))
+
+
+def _mirror(study: Study) -> str | None:
+    return os.environ.get("CINORMS_MIRROR") or study.settings.mirror
+
+
+def expected_usd(study: Study) -> dict[str, float]:
+    """Return the dollars that each model, and the coder, is expected to cost in all: jobs share a cap by them.
+
+    Every wording is taken to be as long as the original. So all jobs of a run get the same numbers, whether paraphrases
+    exist yet or not, and their shares add up to the cap. Fetches the files of flows that are missing.
+    """
+    asked = study.asked()
+    flows, variants = dict[str, pd.DataFrame](), dict[str, pd.DataFrame]()
+    for arm, dataset in {ask["arm"]: ask["dataset"] for ask in asked}.items():
+        if dataset not in flows:
+            found = flows_of(study, dataset)
+            flows[dataset] = _read_flows(study, dataset) if found is None else found
+        name, n_templates = study.arms[arm].prompts, study.templates(arm)
+        templates = study.prompt_set(name).templates[:1] * n_templates
+        variants[arm] = list_variants(name, templates, n_templates, study.arms[arm].orders.count)
+    plan = estimate(asked, flows, variants, study.judge())
+    who = plan["model"].where(~plan["arm"].str.startswith(f"{CODER}."), CODER)
+    return {str(name): float(usd) for name, usd in plan["usd"].fillna(0.0).groupby(who).sum().items()}
 
 
 def variants_of(study: Study, arm: str) -> tuple[pd.DataFrame, bool]:

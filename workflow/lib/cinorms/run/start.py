@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cinorms.core.errors import CinormsError
 from cinorms.inference.engine_kind import Surroundings, engine_kinds
 from cinorms.prompts.paraphrase.frozen_file import confirm
 from cinorms.prompts.prompt_sets import accepted_unread
-from cinorms.run.case import Case, left_to_ask
+from cinorms.run.case import Case, expected_usd, left_to_ask
 from cinorms.run.check import make_checks
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
 from cinorms.run.progress import Follower, waiting_jobs
@@ -35,6 +36,12 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
             if prompt_set.waits:
                 confirm(Path(prompt_set.file), read=False)
     insist_on_checks(case_of(run, study, asking, further))
+    if asking and study.settings.max_cost_usd is not None:
+        try:  # Each job computes its share of the cap from all flows: files that are missing are fetched now.
+            expected_usd(study)
+        except CinormsError as error:
+            print(f"\n{error}\n", file=sys.stderr)
+            raise SystemExit(1) from None
     shards = {job.wildcards.model: shards_of(study, job.wildcards.model) for job in asking}
     queue = partial(waiting_jobs, study.name, os.environ, Path.cwd()) if run.is_on_slurm else None
     follower = Follower(study.results, shards, queue=queue)

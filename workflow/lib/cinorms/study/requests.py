@@ -1,6 +1,7 @@
 """What the jobs of a study that ask receive: the request of each arm, what changes no reply, and time."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from cinorms.inference.engine_kind import TRACE_SHARE, EngineKind, engine_kind, engine_modules
@@ -125,11 +126,11 @@ def shards_of(study: Study, job: str) -> list[str]:
     return shard_names(study.registry_entry(job).settings.shards)
 
 
-def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
+def runtime_of(study: Study, model: str, shard: str, expected_usd: Mapping[str, float]) -> dict[str, Any]:
     """Return how ``model`` is reached and paid, and where its job writes, which changes no reply.
 
     All studies share the store beside their results. ``key_variable`` is the name of an environment variable, never a
-    key.
+    key. ``expected_usd`` has what each model is expected to cost, for a study with a cap.
     """
     entry, cap, results = study.registry_entry(model), study.settings.max_cost_usd, study.results
     return {
@@ -138,7 +139,7 @@ def runtime_of(study: Study, model: str, shard: str) -> dict[str, Any]:
         "shard": shard,
         "store": str(stores_of(results)),
         "progress": f"{results}/.progress",
-        **({} if cap is None else {"max_cost_usd": cap, "plan": f"{results}/plan.csv"}),
+        **({} if cap is None else {"max_cost_usd": cap, "expected_usd": dict(expected_usd)}),
         **entry.kind.runtime(entry.settings),
     }
 
