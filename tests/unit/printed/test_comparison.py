@@ -164,17 +164,18 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
     assert comparison.rounded_twice(pd.concat([found, once]))["cell"].tolist() == ["one"]
     near = comparison.compare(row("1.2", cell="near"), {"t": TABLE}, {("Table 1", "near"): 0.01})
     near["item"] = "Table 3"
+    below = comparison.compare(row("-2.0", "model=b", cell="1-2"), {"t": TABLE}).assign(item="Table 4")
     cells = pd.DataFrame(
         [["", "5", "<i>S", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
     )
     text = comparison.render(
-        release, pd.concat([found, beside, once, near]), cells, ["m", "unknown"], "Planted <p>", {"f1": "<F>"}
+        release, pd.concat([found, beside, once, near, below]), cells, ["m", "unknown"], "Planted <p>", {"f1": "<F>"}
     )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",
         "S&lt;1&gt;",
         "<strong>Planted &lt;p&gt;</strong>",
-        "4 of 5 printed numbers match</strong>, not always by the computation",
+        "5 of 6 printed numbers match</strong>, not always by the computation",
         '<a href="figures/f1.png">&lt;F&gt;</a>',
         "<li>&lt;Table 9&gt;</li>",
         "Table 3, near is printed as 1.2 and computed as 1.25 on this machine",
@@ -182,6 +183,7 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
         "Table 2, one is printed as 0.18 and computed as 0.17497",
         "0 of its 1 numbers would be printed differently",
         "Section 5: &lt;i&gt;S: 0 of 1 hold",
+        '<td>1-2</td><td class="number">−2.0</td><td class="number">−2.0</td>',
     ):
         assert part in text
     assert not [part for part in ("<b>one</b>", "src=", "<script") if part in text]

@@ -59,8 +59,11 @@ RATED = {"dataset": "iot", "source": "human", "ratings": "planted_people"}
 def test_ratings_that_a_script_made_are_called_simulated(build_study):
     asked = {"dataset": "iot", "prompts": "chatgpt"}
     study = build_study({"models": ["planted-uniform"], "arms": {"main": asked, "people": RATED}, **NOTHING})
-    assert study.mark(["people"]) == "Simulated ratings: no people and no model gave these answers."
-    assert study.mark(study.all_models()).startswith("Simulated ratings, not by real people: people. ")
+    mark = "Simulated ratings: no people and no model gave these answers."
+    assert [study.mark(["people"]), study.mark(study.all_models())] == [mark, mark]
+    assert study.mark(["people", "tulu-2-7b"]) == (
+        "Simulated ratings, not by real people: people. The others are models."
+    )
     assert facts_of(study).arms["people"].simulated
 
 

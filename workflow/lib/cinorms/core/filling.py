@@ -2,10 +2,14 @@
 
 import base64
 import hashlib
+import re
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+#: A cell with nothing but numbers, and the hyphens in it that are minus signs.
+_NUMBERS, _MINUS = re.compile(r"(?:[-+\d\s.,%()\[\]e]|to)*"), re.compile(r"(?<![\w-])-(?=\.?\d)")
 
 
 def environment(package: str, **options: Any) -> Environment:
@@ -41,8 +45,13 @@ def render_page(
     sheets = [(files("cinorms.core") / "templates" / "page.css"), sheet_of_page]
     style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets) + style
 
-    template = environment(package).get_template(f"{name}.html")
+    template = environment(package, finalize=_with_minus).get_template(f"{name}.html")
     return template.render(style=style, script=script, content_policy=policy(style, script, beside), **values)
+
+
+def _with_minus(value: Any) -> Any:
+    """Return a value of a template with minus signs where it is a text of numbers alone; a float can be a place."""
+    return _MINUS.sub("−", value) if type(value) is str and _NUMBERS.fullmatch(value) else value
 
 
 def policy(style: str, script: str, beside: bool = False) -> str:

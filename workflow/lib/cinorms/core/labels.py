@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # scales use this module where PEGASUS paraphrases, without p
 PLANTED_MARK = "Simulated respondents: no model gave their answers."
 #: The mark of every table, figure and page that only shows ratings by people.
 PEOPLE_MARK = "Ratings by people: no model gave these answers."
-#: The same, where a script made the ratings.
+#: The mark of what only shows ratings that a script made, and planted respondents next to them.
 SIMULATED_MARK = "Simulated ratings: no people and no model gave these answers."
 #: Value of the column ``model`` or ``arm`` for a regression over several of them.
 POOLED = "pooled"
@@ -64,10 +64,12 @@ def origin_mark(
     others = [name for name in names if name not in rated]
     if not rated:
         return planted_mark(planted, names)
+    simulated = set(others) <= set(planted)
+    if unreal and simulated:
+        return SIMULATED_MARK
     if not others:
-        return SIMULATED_MARK if unreal else PEOPLE_MARK
-    simulated = set(planted)
-    if set(others) <= simulated:
+        return PEOPLE_MARK
+    if simulated:
         rest = "The others are simulated respondents: no model gave their answers."
     else:
         rest = planted_mark(planted, others) or "The others are models."

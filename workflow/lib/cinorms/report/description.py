@@ -154,6 +154,7 @@ def people_page_facts(study: Study) -> dict[str, Any]:
     arms = [arm for name in shown["tables"][:1] for arm in stated[name].arms]
     rated = [arm for arm in arms if study.arms[arm].rated]
     compared = [arm for arm in arms if arm not in rated]
+    marked = arms if study.simulated(rated) else compared
     # People answer on the scale of the dataset; an arm of models can be asked on another, and is put on this one.
     # The units are those in which means are compared, with what their ends and directions are called.
     units = {}
@@ -184,9 +185,9 @@ def people_page_facts(study: Study) -> dict[str, Any]:
             for arm in compared
         },
         "labels": study.labels(study.all_models()),
-        # People are named as such all over the page; the mark is about the models.
+        # People are named as such all over the page: where real ones were asked, the mark is about the models.
         "mark": study.mark(
-            dict.fromkeys(model for arm in compared for model in study.models(arm)),
+            dict.fromkeys(model for arm in marked for model in study.models(arm)),
             study.labels(study.all_models()),
         ),
         "scale": units,
