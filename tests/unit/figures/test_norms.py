@@ -148,7 +148,10 @@ def test_a_page_for_each_level_and_one_n_each(norms_of, figure_entry, small_vign
     drawn = draw([norms_of("a", LEVELS)], entry, {"main": small_vignettes})
     pages = (drawn.plot, *drawn.further)
     assert [page.labels.subtitle for page in pages] == ["Norms: a tracker", "Norms: a camera"]
-    assert [page.labels.title for page in pages] == ["Norms held: a 75%", "Norms held: a 100%"]
+    assert [page.labels.title for page in pages] == [
+        "a holds a norm on 75% of the flows",
+        "a holds a norm on 100% of the flows",
+    ]
     assert "All 2 pages (one per sender): n = 24 flows" in drawn.caption
 
 

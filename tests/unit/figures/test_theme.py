@@ -52,7 +52,9 @@ def seen(colour: str, matrix: list[list[float]]) -> Any:
 def test_colour_blind_readers_tell_the_colours_of_a_palette_apart(palette, matrix):
     known = PALETTES[palette]
     levels = [*known.lower, *known.upper[:-1], NO_NORM_COLOUR]
-    for colours, least in ((levels, 38), (known.groups, 45)):
+    dark = [theme.DARK.get(colour, colour) for colour in known.groups]
+    assert not theme.DARK.keys() & {*levels, *known.shares[:-1]}
+    for colours, least in ((levels, 38), (known.groups, 45), ([*dark, theme.DARK["#ffffff"]], 34)):
         apart = {
             (a, b): float(np.linalg.norm(seen(a, matrix) - seen(b, matrix)))
             for a, b in itertools.combinations(colours, 2)
@@ -147,6 +149,17 @@ def test_a_drawing_follows_the_dark_but_what_is_on_a_colour_keeps_its_ink(tmp_pa
     assert "text[style*='fill: #333333'] { fill: #e9e9e9 !important }" in text
     assert INK not in text
     assert LIGHT_INK not in text
+
+
+@pytest.mark.parametrize(
+    ("shares", "title"),
+    [
+        ({"a": 0.8}, "a holds a norm on 80% of the flows"),
+        ({"a": 0.5, "b": 0.9, "c": 0.7}, "b holds a norm on 90% of the flows, a on 50%"),
+    ],
+)
+def test_a_title_on_norms_names_who_holds_most_and_who_fewest(shares, title):
+    assert theme.norms_held(pd.Series(shares)) == title
 
 
 def test_a_legend_has_as_many_columns_as_each_of_its_rows_has_room_for():

@@ -169,7 +169,12 @@ def test_the_page_shows_every_cell_escaped_and_needs_no_network(tmp_path):
         [["", "5", "<i>S", "m", "x", "bad", "good", "no", "", ""]], columns=list(SENTENCES.about)
     )
     text = comparison.render(
-        release, pd.concat([found, beside, once, near, below]), cells, ["m", "unknown"], "Planted <p>", {"f1": "<F>"}
+        release,
+        pd.concat([found, beside, once, near, below]),
+        cells,
+        ["m", "unknown"],
+        "Planted <p>",
+        {"f1": "<F>"},
     )
     for part in (
         "&lt;b&gt;one&lt;/b&gt;",

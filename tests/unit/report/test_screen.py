@@ -1,6 +1,8 @@
 """The first screen: its headline is true of the models, whatever the design; its numbers are those of tables."""
 
 from dataclasses import asdict, replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pytest
 from cinorms.core import tables
 from cinorms.core.labels import NOT_COMPARABLE
 from cinorms.report.cards import make_card
-from cinorms.report.findings import decides, variance_shares
+from cinorms.report.findings import decides, how_sure, variance_shares
 from cinorms.report.page import render
 from cinorms.report.screen import Standing, asked, closing_lines, headline, standings, unequal
 from cinorms.stats.again import FEWEST_TEMPLATES
@@ -35,6 +37,21 @@ NOT_COMPUTED = replace(FEW_WORDINGS, status="not_computed", templates=11)
 SURVIVE = "norms that would survive other wordings"
 CANNOT = "this study cannot tell"
 TO_TELL = "to tell how many of these norms other wordings would give again, the study needs"
+
+
+def test_answers_that_depend_on_the_flow_are_no_norms_where_chance_gives_as_many():
+    table = pd.DataFrame(
+        {"model": ["a", "b", "c"], "verdict": ["depends", "depends", "one_answer"], "valid": 1.0}
+    )
+    made = SimpleNamespace(
+        tables_of=lambda kind, arm: iter([table] if kind == "flow_dependence" else []),
+        nouns=lambda _: "models",
+    )
+    said = how_sure(cast(Any, made), [STRONG, BY_CHANCE, replace(ONE_ANSWER, by_chance=90.0)])[0]
+    assert said.startswith(
+        "The answers of 2 of 3 models depend on the flow. That alone makes no norms: one of them holds norms that "
+        "other wordings would give again on no more flows than the same answers in random order. c: nearly every"
+    )
 
 
 @pytest.mark.parametrize(

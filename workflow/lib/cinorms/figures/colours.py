@@ -47,7 +47,7 @@ PALETTES: dict[str, Palette] = {
     "brown-teal": Palette(
         lower=("#4f2c02", "#c07d2c", "#f6f0e2"),
         upper=("#0b6e66", "#a5ded5", "#f6f0e2"),
-        groups=("#4f2c02", "#35978f", "#dfc27d", "#003c63", "#b48ad8", "#000000", "#8fd3e8", "#b5541c"),
+        groups=("#503005", "#35978f", "#dfc27d", "#003c63", "#b48ad8", "#000000", "#8fd3e8", "#b5541c"),
         shares=("#f7f7f7", "#cfe6e3", "#7fbdb5", "#0b6e66"),
     ),
 }

@@ -9,7 +9,7 @@ from pydantic import Field
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.counts import ANSWER_COUNTS, answer_counts
 from cinorms.core import tables
-from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS
+from cinorms.core.labels import NORM_LABELS, NOT_COMPARABLE, STATUS_LABELS, model_labels
 from cinorms.core.schema import LeftOut
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -218,16 +218,9 @@ def draw_norms(selected: Sequence[Selected], entry: Entry[NormDistributionOption
     )
     caption = f"n = {n} flows per model. {theme.thresholds_text(entry)}"
     missing = shown[shown["segment"].isin(NORM_LABELS.values())]
-    held = (
-        missing.groupby(["panel", "model"], observed=True)["share"]
-        .sum()
-        .rsub(1)
-        .reset_index()
-        .sort_values("share")
-    )
-    (model, share), (other, lowest) = held.iloc[[-1, 0]][["model", "share"]].to_numpy()
-    finding = f"{model} holds a norm on {share:.0%} of the flows"
-    finding += f", {other} on {lowest:.0%}" if len(held) > 1 else ""
+    held = 1 - missing.groupby(["panel", "model"], observed=True, sort=False)["share"].sum()
+    labels = model_labels([(str(panel), str(model)) for panel, model in held.index])
+    finding = theme.norms_held(held.set_axis(labels))
     return theme.finish(plot, entry, data, size, finding, caption, unequal)
 
 

@@ -194,7 +194,8 @@ def draw(selected: Sequence[Selected], entry: Entry[NormsOptions], vignettes: Fr
         plot = _cells(part, placed, names, colours, grid)
         plot += [*grid.layers(), p9.guides(fill=p9.guide_legend(ncol=across, byrow=True, order=1))]
         under = f"{_where(placed)} {_counts(part, names)}"
-        drawn.append(theme.finish(plot, titled, data, grid.size, _finding(part, names), under, *more))
+        held = part["value"].notna().groupby(part["part"]).mean().set_axis(names)
+        drawn.append(theme.finish(plot, titled, data, grid.size, theme.norms_held(held), under, *more))
     return replace(drawn[0], further=tuple(page.plot for page in drawn[1:]))
 
 
@@ -387,11 +388,6 @@ def _counts(frame: pd.DataFrame, names: Sequence[str]) -> str:
     held = frame["value"].notna().groupby(frame["part"]).sum()
     norms = ", ".join(f"{name} {n:,} ({n / flows:.0%})" for name, n in zip(names, held, strict=True))
     return f"n = {flows:,} flows. Norms held: {norms}."
-
-
-def _finding(frame: pd.DataFrame, names: Sequence[str]) -> str:
-    held = frame["value"].notna().groupby(frame["part"]).mean()
-    return "Norms held: " + ", ".join(f"{name} {share:.0%}" for name, share in zip(names, held, strict=True))
 
 
 def _gaps(frame: pd.DataFrame) -> str:

@@ -68,8 +68,13 @@ DARK = {
     "#e6e6e6": "#3a3d42",
     "#444444": "#b3b3b3",
     "#555555": "#b3b3b3",
-    "#9b1b1b": "#e57373",
-    "#1f4e79": "#6ea6de",
+    "#9b1b1b": "#ff6b6b",
+    # Groups of the palettes, but no colour of a level: words on it keep their ink.
+    "#1f4e79": "#4f8fe0",
+    "#4b1d6b": "#8a5cd6",
+    "#00594d": "#28705f",
+    "#503005": "#c98a1a",
+    "#003c63": "#3f6fd0",
 } | dict.fromkeys((WORDS, LINES, "#000000"), "#e9e9e9")
 #: Least width of most figures in inches.
 ONE_COLUMN = 3.3
@@ -201,6 +206,15 @@ def span(numbers: pd.Series[int]) -> str:
     """Return the smallest and the largest of some counts in words, one number where they are equal."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def norms_held(shares: pd.Series[float]) -> str:
+    """Return who, of the index, holds norms on most flows, and who on fewest."""
+    ends = shares.sort_values(ascending=False, kind="stable").iloc[[0, -1][: len(shares)]]
+    most, *least = (
+        f"{name} {'holds a norm ' * (not i)}on {share:.0%}" for i, (name, share) in enumerate(ends.items())
+    )
+    return " of the flows, ".join([most, *least]) if least else f"{most} of the flows"
 
 
 def base_theme() -> p9.theme:

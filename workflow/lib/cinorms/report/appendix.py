@@ -15,7 +15,7 @@ from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
 from cinorms.report.charts import accepted
-from cinorms.report.findings import discarded, findings
+from cinorms.report.findings import discarded
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import standings
 from cinorms.report.words import header, number
@@ -197,7 +197,7 @@ def render(results: StudyResults, command: str) -> str:
         measures=measures_of(arm.scale for arm in results.study.arms.values()),
         summary=method.summary(results),
         main_arm=results.main_arm(),
-        findings=[*findings(results), discarded(results)],
+        discarded=discarded(results),
         sections=sections(results, command),
         printed=printed(results),
         texts=[

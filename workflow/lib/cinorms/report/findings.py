@@ -26,22 +26,14 @@ ENOUGH = 30
 
 @dataclass(frozen=True)
 class Finding:
-    """A heading, its sentences, and where the explorer shows it."""
+    """A heading, its sentences, where the explorer shows it, and what a page without a headline is called after it."""
 
     name: str
     title: str
     text: str
     link: str = ""
     see: str = ""
-    #: The number that matters most, and what it counts; only the appendix shows them.
-    number: str = ""
-    unit: str = ""
-
-
-def findings(results: StudyResults) -> list[Finding]:
-    """Return the findings of a study; they are about its main arm unless they name another."""
-    found = [_dependence(results, results.main_arm())]
-    return [finding for finding in (*found, _delta(results), _acts(results)) if finding is not None]
+    headline: str = ""
 
 
 # --- What decides
@@ -226,20 +218,23 @@ def differs(results: StudyResults, arm: str, found: Mapping[tuple[str, str], Gap
 # --- Whose answers depend on the flow
 
 
-def _dependence(results: StudyResults, arm: str) -> Finding | None:
-    table = next(results.tables_of("flow_dependence", arm), None)
+def _dependence(results: StudyResults, rows: Sequence[Standing]) -> str:
+    table = next(results.tables_of("flow_dependence", rows[0].arm), None)
     if table is None:
-        return None
+        return ""
     total, depends = len(table), table["verdict"].isin(DEPENDS)
-    nouns = results.nouns(table["model"])
-    whose = (
-        f"{count(depends.sum())} of {total} {nouns}"
-        if total > 1 or not depends.all()
-        else table["model"].iloc[0]
-    )
+    several, nouns = total > 1 or not depends.all(), results.nouns(table["model"])
+    whose = f"{count(depends.sum())} of {total} {nouns}" if several else table["model"].iloc[0]
     text = f"The answers of {whose} depend on the flow."
-    for verdict, rows in table[~depends].groupby("verdict", sort=False):
-        text += f" {listed(list(map(str, rows['model'])))}: {VERDICTS[str(verdict)]}."
+    if chance := sum(row.only_chance and not row.ignores for row in rows):
+        who = f"{in_words(chance)} of them" if several else whose
+        holds = "hold" if chance > 1 else "holds"
+        text += (
+            f" That alone makes no norms: {who} {holds} norms that other wordings would give again on no more flows "
+            "than the same answers in random order."
+        )
+    for verdict, others in table[~depends].groupby("verdict", sort=False):
+        text += f" {listed(list(map(str, others['model'])))}: {VERDICTS[str(verdict)]}."
     few = [str(model) for model in table.loc[table["verdict"] == "depends_few", "model"]]
     if few:
         text += f" Fewer than half of the answers of {listed(few)} could be read."
@@ -251,9 +246,7 @@ def _dependence(results: StudyResults, arm: str) -> Finding | None:
         )
     if 0 < depends.sum() < total:
         text += " “What decides” and “Who differs most” cover only models that do."
-    title, number = "Whose answers depend on the flow", f"{depends.sum()} of {total}"
-    shown = results.link(arm, table["model"][:4])
-    return Finding("dependence", title, text, shown, f"these {nouns} in the explorer", number, nouns)
+    return text
 
 
 # --- How sure
@@ -268,11 +261,8 @@ def recurs(results: StudyResults, arm: str) -> pd.DataFrame:
 
 def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
     """Return whether answers depend on the flow, whether other wordings gave the same norms, and what is missing."""
-    arm = rows[0].arm
-    depends, text = _dependence(results, arm), []
-    if depends:
-        text.append(depends.text)
-    known = recurs(results, arm)
+    text = list(filter(None, [_dependence(results, rows)]))
+    known = recurs(results, rows[0].arm)
     if len(known):
         predicted, seen = (share(number, 1) for number in known.mean())
         mean = f" (mean of {in_words(len(known))} {nouns_of(rows)})" if len(known) > 1 else ""
@@ -293,7 +283,7 @@ def how_sure(results: StudyResults, rows: Sequence[Standing]) -> list[str]:
 # --- Distance from expected values
 
 
-def _delta(results: StudyResults) -> Finding | None:
+def delta(results: StudyResults) -> Finding | None:
     """Return how far mean answers are from expected values, if an analysis of the study computes it."""
     for whole in results.tables_of("mean_delta"):
         table = whole[whole["status"] == "ok"]
@@ -316,12 +306,8 @@ def _delta(results: StudyResults) -> Finding | None:
             f" A positive number: {arm.scale.spoken.more} than expected. Answers that are too high on some flows and "
             "too low on others cancel out."
         )
-        title, shown = ("Distance from expected values", results.link(str(far["arm"]), [far["model"]]))
-        see, unit = (
-            "the flows with an expected value",
-            f"from what is expected, {far['who']} (scale {_minus(f'{low:g}')} to {high:g})",
-        )
-        return Finding("delta", title, text, shown, see, _signed(far), unit)
+        shown, see = results.link(str(far["arm"]), [far["model"]]), "the flows with an expected value"
+        return Finding("delta", "Distance from expected values", text, shown, see)
     return None
 
 
@@ -333,37 +319,58 @@ def _minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def _acts(results: StudyResults) -> Finding | None:
-    """Return what each model does as an agent in flows that it calls unacceptable, if a table says that.
+def acts(results: StudyResults) -> Finding | None:
+    """Return what models do as agents in flows called unacceptable, if a table says that, those who share most first.
 
-    Models of whose actions most could not be read come first.
+    Models of whose actions most could not be read come before.
     """
-    rows = [row for table in results.tables_of("needless") for row in table.to_dict("records")]
-    unread = {row["model"]: row for row in rows if row["actions"] and 2 * row["not_read"] >= row["actions"]}
+    tables_of = {kind: list(results.tables_of(kind)) for kind in ("say_do", "needless")}
+    whole = next((table for table in tables_of["say_do"] if len(_said_no(table))), pd.DataFrame())
     said = [
-        f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {model} could not be read; "
-        "what follows is about the others."
-        for model, row in unread.items()
+        f"{count(int(row['not_read']))} of {counted(int(row['actions']), 'action')} of {row['model']} could not be read"
+        f"{'; what follows is about the others' if len(whole) else ''}."
+        for row in (row for table in tables_of["needless"] for row in table.to_dict("records"))
+        if row["actions"] and 2 * row["not_read"] >= row["actions"]
     ]
-    for table in results.tables_of("say_do"):
-        rows_of = _said_no(table)
-        if len(rows_of):
-            most = share(rows_of["shares_given_no"].max(), 1)
-            unit = "of a model's actions in flows called unacceptable, at most"
-            text = " ".join([*said, *(_act(row, row["model"]) for row in rows_of.to_dict("records"))])
-            return Finding("acts", "Says no, and shares", text, number=most, unit=unit)
-    if said:
-        worst = max(unread.values(), key=lambda row: float(row["not_read"] / row["actions"]))
-        unit = f"of the actions of {worst['model']} could not be read"
-        number = share(worst["not_read"], worst["actions"])
-        return Finding("acts", "Says no, and shares", " ".join(said), number=number, unit=unit)
-    return None
+    title = ""
+    if len(whole):
+        rows = (
+            _said_no(whole).sort_values("shares_given_no", ascending=False, kind="stable").to_dict("records")
+        )
+        title, text = _all_acts(rows, len(whole["model"].unique()), results.nouns(whole["model"]))
+        said.append(text)
+    return Finding("acts", "Says no, and shares", " ".join(said), headline=title) if said else None
+
+
+def _all_acts(rows: Sequence[Mapping[Any, Any]], total: int, nouns: str) -> tuple[str, str]:
+    """Return, of all models in one sentence, how many actions share; and of each, where there are several."""
+    if total == 1:
+        return f"As an agent, {_act(rows[0], rows[0]['model'])}", _with_interval(rows[0], rows[0]["model"])
+    own = [row["said_by"] == row["model"] for row in rows]
+    they, it = "that people call", "that people call"
+    if any(own):
+        they, it = ("that they call", f"that the {nouns[:-1]} calls") if all(own) else ("called", "called")
+    ends = [share(rows[at]["shares_given_no"], 1) for at in (-1, 0)]
+    who = f"{in_words(len(rows))}{'' if len(rows) == total else f' of {in_words(total)}'} {nouns}"
+    title = (
+        f"As agents, {who} share a sensitive item in {' to '.join(dict.fromkeys(ends))} of their actions in flows "
+        f"{they} unacceptable"
+    )
+    each = "; ".join(
+        f"{row['model']} {share(row['shares_given_no'], 1)} ({_between(row)}, {counted(int(row['n_no']), 'flow')}"
+        f"{'' if all(own) or not any(own) or mine else ' that people call so'})"
+        for row, mine in zip(rows, own, strict=True)
+    )
+    return (
+        title,
+        f"Actions that share a sensitive item in flows {it} unacceptable (95% interval, flows): {each}.",
+    )
 
 
 def said_and_done(results: StudyResults, model: str) -> list[str]:
     """Return what a model does next to what it says, a sentence for each table that compares both."""
     tables_of = results.tables_of("say_do", None, model)
-    return [_act(row, "It") for table in tables_of for row in _said_no(table).to_dict("records")]
+    return [_with_interval(row, "It") for table in tables_of for row in _said_no(table).to_dict("records")]
 
 
 def _said_no(table: pd.DataFrame) -> pd.DataFrame:
@@ -373,12 +380,19 @@ def _said_no(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _act(row: Mapping[Any, Any], who: str) -> str:
+    calls = "it calls" if row["said_by"] == row["model"] else "people call"
     return (
         f"{who} shares a sensitive item in {share(row['shares_given_no'], 1)} of its actions in the "
-        f"{count(int(row['n_no']))} flows that {'it calls' if row['said_by'] == row['model'] else 'people call'} "
-        f"unacceptable (95% interval: {share(row['shares_given_no_low'], 1)} to "
-        f"{share(row['shares_given_no_high'], 1)})."
+        f"{counted(int(row['n_no']), 'flow')} that {calls} unacceptable"
     )
+
+
+def _with_interval(row: Mapping[Any, Any], who: str) -> str:
+    return f"{_act(row, who)} (95% interval: {_between(row)})."
+
+
+def _between(row: Mapping[Any, Any]) -> str:
+    return " to ".join(share(row[f"shares_given_no_{end}"], 1) for end in ("low", "high"))
 
 
 # --- What was discarded
@@ -410,8 +424,7 @@ def discarded(results: StudyResults) -> Finding:
         text += " Every flow has a norm; nothing was discarded."
     text = " ".join([text, *_association(results, arm)])
     shown = results.link(arm, [model for _, model in results.pairs(arm)][:4], held="none") if gone else ""
-    see, unit = "flows without a norm", f"of all {pairs} have no norm"
-    return Finding("discarded", "What was discarded", text, shown, see, share(gone, total), unit)
+    return Finding("discarded", "What was discarded", text, shown, "flows without a norm")
 
 
 def _association(results: StudyResults, arm: str) -> Iterator[str]:

@@ -9,9 +9,9 @@ from cinorms.core.filling import render_page
 from cinorms.core.labels import NO_NORM
 from cinorms.core.version import version
 from cinorms.figures.colours import NO_NORM_COLOUR, ink_on, level_colours
-from cinorms.report.charts import accepted, differences, recurrence
+from cinorms.report.charts import TINTS, accepted, differences, recurrence
 from cinorms.report.explorer import class_of, explorer_data
-from cinorms.report.findings import decides, differs, findings, gaps, how_sure
+from cinorms.report.findings import acts, decides, delta, differs, gaps, how_sure
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import Standing, asked, headline, nouns_of, standings, who_of
 from cinorms.report.words import share
@@ -32,7 +32,8 @@ def render(results: StudyResults) -> str:
     arm, reading = rows[0].arm, [row.model for row in rows if row.reads_flow]
     holding = [row.model for row in rows if row.norms and row.reads_flow]
     apart = gaps(results, arm, holding)
-    sentences = (decides(results, arm, reading), differs(results, arm, apart), *findings(results))
+    done = acts(results)
+    found = (done, decides(results, arm, reading), differs(results, arm, apart), delta(results))
     return render_page(
         "report",
         "report",
@@ -41,7 +42,7 @@ def render(results: StudyResults) -> str:
         script=script,
         beside=_loads(data),
         data=embedded(data),
-        title=headline(rows) or f"Privacy norms of {who_of(rows)}",
+        title=headline(rows) or (done and done.headline) or f"Privacy norms of {who_of(rows)}",
         legend=_legend(results, arm),
         rows=rows,
         nouns=nouns_of(rows),
@@ -49,7 +50,7 @@ def render(results: StudyResults) -> str:
         unknown=any(row.needs for row in rows),
         asked=asked(results, rows),
         bars={row.model: _bars(results, row) for row in rows},
-        sentences=[one for one in sentences if one is not None and one.name != "dependence"],
+        sentences=list(filter(None, found)),
         says=results.scale(arm).spoken,
         accepted=accepted(results, arm, reading),
         differ=differences(apart, holding),
@@ -115,14 +116,19 @@ def embedded(data: Any) -> str:
 
 
 def _colours(results: StudyResults) -> str:
-    """Return the part of the page's style with the colours that all figures have."""
+    """Return the part of the page's style with the colours that all figures have, and the tints of cells."""
     scales = {scale.name: scale for scale in map(results.scale, results.study.arms)}
     colours = {
         class_of(scale, at): colour
         for scale in scales.values()
         for at, colour in enumerate(level_colours(scale).values())
     }
-    return "".join(
+    levels = (
         f".{name} {{ background: {colour}; fill: {colour}; color: {ink_on(colour, '#ffffff', '#000000')}; }}\n"
         for name, colour in {**colours, "l-none": NO_NORM_COLOUR}.items()
     )
+    tints = (
+        f".t{n} {{ background: color-mix(in srgb, var(--accent) {5 * n}%, var(--paper)); }}\n"
+        for n in range(1, TINTS + 1)
+    )
+    return "".join((*levels, *tints))
