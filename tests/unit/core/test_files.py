@@ -31,12 +31,12 @@ def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_bytes_are_written_whole_and_a_killed_writer_can_be_told(tmp_path, monkeypatch):
+def test_bytes_are_written_whole_and_under_another_name_until_then(tmp_path, monkeypatch):
     path = tmp_path / "a.bin"
-    write_whole(path, b"data", "1-of-2")
+    write_whole(path, b"data")
     assert path.read_bytes() == b"data"
     seen = []
-    monkeypatch.setattr("os.fsync", lambda _: seen.extend(tmp_path.glob(".*.1-of-2.tmp")))
-    write_whole(path, b"more", "1-of-2")
+    monkeypatch.setattr("os.fsync", lambda _: seen.extend(tmp_path.glob(".*.tmp")))
+    write_whole(path, b"more")
     assert len(seen) == 1  # while it is written; renamed when the folder is synchronised
     assert list(tmp_path.iterdir()) == [path]

@@ -1,8 +1,11 @@
-"""What SLURM's states become in messages: those that `tests/slurm` cannot bring about."""
+"""What SLURM's states become in messages that `tests/slurm` cannot bring about, and which jobs wait, and why."""
+
+from pathlib import Path
 
 import pytest
 
-from cinorms.run.slurm import in_words
+from cinorms.core.errors import EngineError
+from cinorms.run.slurm import Waiting, explain, in_words, job_name, waiting_jobs
 
 #: As Snakemake's plugin words them.
 ENDED = (
@@ -29,3 +32,59 @@ def test_a_state_is_told_as_slurm_calls_it(message, state, words):
 
 def test_nothing_is_guessed_of_a_job_whose_own_log_says_why_it_failed():
     assert in_words(ENDED.format("FAILED"), "ask_vllm") == ""
+
+
+HERE = Path("/home/ada/study")
+NAME = job_name("m", "1-of-1")
+#: As `squeue --format "%i|%T|%r|%Z|%k"` prints it.
+LINES = """\
+7|PENDING|JobHeldUser|/home/ada/study|rule_ask_vllm_wildcards_s_m_1-of-1
+8|RUNNING|None|/home/ada/study|rule_ask_vllm_wildcards_s_other_1-of-1
+9|PENDING|Priority|/home/ada/elsewhere|rule_ask_vllm_wildcards_s_third_1-of-1
+10|PENDING|Priority|/home/ada/study|rule_ask_vllm_wildcards_another_m_1-of-1
+11|PENDING|Priority|/home/ada/study|rule_fetch_checkpoint_wildcards_s_m_1-of-1
+12|PENDING|Priority|/home/ada/study|(null)
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "word", "advice"),
+    [
+        ("PENDING", "Priority", "pending", "it begins by itself"),
+        ("PENDING", "Resources", "pending", "it begins by itself"),
+        ("PENDING", "JobHeldUser", "held", "scontrol release 5"),
+        ("PENDING", "JobHeldAdmin", "held", "ask yours"),
+        ("PENDING", "launch_failed_requeued_held", "held", "scontrol release 5"),
+        ("REQUEUE_HOLD", "None", "held", "scontrol release 5"),
+        ("PENDING", "BeginTime", "requeued", "begins again by itself"),
+        ("PENDING", "ReqNodeNotAvail, UnavailableNodes:n1", "drained", "sinfo -R"),
+        (
+            "PENDING",
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
+            "drained",
+            "sinfo -R",
+        ),
+        ("PENDING", "PartitionTimeLimit", "held", "scancel 5"),
+        ("PENDING", "BadConstraints", "held", "scancel 5"),
+        ("PENDING", "QOSMaxJobsPerUserLimit", "pending", "others of your jobs"),
+        ("PENDING", "AssocGrpGRES", "pending", "others of your jobs"),
+        ("SUSPENDED", "None", "pending", "suspended"),
+    ],
+)
+def test_each_reason_says_what_to_do(state, reason, word, advice):
+    job = explain("5", state, reason)
+    assert job.state == word
+    assert advice in job.note
+
+
+def test_only_jobs_that_wait_to_ask_for_this_study_are_found(tmp_path):
+    assert waiting_jobs("s", {"PATH": str(tmp_path)}, HERE) == {}
+    program = tmp_path / "squeue"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nprintf "%s" "{LINES}"\n')
+    program.chmod(0o755)
+    held = Waiting("held", "job 7 waits (JobHeldUser); release it with `scontrol release 7`")
+    assert waiting_jobs("s", {"PATH": str(tmp_path)}, HERE) == {NAME: held}
+    assert (tmp_path / "calls").read_text().splitlines() == ["--me --noheader --format=%i|%T|%r|%Z|%k"]
+    program.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(EngineError, match="squeue fails"):
+        waiting_jobs("s", {"PATH": str(tmp_path)}, HERE)

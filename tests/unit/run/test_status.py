@@ -20,13 +20,13 @@ from cinorms.inference.questions import Questions
 from cinorms.inference.responses import response_facts
 from cinorms.inference.store import stores_of
 from cinorms.run import status
-from cinorms.run.case import expected_usd, left_to_ask, response_file, summary, variants_of
-from cinorms.run.progress import Follower, Queued, name_of
+from cinorms.run.case import expected_usd, flows_of, left_to_ask, response_file, summary, variants_of
+from cinorms.run.progress import Follower
+from cinorms.run.slurm import Waiting, job_name
 from cinorms.run.status import Row, as_text, rows_of
 from cinorms.study.plan import estimate
 from cinorms.study.requests import request_of, shards_of
 from cinorms.study.study import Study
-from cinorms.vignettes.designs import expand
 
 from ...asking import Echo, ask, make_flows, responses_in
 from ...studies import ARM, PROJECT
@@ -46,14 +46,24 @@ PROGRESS = Path("results/s/.progress")
 @pytest.fixture
 def study(elsewhere: Path, tmp_path: Path) -> Study:  # noqa: F811
     """Return a study of one model in two shards, in an empty folder."""
-    root = project(tmp_path, {"m": {**ENTRY, "shards": 2}})
-    return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
+    return study_in(small_project(tmp_path))
+
+
+def small_project(folder: Path) -> Root:
+    """Return a project whose registry has one model."""
+    root = project(folder, {})
+    (folder / "config/models.yaml").write_text(json.dumps({"m": {**ENTRY, "shards": 2}}))
+    return root
+
+
+def study_in(root: Root, **arm: Any) -> Study:
+    return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2}, **arm)
 
 
 def questions_of(study: Study) -> Questions:
-    dataset = study.dataset("iot").design
-    assert dataset is not None
-    return Questions.of(request_of(study, "main", "m"), expand(dataset), variants_of(study, "main")[0])
+    flows = flows_of(study, "iot")
+    assert flows is not None
+    return Questions.of(request_of(study, "main", "m"), flows, variants_of(study, "main")[0])
 
 
 def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> int:
@@ -75,7 +85,7 @@ def answer(study: Study, *shards: str, most: int = 10**9, asker: str = "s") -> i
 
 
 def row(study: Study, now: float | None = None) -> Row:
-    (found,) = rows_of(study, now or time.time())
+    (found,) = rows_of(study, now or time.time(), {})
     return found
 
 
@@ -90,7 +100,7 @@ def test_nothing_has_been_asked_yet(study):
 def test_a_job_is_done_and_another_was_stopped(study):
     assert answer(study, "1-of-2") == FIRST
     found = row(study)
-    assert (found.state, found.answered, found.questions) == ("missing", FIRST, N)
+    assert (found.state, found.answered, found.questions) == ("stopped", FIRST, N)
     with pytest.raises(InterruptedError):
         answer(study, "2-of-2", most=30)
     found = row(study)
@@ -108,14 +118,14 @@ def test_all_is_done_and_paid_and_other_settings_make_it_outdated(study, tmp_pat
     text = as_text(study, [found])
     assert text.splitlines()[0] == f"Study s: 1 done; ${0.001 * N:.4f} spent"
     assert "Report  results/s/report/index.html" in text
-    warm = study_of(study.root, ["m"], select=SELECT, templates=2, orders={"count": 2}, temperature=1)
+    warm = study_in(study.root, temperature=1)
     assert (row(warm).state, row(warm).answered, row(warm).left) == ("outdated", 0, N)
 
 
 def edited(folder: Path, file: str, old: str, new: str) -> Study:
     """Return the study with ``old`` replaced in a file of the project's resources; its results stay where they are."""
     folder.mkdir()
-    root = project(folder, {"m": {**ENTRY, "shards": 2}})
+    root = small_project(folder)
     path = folder / "resources" / file
     if path.parent.is_symlink():
         path.parent.unlink()
@@ -124,38 +134,38 @@ def edited(folder: Path, file: str, old: str, new: str) -> Study:
     assert old in text
     path.unlink()
     path.write_text(text.replace(old, new, 1))
-    return study_of(root, ["m"], select=SELECT, templates=2, orders={"count": 2})
+    return study_in(root)
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "left"),
-    [
-        ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
-        ("vignettes/iot.yaml", " records ", " stores ", N),
-        ("vignettes/iot.yaml", "- a door lock", "- a lock", 0),  # not selected
-        # Flows with other numbers have other orders of the options, most of them.
-        ("vignettes/iot.yaml", "    - a door lock\n", "", 334),
-        ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
-        ("prompts/chatgpt.yaml", "To what degree", "How much", 0),  # not among the two templates
-        ("scales/acceptability.yaml", "somewhat acceptable", "rather acceptable", N),
-    ],
+#: Edits of a file, and how many prompts each leaves to ask.
+EDITS = (
+    ("vignettes/iot.yaml", "- a door lock", "- a lock", 0),  # not selected
+    ("prompts/chatgpt.yaml", "To what degree", "How much", 0),  # not among the two templates
+    ("vignettes/iot.yaml", "- owner's eating habits", "- owner's diet", N // 9),
+    # Flows with other numbers have other orders of the options, most of them.
+    ("vignettes/iot.yaml", "    - a door lock\n", "", 334),
+    ("prompts/chatgpt.yaml", "Please rate how acceptable", "Rate how acceptable", N // 2),
+    ("scales/acceptability.yaml", "somewhat acceptable", "rather acceptable", N),
 )
-def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_asks(
-    study, tmp_path, file, old, new, left
-):
+
+
+def test_what_an_edited_dataset_or_prompt_set_leaves_to_ask_is_what_a_run_then_asks(study, tmp_path):
     answer(study, *SHARDS)
-    changed = edited(tmp_path / "edited", file, old, new)
-    found, words = row(changed), summary(left_to_ask(changed))
-    state = "outdated" if left else "done"
-    assert (found.state, found.answered, found.left) == (state, N - left, left)
-    assert words == (f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask")
-    if left:
-        assert answer(changed, *SHARDS) == left
-    assert (row(changed).state, row(changed).left) == ("done", 0)
+    for number, (file, old, new, left) in enumerate(EDITS):
+        changed = edited(tmp_path / f"edit{number}", file, old, new)
+        found, words = row(changed), summary(left_to_ask(changed))
+        state = "outdated" if left else "done"
+        assert (found.state, found.answered, found.left) == (state, N - left, left), old
+        assert words == (
+            f"1 model in 1 arm left to ask, {left} prompts" if left else "nothing is left to ask"
+        )
+        if left:
+            assert answer(changed, *SHARDS) == left
+            assert (row(changed).state, row(changed).left) == ("done", 0)
     # As it was before: the store still has every reply.
-    assert (row(study).state, row(study).left) == ("asked" if left else "done", 0)
+    assert (row(study).state, row(study).left) == ("asked", 0)
     taken = "nothing is left to ask; the next run takes the replies of 1 model in 1 arm from the store"
-    assert not left or summary(left_to_ask(study)) == taken
+    assert summary(left_to_ask(study)) == taken
 
 
 def test_what_is_left_is_looked_up_below_the_prefix_of_a_module(study):
@@ -175,17 +185,17 @@ def test_what_other_studies_have_asked_is_not_left(study):
 def write_state(shard: str, **stated: Any) -> None:
     here = {"host": platform.node(), "process": os.getpid()}
     PROGRESS.mkdir(parents=True, exist_ok=True)
-    state_file(PROGRESS, "m", shard).write_text(json.dumps(asdict(AskingState("m", shard, **stated, **here))))
+    state_file(PROGRESS, "m", shard).write_text(json.dumps(asdict(AskingState(**stated, **here))))
 
 
-def test_a_running_job_says_how_long_it_will_take(study):
+def test_a_running_job_says_how_far_it_is_and_how_long_it_will_take(study):
     answer(study, "1-of-2")
     now = time.time()
-    stated = {"phase": "asking", "total": N - FIRST, "answered": 16, "rate": 10.0, "updated": now}
+    stated = {"phase": "asking", "total": N - FIRST, "answered": 160, "first": now - 40, "updated": now}
     write_state("2-of-2", **stated, trouble="busy", since=now - 8)
     found = row(study, now)
     assert (found.state, found.answered, found.left) == ("running", FIRST, N - FIRST)
-    assert (found.time, found.note) == ("19 s", "busy, for 8 s")
+    assert found.note == "160 of 208 answered (76%), 4.0/s, 12 s left; busy, for 8 s"
     assert row(study, now + 1000).state == "stopped"
 
 
@@ -193,10 +203,10 @@ def test_what_waits_in_the_queue_is_not_called_stopped(study):
     write_state("2-of-2", phase="stopped")
     assert row(study).state == "stopped"
     assert "run again to ask the rest" in as_text(study, [row(study)])
-    held = Queued("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
-    (found,) = rows_of(study, time.time(), {name_of("m", "2-of-2"): held})
+    held = Waiting("held", "job 12 waits (JobHeldUser); release it with `scontrol release 12`")
+    (found,) = rows_of(study, time.time(), {job_name("m", "2-of-2"): held})
     assert (found.state, found.note) == (held.state, held.note)
-    (found,) = rows_of(study, time.time(), {name_of("other", "2-of-2"): held})
+    (found,) = rows_of(study, time.time(), {job_name("other", "2-of-2"): held})
     assert found.state == "stopped"
 
 
@@ -268,7 +278,7 @@ def test_jobs_share_a_cap_by_what_the_plan_expects_whether_or_not_there_are_para
     study = study_of(root, ["m", "dear"], select=SELECT, templates=2, orders={"count": 2})
     expected = expected_usd(study)
     assert expected["dear"] == pytest.approx(3 * expected["m"])
-    flows, (variants, _) = expand(study.dataset("iot").design), variants_of(study, "main")
+    flows, (variants, _) = flows_of(study, "iot"), variants_of(study, "main")
     planned = estimate(study.asked(), {"iot": flows}, {"main": variants}).set_index("model")["usd"]
     assert expected["m"] == pytest.approx(planned["m"], rel=0.05)
     longer = replace(

@@ -14,16 +14,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """Give a place to write to, which becomes ``path`` if all goes well and is removed if not."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _renamed(path, "any") as part:
+    with _renamed(path) as part:
         yield part
 
 
-def write_whole(path: Path, data: bytes, mark: str = "any") -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write ``data`` so that ``path`` is the old or the new file, whole and on the disk, whatever happens.
 
-    A killed process may leave a file ``.*.{mark}.tmp``.
+    A killed process may leave a file ``.*.tmp``.
     """
-    with _renamed(path, mark) as part, part.open("wb") as handle:
+    with _renamed(path) as part, part.open("wb") as handle:
         handle.write(data)
         handle.flush()
         os.fsync(handle.fileno())
@@ -44,9 +44,9 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def _renamed(path: Path, mark: str) -> Iterator[Path]:
+def _renamed(path: Path) -> Iterator[Path]:
     # Each writer uses its own name: two jobs, even on two machines, may write the same file.
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{mark}.tmp")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield part
         os.replace(part, path)

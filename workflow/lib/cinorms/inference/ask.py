@@ -126,7 +126,7 @@ class Job:
         # An earlier arm of this job may have had the same prompt, and flows with the same text share one.
         prompts = {questions.keys[at].tobytes(): at for at in rows[::-1].tolist()}
         todo = np.array(sorted(at for key, at in prompts.items() if key not in store.added), dtype=np.int64)
-        state.count(len(rows) - len(todo))
+        state.find(len(rows) - len(todo))
         if not len(todo):
             return
         engine = self._engine = self._engine or _make_engine(questions.request, self._runtime, self._key)

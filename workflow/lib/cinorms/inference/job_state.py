@@ -1,8 +1,7 @@
 """The progress of a job, in a small file in the study's folder, for those who watch from outside.
 
-``results/{study}/.progress/{model}.{shard}.json`` is written every two seconds while something changes, and less often
-while nothing does, so that a killed job differs from a waiting one. Engines note what they do in ``current()``, which
-is not written outside a job.
+``results/{study}/.progress/{model}.{shard}.json`` is written every few seconds, so that a killed job differs from one
+that waits. Engines note what they do in ``current()``, which is written nowhere outside a job.
 """
 
 import json
@@ -10,7 +9,6 @@ import os
 import platform
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -23,14 +21,10 @@ from cinorms.core.logs import redact
 
 #: Folder of these files, in that of a study.
 FOLDER = ".progress"
-#: Seconds between two checks for something to write.
-PERIOD = 2.0
-#: Seconds after which an unchanged file is written again.
-HEARTBEAT = 20.0
-#: Seconds of silence after which a job counts as dead; clocks of machines may differ a little.
+#: Seconds between two writes.
+HEARTBEAT = 4.0
+#: Seconds of silence after which a job counts as dead; a shared disk shows a file late, and clocks differ a little.
 SILENCE = 90.0
-#: Seconds over which the rate is taken: replies come in bursts of a whole batch.
-WINDOW = 300.0
 #: Seconds after the first replies before which the rate means nothing: vLLM on a CPU answers a batch in ten.
 YOUNG = 30.0
 #: Characters of a reason that are kept.
@@ -41,68 +35,72 @@ LONGEST = 160
 class AskingState:
     """How far one job is. Times are in seconds since 1970."""
 
-    model: str
-    shard: str
     phase: Literal["starting", "asking", "done", "failed", "stopped"] = "starting"
     #: Questions of the job, and how many are answered; None before they are known.
     total: int | None = None
     answered: int = 0
-    #: Answers per second lately, from which the time left follows; None before that means something.
-    rate: float | None = None
+    #: When the first answers came, and how many there were then.
+    first: float | None = None
+    before: int = 0
     #: What the job does when it does not ask, such as loading a checkpoint.
     doing: str = ""
     #: Why the last attempt failed, until one succeeds, and since when.
     trouble: str = ""
-    since: float | None = None
+    since: float = 0.0
     #: Attempts that failed.
     failures: int = 0
     usd: float | None = None
-    started: float = 0.0
     updated: float = 0.0
     host: str = ""
     process: int = 0
 
+    @property
+    def rate(self) -> float | None:
+        """Answers per second since the first ones; None before that means something."""
+        seconds = self.updated - (self.first or self.updated)
+        return (self.answered - self.before) / seconds if seconds >= YOUNG else None
+
     def is_alive(self, now: float) -> bool:
-        """Tell whether the job that wrote this is still at work, as far as its file can tell."""
+        """Tell whether the job that wrote this is still at work, as far as its file and this machine can tell."""
         if self.phase not in ("starting", "asking") or now - self.updated > SILENCE:
             return False
         if self.host != platform.node():
             return True
         try:
             os.kill(self.process, 0)
-            # A killed process whose parent was killed too may stay in the table, in a container above all.
-            stat = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8")
-            return stat.rpartition(")")[2].split()[0] != "Z"
-        except ProcessLookupError:
-            return False
-        except OSError:  # somebody else's process, or no /proc here
-            return True
+            # A killed process may stay in the table, in a container above all, but without a command.
+            return Path(f"/proc/{self.process}/cmdline").read_bytes() != b""
+        except OSError as error:  # somebody else's process, or no /proc here
+            return not isinstance(error, ProcessLookupError)
 
 
 class JobState:
     """The state of this job; may be changed from any thread. Without ``path`` it is written nowhere."""
 
-    def __init__(self, state: AskingState, path: Path | None = None, secrets: Sequence[str] = ()) -> None:
-        self.state = state
+    def __init__(self, path: Path | None = None, secrets: Sequence[str] = ()) -> None:
+        self.state = AskingState(host=platform.node(), process=os.getpid())
         self._path, self._secrets = path, secrets
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._written: AskingState | None = None
-        #: When so many were answered, since the first replies: the time before says nothing about the others.
-        self._history: deque[tuple[float, int]] = deque()
-        self._answered_before = 0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+
+    def start(self) -> None:
+        """Write the state now and every ``HEARTBEAT`` seconds, until ``end``."""
+        self.write()
+        threading.Thread(target=self._follow, daemon=True).start()
 
     def begin(self, total: int, answered: int) -> None:
         """Note that asking begins: ``answered`` of ``total`` questions have an answer already."""
-        self.note(phase="asking", total=total, answered=answered)
-        self._history.clear()
-        self._answered_before = answered
+        self.note(phase="asking", total=total, answered=answered, before=answered)
 
-    def count(self, answers: int = 1) -> None:
-        """Note new answers; earlier trouble is over."""
+    def count(self) -> None:
+        """Note a new answer; earlier trouble is over."""
         with self._lock:
-            answered = self.state.answered + answers
-            self.state = replace(self.state, answered=answered, trouble="", since=None, doing="")
+            self.state = replace(self.state, answered=self.state.answered + 1, trouble="", doing="")
+
+    def find(self, answers: int) -> None:
+        """Note answers that turn out to be known: they came without being asked, and say nothing about the rate."""
+        with self._lock:
+            known = {"answered": self.state.answered + answers, "before": self.state.before + answers}
+            self.state = replace(self.state, **known)
 
     def note(self, **changes: object) -> None:
         """Note what has changed: what the job does when it does not ask, say, or what it has spent so far."""
@@ -112,50 +110,33 @@ class JobState:
     def trouble(self, reason: str) -> None:
         """Note a failed attempt."""
         with self._lock:
+            since = self.state.since if self.state.trouble else time.time()
             reason, failures = redact(reason, self._secrets)[:LONGEST], self.state.failures + 1
-            since = self.state.since or time.time()
             self.state = replace(self.state, trouble=reason, since=since, failures=failures)
-
-    def follow(self) -> None:
-        """Write the state every ``PERIOD`` seconds if needed, until ``end``."""
-        self.write()
-        while not self._ended.wait(PERIOD):
-            self.write()
 
     def end(self, phase: Literal["done", "failed", "stopped"], reason: str = "") -> None:
         """Write the last state."""
         self._ended.set()
-        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], since=None, doing="")
+        self.note(phase=phase, trouble=redact(reason, self._secrets)[:LONGEST], doing="")
         self.write()
 
     def write(self) -> None:
-        """Write the state if it has changed, or has not been written for a while."""
+        """Write the state."""
         with self._lock:
-            now = time.time()
-            fresh = self._with_rate()
-            same = self._written is not None and self._written == replace(
-                fresh, updated=self._written.updated
-            )
-            if self._path is None or (same and now - fresh.updated < HEARTBEAT):
-                return
-            self._written = self.state = replace(fresh, updated=now)
-            with suppress(OSError):  # a full disk must not end what is paid for
-                write_whole(self._path, json.dumps(asdict(self._written)).encode(), self.state.shard)
+            self.state = replace(self.state, updated=time.time())
+            if self.state.first is None and self.state.answered > self.state.before:
+                self.state = replace(self.state, first=self.state.updated, before=self.state.answered)
+            if self._path:
+                with suppress(OSError):  # a full disk must not end what is paid for
+                    self._path.parent.mkdir(parents=True, exist_ok=True)
+                    write_whole(self._path, json.dumps(asdict(self.state)).encode())
 
-    def _with_rate(self) -> AskingState:
-        """Return the state with the rate of the last minutes, once it means something."""
-        now, answered, history = time.monotonic(), self.state.answered, self._history
-        if answered > self._answered_before:
-            history.append((now, answered))
-        while history and now - history[0][0] > WINDOW:
-            history.popleft()
-        before, then = history[0] if history else (now, answered)
-        rate = (answered - then) / (now - before) if now - before >= YOUNG else None
-        return replace(self.state, rate=rate and round(rate, 2))
+    def _follow(self) -> None:
+        while not self._ended.wait(HEARTBEAT):
+            self.write()
 
 
-_nowhere = JobState(AskingState("", ""))
-_current = _nowhere
+_current = _nowhere = JobState()
 
 
 def current() -> JobState:
@@ -172,13 +153,8 @@ def state_file(progress: Path, model: str, shard: str) -> Path:
 def followed(progress: Path, model: str, shard: str, secrets: Sequence[str] = ()) -> Iterator[JobState]:
     """Keep the state of the job that asks a shard of a model up to date in the folder ``progress``, to its end."""
     global _current
-    path = state_file(progress, model, shard)
-    with suppress(OSError):  # the store says it in words
-        path.parent.mkdir(parents=True, exist_ok=True)
-    now = time.time()
-    begun = AskingState(model, shard, started=now, updated=now, host=platform.node(), process=os.getpid())
-    _current = JobState(begun, path, secrets)
-    threading.Thread(target=_current.follow, daemon=True).start()
+    _current = JobState(state_file(progress, model, shard), secrets)
+    _current.start()
     try:
         yield _current
         _current.end("done")

@@ -1,14 +1,17 @@
-"""What SLURM says of jobs: before they are submitted, where it refuses them, and how it ended them."""
+"""What SLURM says of jobs: where it would refuse them, why they wait in its queue, and how it ended them."""
 
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from shutil import which
+from typing import NamedTuple
 
 from cinorms.core.errors import EngineError
-from cinorms.run.progress import SLURM_PATIENCE
 
+#: Seconds to wait for an answer of SLURM.
+PATIENCE = 15
 #: What SLURM says where it refuses a job, and what to change. `{rule}` is the rule of the job.
 ADVICE = (
     (
@@ -60,19 +63,13 @@ def refusal(call: str, environment: Mapping[str, str]) -> str:
 
     Nothing is queued. Raises ``EngineError`` where SLURM is not here or does not answer.
     """
-    words = shlex.split(call)
-    if (sbatch := which(words[0], path=environment.get("PATH"))) is None:
+    sbatch, *options = shlex.split(call)
+    done = _call(sbatch, [*options, "--test-only", "--wrap", "true"], environment)
+    if done is None:
         raise EngineError(
             "jobs are sent to SLURM, whose command sbatch is not on this machine: start on a login node of the "
             "cluster, or run here without --profile"
         )
-    command = [sbatch, *words[1:], "--test-only", "--wrap", "true"]
-    try:
-        done = subprocess.run(
-            command, env=dict(environment), capture_output=True, text=True, timeout=SLURM_PATIENCE
-        )
-    except (OSError, subprocess.TimeoutExpired) as failure:
-        raise EngineError(f"sbatch does not answer ({failure}); {ADVICE[0][1]}") from failure
     if not done.returncode:
         return ""
     said = [line.split(": ", 1)[-1] for line in done.stderr.splitlines() if line.strip()]
@@ -80,6 +77,20 @@ def refusal(call: str, environment: Mapping[str, str]) -> str:
     if re.search(ADVICE[0][0], done.stderr):
         raise EngineError(f"SLURM does not answer ({reason}); {ADVICE[0][1]}")
     return reason
+
+
+def _call(
+    name: str, options: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str] | None:
+    """Call a command of SLURM; None on a machine without it. Raises ``EngineError`` where it does not answer."""
+    if (program := which(name, path=environment.get("PATH"))) is None:
+        return None
+    try:
+        return subprocess.run(
+            [program, *options], env=dict(environment), capture_output=True, text=True, timeout=PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        raise EngineError(f"{name} does not answer ({failure}); {ADVICE[0][1]}") from failure
 
 
 def in_words(message: str, rule: str) -> str:
@@ -94,3 +105,82 @@ def in_words(message: str, rule: str) -> str:
         number, state = ended.groups()
         return f"SLURM ended job {number}: {state}: {ENDINGS[state]}" if state in ENDINGS else ""
     return f"SLURM: {message}" if message else ""
+
+
+# --- Jobs that wait
+
+#: What is asked of each job: its number, state, reason, folder, and the comment that Snakemake gives it.
+FORMAT = "%i|%T|%r|%Z|%k"
+#: States in which a job is at work, as far as SLURM knows.
+AT_WORK = ("RUNNING", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING")
+#: A job's state and reason, in SLURM's words; what it is called here; and what to do.
+REASONS = (
+    (r"JobHeldAdmin", "held", "an administrator holds it: ask yours"),
+    (r"Held|held|REQUEUE_HOLD|SPECIAL_EXIT", "held", "release it with `scontrol release {number}`"),
+    (
+        r"DOWN|DRAIN|Drain|NotAvail|NodeDown|Partition(Down|Inactive)|Reservation",
+        "drained",
+        "its nodes are down, drained or reserved (`sinfo -R` says why): it begins when they are back, or name another "
+        "partition in the profile",
+    ),
+    (
+        r"BeginTime|REQUEUED",
+        "requeued",
+        "it was ended for another job, or its node failed: it begins again by itself",
+    ),
+    (
+        r"BadConstraints|Partition\w*Limit|InvalidAccount|InvalidQOS|AccountNotAllowed|QOSNotAllowed",
+        "held",
+        "it can never begin like this: correct partition, account, constraint or time in the profile, and cancel it "
+        "with `scancel {number}`",
+    ),
+    (r"SUSPENDED", "pending", "it is suspended, and goes on by itself"),
+    (
+        r"Limit|^PENDING Max|Grp",
+        "pending",
+        "a limit of your account: it begins when others of your jobs have ended",
+    ),
+    (r"", "pending", "it begins by itself"),
+)
+
+
+class Waiting(NamedTuple):
+    """A job that waits: its ``state`` in one word, and a note with its number, SLURM's reason and what to do."""
+
+    state: str
+    note: str
+
+    @property
+    def needs_help(self) -> bool:
+        """Whether somebody has to do something, or should know."""
+        return self.state in ("held", "drained")
+
+
+def waiting_jobs(study: str, environment: Mapping[str, str], folder: Path) -> dict[str, Waiting]:
+    """Return the jobs that wait to ask for the ``study`` of ``folder``, by ``job_name``.
+
+    Empty on a machine without SLURM. Raises ``EngineError`` where SLURM does not answer.
+    """
+    done = _call("squeue", ["--me", "--noheader", f"--format={FORMAT}"], environment)
+    if done and done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise EngineError(f"squeue fails ({why}); what waits in the queue is not shown")
+    waiting = {}
+    for line in done.stdout.splitlines() if done else ():
+        number, state, reason, place, comment = (line.split("|", 4) + [""] * 4)[:5]
+        rule, _, job = comment.partition(f"_wildcards_{study}_")
+        if job and rule.startswith("rule_ask_") and state not in AT_WORK and Path(place) == folder:
+            waiting[job] = explain(number, state, reason)
+    return waiting
+
+
+def explain(number: str, state: str, reason: str) -> Waiting:
+    """Return in words why a job waits."""
+    said = f"{state} {reason}"
+    word, advice = next((word, what) for pattern, word, what in REASONS if re.search(pattern, said))
+    return Waiting(word, f"job {number} waits ({reason or state}); {advice.format(number=number)}")
+
+
+def job_name(model: str, shard: str) -> str:
+    """Return the name of a shard's job in ``waiting_jobs``, as Snakemake's plugin writes it."""
+    return f"{model}_{shard}".replace("/", "_")

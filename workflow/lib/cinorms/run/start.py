@@ -14,7 +14,8 @@ from cinorms.prompts.prompt_sets import accepted_unread
 from cinorms.run.case import Case, expected_usd, left_to_ask
 from cinorms.run.check import make_checks
 from cinorms.run.inside_snakemake import LEAST_SCRIPTS, Run, fork_scripts
-from cinorms.run.progress import Follower, waiting_jobs
+from cinorms.run.progress import Follower
+from cinorms.run.slurm import waiting_jobs
 from cinorms.study.requests import arms_of, shards_of
 from cinorms.study.study import Study
 
@@ -43,8 +44,8 @@ def start(run: Run, study: Study, scripts: Path) -> Follower | None:
             print(f"\n{error}\n", file=sys.stderr)
             raise SystemExit(1) from None
     shards = {job.wildcards.model: shards_of(study, job.wildcards.model) for job in asking}
-    queue = partial(waiting_jobs, study.name, os.environ, Path.cwd()) if run.is_on_slurm else None
-    follower = Follower(study.results, shards, queue=queue)
+    queue = partial(waiting_jobs, study.name, os.environ, Path.cwd()) if run.is_on_slurm else dict
+    follower = Follower(study.results, shards, queue)
     follower.start()
     return follower
 
