@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cinorms.inference.job_state import read_state
+
 from ..snakemake_runs import COMMAND
 from .server import Endpoint, Fault
 from .test_kill import wait_for
@@ -107,7 +109,8 @@ def test_progress_is_shown_and_the_status_is_right_during_a_run_after_a_kill_and
 
     # Killed with its parent: nobody could write that down.
     wait_for(lambda: " left" in printed_by(study), seconds=90)
-    assert 0 < json.loads(path.read_text())["rate"] < 8
+    state = read_state(path.parent, "behind-an-api", "1-of-1")
+    assert 0 < state.rate < 8
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     printed = printed_by(study)

@@ -99,8 +99,8 @@ class JobState:
     def find(self, answers: int) -> None:
         """Note answers that turn out to be known: they came without being asked, and say nothing about the rate."""
         with self._lock:
-            known = {"answered": self.state.answered + answers, "before": self.state.before + answers}
-            self.state = replace(self.state, **known)
+            answered, before = self.state.answered + answers, self.state.before + answers
+            self.state = replace(self.state, answered=answered, before=before)
 
     def note(self, **changes: object) -> None:
         """Note what has changed: what the job does when it does not ask, say, or what it has spent so far."""
