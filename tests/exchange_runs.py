@@ -53,7 +53,7 @@ def _parts() -> tuple[list[str], pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     prompt_set = load_prompt_set(ROOT / "resources/prompts/chatgpt.yaml")
     variants = list_variants("chatgpt", prompt_set.templates, 2, 2)
     entry = load_registry(Root(ROOT))[MODEL]
-    return list(dataset.factors), expand(dataset.design), variants, dict(entry.request)
+    return list(dataset.levels), expand(dataset.design), variants, dict(entry.request)
 
 
 def planted_responses(**changes: Any) -> tuple[Way, pd.DataFrame]:

@@ -18,7 +18,7 @@ def declared() -> Iterator[SourceFile]:
     for path in sorted((ROOT / "resources/published").glob("*.yaml")):
         yield from load_release(path).files.values()
     for path in sorted((ROOT / "resources/vignettes").glob("*.yaml")):
-        yield from (load_dataset(path).files or {}).values()
+        yield from load_dataset(path).sources.values()
 
 
 def mirror_in(folder: Path) -> Path:

@@ -87,7 +87,7 @@ class Corpus:
         respondent = Respondent(
             name="tiny", thresholds=tuple(norms["thresholds"]), coefficients=norms["coefficients"]
         )
-        linear = plant(respondent, flows, list(dataset.factors), self.scale, SEED)["linear"].to_numpy()
+        linear = plant(respondent, flows, list(dataset.levels), self.scale, SEED)["linear"].to_numpy()
         cuts = (np.array(norms["thresholds"])[None, :] - linear[:, None]) / SPREAD
         below = 1 / (1 + np.exp(-np.clip(cuts, -60, 60)))
         self.probabilities = np.diff(below, axis=1, prepend=0.0, append=1.0)

@@ -26,7 +26,7 @@ def test_what_is_written_is_a_study(tmp_path, monkeypatch, capsys, options, mode
     assert study.name == "hiring"
     assert study.all_models() == [model]
     assert study.registry_entry(model).engine == engine
-    factors = study.dataset("hiring").factors
+    factors = study.dataset("hiring").levels
     assert sum(len(levels) > 1 for levels in factors.values()) == 2
     assert list(factors["sender"]) == ["an employer's office"]
     assert "make check CONFIG=hiring/study.yaml" in capsys.readouterr().out

@@ -52,20 +52,20 @@ def test_ones_own_are_found_and_the_projects_still_are(copied, own):
     (own / "vignettes/._doors.yaml").write_bytes(b"\0\5")  # macOS writes such files
     mine = load(copied, study())
     assert "._doors" not in mine.root.names("vignettes")
-    assert mine.dataset("doors").file == own / "vignettes/doors.yaml"
+    assert mine.dataset("doors").path == own / "vignettes/doors.yaml"
     assert mine.prompts_file("two") == str(own / "prompts/two.yaml")
     assert mine.registry_entry("my-model").file == "mine/models.yaml"
     assert mine.registry["tulu-2-7b"].file == "config/models.yaml"
-    assert mine.root.is_own(mine.dataset("doors").file)
+    assert mine.root.is_own(mine.dataset("doors").path)
     theirs = load(copied, study(dataset="iot", prompts="chatgpt"))
-    assert theirs.dataset("iot").file == copied.folder / "resources/vignettes/iot.yaml"
+    assert theirs.dataset("iot").path == copied.folder / "resources/vignettes/iot.yaml"
 
 
 def test_a_name_that_both_have_is_ones_own(copied, own):
     (own / "vignettes/doors.yaml").rename(own / "vignettes/iot.yaml")
     change(own / "models.yaml", lambda models: models.update({"tulu-2-7b": MINE}))
     mine = load(copied, study(dataset="iot", models=["tulu-2-7b"]))
-    assert mine.dataset("iot").file == own / "vignettes/iot.yaml"
+    assert mine.dataset("iot").path == own / "vignettes/iot.yaml"
     assert mine.registry["tulu-2-7b"].engine == "planted"
     assert mine.registry["tulu-2-7b"].file == "mine/models.yaml"
 

@@ -33,7 +33,7 @@ def design(factors: dict[str, list[str]], template: str, **more: object) -> Desi
 def test_a_dataset_is_named_after_its_file_and_knows_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path))
     assert (dataset.name, dataset.scale, dataset.n_flows()) == ("doors", "acceptability", 6)
-    assert dataset.factors == {name: tuple(levels) for name, levels in GOOD["factors"].items()}
+    assert dataset.levels == {name: tuple(levels) for name, levels in GOOD["factors"].items()}
 
 
 def test_the_first_factor_is_the_slowest(tmp_path):
@@ -193,7 +193,7 @@ def test_a_wrong_dataset_gives_one_message_with_file_and_key(tmp_path, changes, 
 def test_a_csv_dataset_tells_its_size_but_not_its_levels(tmp_path):
     dataset = load_dataset(write(tmp_path, **CSV))
     assert dataset.n_flows() == 3
-    assert dataset.factors == {"sender": ()}
+    assert dataset.levels == {"sender": ()}
     assert dataset.inputs() == {"dataset": [str(tmp_path / "doors.yaml")], "own": []}
     with pytest.raises(ConfigError, match="null_principle"):
         dataset.n_flows(null_principle=True)

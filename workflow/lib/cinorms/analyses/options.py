@@ -66,7 +66,7 @@ class Baselines(OfArms):
         parts = factor.split(JOINT)
         for arm in self.arms:
             dataset = place.study.dataset(place.study.arms[arm].dataset)
-            if not set(parts) <= set(dataset.factors):
+            if not set(parts) <= set(dataset.levels):
                 continue
             if dataset.design is not None:
                 columns = [[level.label for level in dataset.design.factors[part]] for part in parts]

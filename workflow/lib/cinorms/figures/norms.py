@@ -113,7 +113,7 @@ class NormsOptions(FigureOptions, OfOneDataset, OfNorms):
         linked = [group for group in dataset.linked if set(group) & set(factors)]
         bound = {*factors, *(factor for group in linked for factor in group)}
         settings = place.study.arms[arm]
-        levels = place.study.dataset(settings.dataset).factors
+        levels = place.study.dataset(settings.dataset).levels
         shown = {**levels, **settings.select, **(self.select or {})}
         if loose := [factor for factor in levels if factor not in bound and len(shown[factor]) > 1]:
             raise place.error(

@@ -86,11 +86,11 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
     return DatasetFacts(
         title=dataset.title,
         context=dataset.context,
-        factors=tuple(dataset.factors),
+        factors=tuple(dataset.levels),
         linked=tuple(tuple(group) for group in dataset.design.linked) if dataset.design else (),
         expected_range=dataset.expected_range or None,
         flows_of=dataset.flows_of,
-        citation=dataset.origin.get("citation", ""),
+        citation=dataset.origin.citation,
     )
 
 

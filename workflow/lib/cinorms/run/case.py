@@ -146,7 +146,7 @@ def store_of(study: Study, request: Request) -> Store:
 
 def flows_of(study: Study, dataset: str) -> pd.DataFrame | None:
     """Return the flows of a dataset as its files are now; None where one would have to be downloaded first."""
-    if all(local_copy(file, CACHE, _mirror(study)) for file in (study.dataset(dataset).files or {}).values()):
+    if all(local_copy(file, CACHE, _mirror(study)) for file in study.dataset(dataset).sources.values()):
         return _read_flows(study, dataset)
     path = study.results / "vignettes" / f"{dataset}.parquet"
     return tables.read(path, tables.VIGNETTES) if path.is_file() else None

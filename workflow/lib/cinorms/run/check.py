@@ -166,7 +166,7 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
                 declared, levels = study.dataset(dataset), study.scale(arm).levels
                 ends = (float(levels[0]), float(levels[-1]))
                 try:
-                    read_expected(file, flows, list(declared.factors), ends, declared.expected_range)
+                    read_expected(file, flows, list(declared.levels), ends, declared.expected_range)
                 except CinormsError as fault:
                     faults[str(fault)] = f"{section}.{name}.expected: {fault}"
     return [error(text) for text in faults.values()] if found else None

@@ -63,7 +63,7 @@ def check_arm(study: Study, name: str) -> None:
 
 def check_select(study: Study, dataset: str, select: Mapping[str, Sequence[str]], place: Place) -> None:
     """Look up the factors and levels of ``select``, stated in ``place``, in a dataset."""
-    factors, null = study.dataset(dataset).factors, study.dataset(dataset).null_level
+    factors, null = study.dataset(dataset).levels, study.dataset(dataset).null_level
     file, key = place
     for factor, levels in select.items():
         if factor not in factors:
@@ -385,7 +385,7 @@ def _check_flows_of(study: Study, dataset: Dataset) -> None:
     flows_of = dataset.flows_of
     if flows_of is None:
         return
-    file = study.root.shown(dataset.file)
+    file = study.root.shown(dataset.path)
     look_up(study, (file, "flows_of"), [flows_of], "vignettes", "dataset")
     if flows_of == dataset.name:
         raise ConfigError(f"{file}: flows_of: it names the dataset itself; leave it out")

@@ -20,7 +20,7 @@ CACHE = Path(".cache/data")
 
 def sources(study: Study) -> list[SourceFile]:
     """Return the files with an address that the datasets, published answers and surveys of a study need, each once."""
-    files = [file for name in study.datasets() for file in (study.dataset(name).files or {}).values()]
+    files = [file for name in study.datasets() for file in study.dataset(name).sources.values()]
     files += [file for arm in study.arms_from("published") for file in study.published_files(arm)]
     files += [file for arm in study.arms_from("human") for file in study.survey(arm).sources.values()]
     return list(dict.fromkeys(file for file in files if file.path is None))

@@ -28,7 +28,7 @@ def request_of(study: Study, arm: str, model: str) -> Request:
     stated: dict[str, Any] = {
         "model": model,
         "scale": study.scale(arm).plain,
-        "factors": list(study.dataset(settings.dataset).factors),
+        "factors": list(study.dataset(settings.dataset).levels),
         "select": settings.plain()["select"],
         "n_templates": study.templates(arm, model),
         "order_method": settings.orders.method,
@@ -187,6 +187,6 @@ def _prompts(study: Study, arm: str, model: str) -> float:
     dataset = study.dataset(settings.dataset)
     prompts = float(dataset.n_flows(study.null_principle(settings.dataset)) or 1)
     for factor, levels in settings.plain()["select"].items():
-        all_levels = dataset.factors.get(factor)
+        all_levels = dataset.levels.get(factor)
         prompts *= len(levels) / len(all_levels) if all_levels else 1
     return prompts * settings.orders.count * study.templates(arm, model)

@@ -255,7 +255,7 @@ class Study:
         """Return what an analysis needs to know of the dataset of ``arm``."""
         dataset = self.dataset(self.arms[arm].dataset)
         linked, flows_of = dataset.design.linked if dataset.design else (), dataset.flows_of
-        return DatasetFactors(dataset.name, tuple(dataset.factors), linked, dataset.expected_range, flows_of)
+        return DatasetFactors(dataset.name, tuple(dataset.levels), linked, dataset.expected_range, flows_of)
 
     def levels_of(self, arm: str) -> pd.DataFrame | None:
         """Return the levels of the flows of an arm's dataset; None where only a file can tell them."""

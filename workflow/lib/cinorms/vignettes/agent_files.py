@@ -43,7 +43,7 @@ def read_records(path: Path, dataset: "Dataset") -> pd.DataFrame:
     assert columns is not None, "a dataset of these sources has columns"
     if columns.vignette not in forms:
         raise ConfigError(
-            f"{dataset.file}: columns.vignette: {columns.vignette!r} is no form of source {dataset.source!r}; "
+            f"{dataset.path}: columns.vignette: {columns.vignette!r} is no form of source {dataset.source!r}; "
             f"{listing(columns.vignette, forms)}"
         )
     records = _records(path)
@@ -51,7 +51,7 @@ def read_records(path: Path, dataset: "Dataset") -> pd.DataFrame:
         by_name = {str(record.get("name")): record for record in records}
         if absent := [name for name in dataset.numbers if name not in by_name]:
             raise DataError(
-                f"{path}: has no record named {absent[0]!r}, which 'numbers' of {dataset.file} lists"
+                f"{path}: has no record named {absent[0]!r}, which 'numbers' of {dataset.path} lists"
             )
         records = [by_name[name] for name in dataset.numbers]
     reader = _Fields(path)

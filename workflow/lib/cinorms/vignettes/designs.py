@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -164,39 +165,37 @@ class Design:
         return math.prod(_sizes(self)) + extra
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """The content of a dataset's YAML ``file``. ``expected_range`` holds the values of the scale's two ends.
+class Dataset(DatasetFile):
+    """The flows of one context, as the file at ``path`` declares them; ``files`` says where their files are."""
 
-    ``flows_of`` is the dataset whose flows it tells in another form.
-    """
+    path: Path
 
-    file: Path
-    name: str
-    title: str
-    context: str
-    scale: str
-    source: str
-    origin: dict[str, str]
-    design: Design | None = None
-    files: Mapping[str, SourceFile] = field(default_factory=dict)
-    columns: Columns | None = None
-    rows: int | None = None
-    expected_range: tuple[float, float] | None = None
-    flows_of: str | None = None
-    numbers: Mapping[str, int] | None = None
+    @property
+    def name(self) -> str:
+        """The name of the file that declares it, without ``.yaml``."""
+        return self.path.stem
 
     @property
     def has_items(self) -> bool:
         """Whether its flows are trajectories, on which a model can act."""
-        return (
-            self.source in ("privacylens", "ci_rl")
-            and self.columns is not None
-            and (self.columns.vignette == "trajectory")
-        )
+        form = self.columns.vignette if self.columns else ""
+        return self.source in ("privacylens", "ci_rl") and form == "trajectory"
+
+    @cached_property
+    def design(self) -> Design | None:
+        """Its factors with their levels; None where only a file has the levels."""
+        if self.factors is None:
+            return None
+        factors = {
+            name: tuple(
+                level if isinstance(level, Level) else Level(label=level, text=level) for level in levels
+            )
+            for name, levels in self.factors.items()
+        }
+        return Design(str(self.path), factors, self.linked, self.template or "", self.null_level)
 
     @property
-    def factors(self) -> dict[str, tuple[str, ...]]:
+    def levels(self) -> dict[str, tuple[str, ...]]:
         """Labels of each factor's levels, slowest factor first; none are known before a CSV file is read."""
         if self.design is not None:
             levels = self.design.factors.items()
@@ -204,13 +203,13 @@ class Dataset:
         return dict.fromkeys(self.columns.factors, ()) if self.columns is not None else {}
 
     @property
-    def null_level(self) -> NullLevel | None:
-        """The factor that the null principle leaves out, where the dataset has one."""
-        return self.design.null_level if self.design is not None else None
+    def sources(self) -> dict[str, SourceFile]:
+        """The files to fetch, by what is in them."""
+        return {key: file for key, file in self.files or () if file}
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the vignettes must name: the dataset's file, and its ``own`` files."""
-        return {"dataset": [str(self.file)], "own": own_files(self.files.values())}
+        return {"dataset": [str(self.path)], "own": own_files(self.sources.values())}
 
     def n_flows(self, null_principle: bool = False) -> int | None:
         """Return the number of flows without reading the files, None where only a file can tell.
@@ -231,16 +230,9 @@ def load_dataset(path: str | Path) -> Dataset:
     path = Path(path)
     stated = load_as(DatasetFile, path)
     _check_keys(str(path), stated)
-    design = None
-    if stated.factors is not None:
-        factors = {
-            name: tuple(
-                level if isinstance(level, Level) else Level(label=level, text=level) for level in levels
-            )
-            for name, levels in stated.factors.items()
-        }
-        design = Design(str(path), factors, stated.linked, stated.template or "", stated.null_level)
-        _check_design(design, with_template=stated.source == "design")
+    dataset = Dataset.model_construct(**dict(stated), path=path)
+    if dataset.design is not None:
+        _check_design(dataset.design, with_template=stated.source == "design")
     if stated.columns is not None:
         _check_names(str(path), "columns.factors", stated.columns.factors)
         if stated.columns.expected is not None and stated.expected_range is None:
@@ -249,21 +241,13 @@ def load_dataset(path: str | Path) -> Dataset:
         raise ConfigError(
             f"{path}: expected_range: {list(stated.expected_range)} does not rise; put the lower value first"
         )
-    files = {key: read_source(path, f"files.{key}", file) for key, file in stated.files or () if file}
+    files = {key: read_source(path, f"files.{key}", file) for key, file in dataset.sources.items()}
     if stated.columns is not None and stated.rows is None and files["vignettes"].path is None:
         raise ConfigError(
             f"{path}: key 'rows' is missing; a file with an address needs it, so that a study can be planned "
             "before the file is downloaded"
         )
-    same = ("title", "context", "scale", "source", "columns", "rows", "expected_range", "flows_of", "numbers")
-    return Dataset(
-        file=path,
-        name=path.stem,
-        **{key: getattr(stated, key) for key in same},
-        origin=stated.origin.model_dump(exclude_unset=True),
-        design=design,
-        files=files,
-    )
+    return dataset.model_copy(update={"files": stated.files and stated.files.model_copy(update=files)})
 
 
 def expand(design: Design, null_principle: bool = False) -> pd.DataFrame:

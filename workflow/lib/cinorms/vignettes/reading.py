@@ -32,7 +32,7 @@ def read_vignettes(
     n_flows, design = dataset.n_flows(null_principle), dataset.design
     if dataset.source == "design" and design is not None:
         return expand(design, null_principle)
-    files = {key: get(file, cache_dir, mirror) for key, file in dataset.files.items()}
+    files = {key: get(file, cache_dir, mirror) for key, file in dataset.sources.items()}
     path = files["vignettes"]
     if dataset.source in agent_files.SOURCES:
         frame = agent_files.read_records(path, dataset)
