@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cinorms.inference.engines.vllm.engine import BASE_MINUTES
+from cinorms.inference.engines.vllm.engine import BASE_MINUTES, VllmSettings
 from cinorms.inference.engines.vllm.engine import memory_mb as memory_asked
 from cinorms.inference.engines.vllm.engine import minutes as minutes_asked
-from cinorms.inference.engines.vllm.settings import VllmSettings
 
 from .cluster import Cluster
 from .project import ARM, Project

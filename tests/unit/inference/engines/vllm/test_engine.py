@@ -10,9 +10,15 @@ import pytest
 
 from cinorms.core.errors import ConfigError, EngineError
 from cinorms.inference.engines.vllm import offline
-from cinorms.inference.engines.vllm.engine import BASE_GB, BASE_MINUTES, ENGINE, memory_mb, minutes
+from cinorms.inference.engines.vllm.engine import (
+    BASE_GB,
+    BASE_MINUTES,
+    ENGINE,
+    VllmSettings,
+    memory_mb,
+    minutes,
+)
 from cinorms.inference.engines.vllm.explain import check_quantisation, explain
-from cinorms.inference.engines.vllm.settings import VllmSettings
 from cinorms.inference.model_entry import load_registry
 from cinorms.inference.store import sample_settings
 
