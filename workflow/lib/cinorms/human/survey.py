@@ -9,7 +9,7 @@ from pydantic import Field
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import Distinct, LeftOut, Name, Number, SomeText, Value
 from cinorms.core.validation import load_as
-from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
+from cinorms.vignettes.source_files import Declared, Origin, SourceFile, own_files, read_source
 
 #: Between the name of a survey and that of one of its questions.
 SEPARATOR = "/"
@@ -135,10 +135,8 @@ class SurveyFile(Value):
     """Number of rows in the file (after `where`), or of answers in a wide file; checked if given."""
 
 
-class Survey(SurveyFile):
+class Survey(Declared, SurveyFile):
     """What people rated: a survey as the file at ``path`` declares it; ``file`` says where its CSV file is."""
-
-    path: Path
 
     @property
     def sources(self) -> dict[str, SourceFile]:
@@ -167,11 +165,6 @@ class Survey(SurveyFile):
         """The file with the questions of a wide file."""
         assert self.questions_file is not None
         return self.questions_file
-
-    @property
-    def name(self) -> str:
-        """The name of the file that declares it, without ``.yaml``."""
-        return self.path.stem
 
     def inputs(self) -> dict[str, list[str]]:
         """Return what a rule that reads the ratings must name: the survey's file, and the user's ``own`` CSV file."""
@@ -208,12 +201,9 @@ def load_survey(path: str | Path) -> Survey:
             "the columns of the factors under 'factors'"
         )
     _check_layout(path, stated)
-    read = {"file": read_source(path, "file", stated.file), "path": path}
-    if stated.questions_file:
-        read["questions_file"] = read_source(path, "questions_file", stated.questions_file)
-    if stated.numbered_as:
-        read["numbered_as"] = read_source(path, "numbered_as", stated.numbered_as)
-    return Survey.model_construct(**{**dict(stated), **read})
+    files = {key: getattr(stated, key) for key in ("file", "questions_file", "numbered_as")}
+    files = {key: file and read_source(path, key, file) for key, file in files.items()}
+    return Survey.model_construct(**{**dict(stated), **files}, path=path)
 
 
 def _check_layout(path: Path, stated: SurveyFile) -> None:

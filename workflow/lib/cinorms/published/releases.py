@@ -20,7 +20,7 @@ from cinorms.core.validation import load_as, unknown
 from cinorms.published import frames
 from cinorms.published.frames import category, scored_answers
 from cinorms.vignettes.agent_files import items_of
-from cinorms.vignettes.source_files import Origin, SourceFile, get, own_files, read_source
+from cinorms.vignettes.source_files import Declared, Origin, SourceFile, get, own_files, read_source
 
 #: Columns of a file of printed numbers. ``printed`` has the digits of the paper; ``analysis``, ``where``
 #: ("model=tulu-2-7b; t_val=10") and ``column`` say where this project's number is; ``shown`` says how the
@@ -159,15 +159,8 @@ class ReleaseFile(Value):
     """Sentences of the paper about flows, compared with the norms of the study."""
 
 
-class Release(ReleaseFile):
+class Release(Declared, ReleaseFile):
     """What a paper's authors published, as the file at ``path`` declares it."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the file that declares it, without ``.yaml``."""
-        return self.path.stem
 
     @property
     def reaches(self) -> dict[tuple[str, str], float]:
@@ -230,20 +223,36 @@ def import_answers(
     Raises ``DataError`` where the file cannot be obtained or is not as declared, as `published.to_answers`, and
     where the frame has a variant that ``variants`` (the arm's prompts) lacks.
     """
-    source = release.frames[frame]
-    for model in models if source.format != "scores" else ():
-        assert scale is not None, "letters and verdicts are put on a scale"
-        file = get(release.files[source.file.replace("{model}", release.models[model])], cache_dir, mirror)
-        if source.format == "letters":
-            answers = read_letters(file, str(source.column), source.options, vignettes, scale)
+    source, table = release.frames[frame], pd.DataFrame()
+    if source.format == "scores":
+        table = _rows_of(release, frame, get(release.files[source.file], cache_dir, mirror))
+    for model in models:
+        if source.format == "scores":
+            answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
+            if source.order is not None:
+                answers["order"] = category(np.zeros(len(answers), dtype=np.int8), [source.order])
+            elif model in source.orders:
+                answers["order"] = read_orders(release.path.parent / source.orders[model], answers)
         else:
-            answers = read_verdicts(file, vignettes, scale)
+            assert scale is not None, "letters and verdicts are put on a scale"
+            file = get(
+                release.files[source.file.replace("{model}", release.models[model])], cache_dir, mirror
+            )
+            if source.format == "letters":
+                answers = read_letters(file, str(source.column), source.options, vignettes, scale)
+            else:
+                answers = read_verdicts(file, vignettes, scale)
         check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
         yield model, answers
-    if source.format != "scores":
-        return
-    table = frames.read_frame(get(release.files[source.file], cache_dir, mirror))
-    whose = f"{release.path}: frames.{frame}.where"
+
+
+def _rows_of(release: Release, frame: str, path: Path) -> pd.DataFrame:
+    """Return the rows of the published frame at ``path`` that ``frame`` of the release names."""
+    source, table, whose = (
+        release.frames[frame],
+        frames.read_frame(path),
+        f"{release.path}: frames.{frame}.where",
+    )
     for column, value in source.where.items():
         if column not in table:
             raise DataError(f"{whose}: the frame has no column '{column}'; it has {list(map(str, table))}")
@@ -254,14 +263,7 @@ def import_answers(
             raise DataError(f"{whose}.{column}: no row has '{value}'; allowed: {allowed}")
     if source.prompt_set in set(table.get("paraphrasing", ())):
         table = table[table["paraphrasing"] == source.prompt_set].reset_index(drop=True)
-    for model in models:
-        answers = frames.to_answers(table, release.models[model], vignettes, source.prompt_set)
-        if source.order is not None:
-            answers["order"] = category(np.zeros(len(answers), dtype=np.int8), [source.order])
-        elif model in source.orders:
-            answers["order"] = read_orders(release.path.parent / source.orders[model], answers)
-        check_variants(answers, variants, f"frame {release.name}{SEPARATOR}{frame}, model {model}")
-        yield model, answers
+    return table
 
 
 def read_orders(path: Path, answers: pd.DataFrame) -> "pd.Series[Any]":

@@ -7,6 +7,7 @@ Next to it are the items that the action should not disclose, and those that the
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ _STEP = re.compile(r"^(?=Action: )", re.MULTILINE)
 
 #: The line before the sensitive items of a scene, each of which has a line of its own.
 SENSITIVE = "Sensitive items:"
-
-Record = Mapping[str, Any]
 
 
 def steps_of(trajectory: str) -> tuple[str, list[str]]:
@@ -46,24 +45,23 @@ def read_records(path: Path, dataset: "Dataset") -> pd.DataFrame:
             f"{dataset.path}: columns.vignette: {columns.vignette!r} is no form of source {dataset.source!r}; "
             f"{listing(columns.vignette, forms)}"
         )
-    records = _records(path)
+    listed = _listed(path)
     if dataset.numbers is not None:
-        by_name = {str(record.get("name")): record for record in records}
+        by_name = {str(fields.get("name")): fields for fields in listed}
         if absent := [name for name in dataset.numbers if name not in by_name]:
             raise DataError(
                 f"{path}: has no record named {absent[0]!r}, which 'numbers' of {dataset.path} lists"
             )
-        records = [by_name[name] for name in dataset.numbers]
-    reader = _Fields(path)
+        listed = [by_name[name] for name in dataset.numbers]
+    records = [_Record(path, number, fields) for number, fields in enumerate(listed)]
     frame = pd.DataFrame(index=range(len(records)))
     for name, keys in columns.factors.items():
-        values = [str(reader.value(row, record, keys)).strip() for row, record in enumerate(records)]
+        values = [str(record.value(keys)).strip() for record in records]
         frame[name] = pd.Categorical(values, categories=pd.Index(list(dict.fromkeys(values)), dtype="str"))
-    tell = forms[columns.vignette]
-    frame["vignette"] = pd.array([tell(reader, row, r) for row, r in enumerate(records)], dtype="str")
+    frame["vignette"] = pd.array(list(map(forms[columns.vignette], records)), dtype="str")
     frame["expected"] = np.nan
     if columns.vignette == "trajectory":
-        items = [_ITEMS[dataset.source](reader, row, record) for row, record in enumerate(records)]
+        items = map(_ITEMS[dataset.source], records)
         frame["items"] = pd.array([json.dumps(of_flow, ensure_ascii=False) for of_flow in items], dtype="str")
     if dataset.numbers is not None:
         frame.insert(0, "flow", np.array(list(dataset.numbers.values()), dtype=np.int32))
@@ -89,7 +87,7 @@ def scenes_of(vignettes: pd.DataFrame) -> list[str]:
     ]
 
 
-def _records(path: Path) -> list[Record]:
+def _listed(path: Path) -> list[Mapping[str, Any]]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -99,30 +97,40 @@ def _records(path: Path) -> list[Record]:
     return document
 
 
-class _Fields:
-    """Looks up values of the records of one file, and names what is missing."""
+@dataclass(frozen=True)
+class _Record:
+    """A record of the file at ``path``; what is missing is named with the record's number, from 0."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
+    number: int
+    fields: Mapping[str, Any]
 
-    def value(self, row: int, record: Record, keys: str, default: Any = None) -> Any:
+    def value(self, keys: str, default: Any = None) -> Any:
         """Return what the ``keys``, joined by dots, lead to; without a ``default`` it has to be there."""
-        value: Any = record
+        value: Any = self.fields
         for key in keys.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         if value is None and default is None:
-            raise DataError(f"{self.path}: record {row}: there is no '{keys}'")
+            raise self.error(f"there is no '{keys}'")
         return default if value is None else value
 
-    def texts(self, row: int, record: Record, keys: str, default: Any = None) -> list[str]:
+    def words(self, group: str, *keys: str) -> list[str]:
+        """Return the values of ``keys`` below ``group`` as texts without spaces around them."""
+        return [str(self.value(f"{group}.{key}")).strip() for key in keys]
+
+    def texts(self, keys: str, default: Any = None) -> list[str]:
         """Return the texts that the ``keys`` lead to, in a list or under names; blank ones are refused."""
-        value = self.value(row, record, keys, default)
+        value = self.value(keys, default)
         if not isinstance(value, (list, dict)):
-            raise DataError(f"{self.path}: record {row}: '{keys}' is {value!r}; expected a list of texts")
+            raise self.error(f"'{keys}' is {value!r}; expected a list of texts")
         texts = [as_text(item) for item in (value.values() if isinstance(value, dict) else value)]
         if blank := [number for number, text in enumerate(texts) if not re.search(r"[^\W_]", text)]:
-            raise DataError(f"{self.path}: record {row}: item {blank[0]} of '{keys}' has no words; remove it")
+            raise self.error(f"item {blank[0]} of '{keys}' has no words; remove it")
         return texts
+
+    def error(self, what: str) -> DataError:
+        """Return the message that says ``what`` is wrong with the record."""
+        return DataError(f"{self.path}: record {self.number}: {what}")
 
 
 def as_text(value: Any) -> str:
@@ -130,38 +138,31 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _sentence(fields: _Fields, row: int, record: Record) -> str:
-    sender, data, subject, recipient, how = (
-        str(fields.value(row, record, f"seed.{key}")).strip().rstrip(".")
-        for key in ("data_sender", "data_type", "data_subject", "data_recipient", "transmission_principle")
-    )
+def _sentence(record: _Record) -> str:
+    keys = ("data_sender", "data_type", "data_subject", "data_recipient", "transmission_principle")
+    sender, data, subject, recipient, how = (word.rstrip(".") for word in record.words("seed", *keys))
     # Without a final period, as all vignettes: templates go on after it.
     return f"{sender[:1].upper()}{sender[1:]} shares {data} about {subject} with {recipient} ({how})"
 
 
-def _trajectory(fields: _Fields, row: int, record: Record) -> str:
-    name, instruction, seen = (
-        str(fields.value(row, record, f"trajectory.{key}")).strip()
-        for key in ("user_name", "user_instruction", "executable_trajectory")
+def _trajectory(record: _Record) -> str:
+    name, instruction, seen = record.words(
+        "trajectory", "user_name", "user_instruction", "executable_trajectory"
     )
-    tools = ", ".join(fields.texts(row, record, "trajectory.toolkits"))
-    last = fields.value(row, record, "trajectory.final_action")
+    tools = ", ".join(record.texts("trajectory.toolkits"))
+    last = record.value("trajectory.final_action")
     head = f"Instruction of the user, {name}: {instruction}\nTools: {tools}. The action to write is {last}."
     if not _STEP.search(seen):
-        raise DataError(
-            f"{fields.path}: record {row}: 'trajectory.executable_trajectory' has no line that begins with 'Action: '"
-        )
+        raise record.error("'trajectory.executable_trajectory' has no line that begins with 'Action: '")
     return f"{head}\n\n{seen}"
 
 
-def _task(fields: _Fields, row: int, record: Record) -> str:
-    task = str(fields.value(row, record, "dataset_item.user_task")).strip()
-    notes = fields.value(row, record, "dataset_item.information")
+def _task(record: _Record) -> str:
+    (task,) = record.words("dataset_item", "user_task")
+    notes = record.value("dataset_item.information")
     if not isinstance(notes, dict):
-        raise DataError(
-            f"{fields.path}: record {row}: 'dataset_item.information' is {notes!r}; expected notes by name"
-        )
-    how = str(fields.value(row, record, "seed.scenario"))
+        raise record.error(f"'dataset_item.information' is {notes!r}; expected notes by name")
+    how = str(record.value("seed.scenario"))
     tool = {"email": "SendEmail", "chat messages": "SendMessage"}.get(how, "Send")
     seen = (
         f"Action: ReadNote\nAction Input: {json.dumps({'about': about}, ensure_ascii=False)}\n"
@@ -172,32 +173,29 @@ def _task(fields: _Fields, row: int, record: Record) -> str:
     return "\n\n".join([head, *seen])
 
 
-def _task_sentence(fields: _Fields, row: int, record: Record) -> str:
-    subject, recipient, why = (
-        str(fields.value(row, record, f"seed.{key}")).strip()
-        for key in ("data_subject", "recipient", "user_intention")
-    )
-    withheld = ", ".join(fields.texts(row, record, "seed.information_type.disallowed"))
+def _task_sentence(record: _Record) -> str:
+    subject, recipient, why = record.words("seed", "data_subject", "recipient", "user_intention")
+    withheld = ", ".join(record.texts("seed.information_type.disallowed"))
     return f"An assistant shares {withheld} of {subject} with {recipient} ({why})"
 
 
-_FORMS: dict[str, dict[str, Callable[[_Fields, int, Record], str]]] = {
+_FORMS: dict[str, dict[str, Callable[[_Record], str]]] = {
     "privacylens": {
         "sentence": _sentence,
-        "story": lambda fields, row, record: str(fields.value(row, record, "vignette.story")),
+        "story": lambda record: str(record.value("vignette.story")),
         "trajectory": _trajectory,
     },
     "ci_rl": {"sentence": _task_sentence, "trajectory": _task},
 }
 #: The sources of datasets that are read here.
 SOURCES = tuple(_FORMS)
-_ITEMS: dict[str, Callable[[_Fields, int, Record], dict[str, list[str]]]] = {
-    "privacylens": lambda fields, row, record: {
-        "sensitive": fields.texts(row, record, "trajectory.sensitive_info_items"),
-        "needed": fields.texts(row, record, "trajectory.needed_info_items", []),
+_ITEMS: dict[str, Callable[[_Record], dict[str, list[str]]]] = {
+    "privacylens": lambda record: {
+        "sensitive": record.texts("trajectory.sensitive_info_items"),
+        "needed": record.texts("trajectory.needed_info_items", []),
     },
-    "ci_rl": lambda fields, row, record: {
-        "sensitive": fields.texts(row, record, "dataset_item.annotation.disallowed", []),
-        "needed": fields.texts(row, record, "dataset_item.annotation.allowed", []),
+    "ci_rl": lambda record: {
+        "sensitive": record.texts("dataset_item.annotation.disallowed", []),
+        "needed": record.texts("dataset_item.annotation.allowed", []),
     },
 }

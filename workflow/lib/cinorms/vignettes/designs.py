@@ -17,7 +17,7 @@ from cinorms.core import tables
 from cinorms.core.errors import ConfigError
 from cinorms.core.schema import Distinct, LeftOut, Number, ResourceName, Text, Value
 from cinorms.core.validation import load_as, unknown
-from cinorms.vignettes.source_files import Origin, SourceFile, own_files, read_source
+from cinorms.vignettes.source_files import Declared, Origin, SourceFile, own_files, read_source
 
 FactorName = Annotated[
     str,
@@ -165,15 +165,8 @@ class Design:
         return math.prod(_sizes(self)) + extra
 
 
-class Dataset(DatasetFile):
+class Dataset(Declared, DatasetFile):
     """The flows of one context, as the file at ``path`` declares them; ``files`` says where their files are."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the file that declares it, without ``.yaml``."""
-        return self.path.stem
 
     @property
     def has_items(self) -> bool:

@@ -34,6 +34,17 @@ class Origin(Value):
     note: LeftOut[str] = Field(None, description="What a reader should know, such as what was corrected.")
 
 
+class Declared(Value):
+    """What the file at ``path`` declares."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the file that declares it, without ``.yaml``."""
+        return self.path.stem
+
+
 class SourceFile(Value):
     """A file to read or fetch.
 
