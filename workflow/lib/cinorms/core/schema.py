@@ -25,10 +25,10 @@ How to use it::
 
 import ast
 import inspect
+import sys
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
-from textwrap import dedent
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -129,16 +129,18 @@ def _texts_below_keys(cls: type[BaseModel]) -> dict[str, str]:
     """Return the text below each key of a class and of those that it extends."""
     texts: dict[str, str] = {}
     for each in (base for base in reversed(cls.__mro__) if issubclass(base, Value)):
-        try:
-            source = dedent(inspect.getsource(each))
-        except OSError:  # made by a function
-            continue
-        (written,) = ast.parse(source).body
-        assert isinstance(written, ast.ClassDef)
-        for key, below in pairwise(written.body):
+        written = _classes_of(each.__module__).get(each.__name__)
+        for key, below in pairwise(written.body if written else ()):
             if isinstance(key, ast.AnnAssign) and isinstance(below, ast.Expr):
                 texts[ast.unparse(key.target)] = inspect.cleandoc(ast.literal_eval(below.value))
     return texts
+
+
+@cache
+def _classes_of(module: str) -> dict[str, ast.ClassDef]:
+    """Return the classes that a module writes by name; `inspect` would read the module for each of them."""
+    written = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {each.name: each for each in written if isinstance(each, ast.ClassDef)}
 
 
 @cache
