@@ -1,6 +1,7 @@
 """What the tests of figures share: a small dataset, answers and norms made from levels, and an entry."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -99,14 +100,14 @@ def figure_entry() -> Callable[..., Entry[Any]]:
 
 @pytest.fixture(scope="session")
 def built() -> Callable[..., Any]:
-    """Return a function that builds a plot and returns the data of its layers (pixels are not looked at)."""
-    from copy import deepcopy
-
+    """Return a function that returns the data that the layers of a plot are drawn from; it draws nothing."""
     from matplotlib import pyplot as plt
 
     def build(plot: Any) -> list[pd.DataFrame]:
         plot = deepcopy(plot)
-        plt.close(plot.draw())
+        plot._setup()
+        plot._build()
+        plt.close(plot.figure)
         return [layer.data for layer in plot.layers]
 
     return build

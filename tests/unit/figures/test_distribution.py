@@ -1,6 +1,5 @@
 """The distribution figure shows every answer once, in the order of the scale, in the colours of the theme."""
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from cinorms.analyses.counts import answer_counts
 from cinorms.core.labels import NOT_COMPARABLE, PLANTED_MARK
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.entry import Entry, Selected
-from cinorms.figures import theme
 from cinorms.figures.colours import STATUS_COLOURS, level_colours
 from cinorms.figures.distribution import INVALID, bars, draw, draw_norms, reasons, segments, stacked
 
@@ -52,13 +50,6 @@ def entry(*arms: str, mark: str = "", **options: Any) -> Entry[Any]:
     )
 
 
-def layers(drawn: theme.Drawn) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what the figure's bars and labels are drawn from."""
-    plot = deepcopy(drawn.plot)
-    plt.close(plot.draw())
-    return plot.layers[0].data, plot.layers[1].data
-
-
 def test_colours_cover_every_level_and_every_status():
     of_levels = level_colours(ACCEPTABILITY)
     assert set(of_levels) == set(LEVELS)
@@ -67,7 +58,7 @@ def test_colours_cover_every_level_and_every_status():
     assert len(set(colours)) == len(colours)
 
 
-def test_several_kinds_of_invalid_answers_are_one_segment_and_their_reasons_words():
+def test_several_kinds_of_invalid_answers_are_one_segment_and_their_reasons_words(built):
     counts = segments(answer_counts([Selected("main", "a", MIXED)], entry()), entry())
     whole = stacked(counts)
     assert whole["segment"].astype(str).tolist() == [*OPTIONS, INVALID]
@@ -78,7 +69,7 @@ def test_several_kinds_of_invalid_answers_are_one_segment_and_their_reasons_word
     assert reasons(counts)["label"].tolist() == ["refusal 5%, asks for context 3%, other 2%"]
     one = segments(answer_counts([Selected("main", "a", answers({0: 9, "refusal": 1}))], entry()), entry())
     assert reasons(one).empty, "the legend names the only kind"
-    _, labels = layers(draw([Selected("main", "a", answers({-2: 99, 2: 1}))], entry()))
+    _, labels, *_ = built(draw([Selected("main", "a", answers({-2: 99, 2: 1}))], entry()).plot)
     assert labels["label"].tolist() == ["99%"], "a label that does not fit is left out"
 
 
@@ -89,9 +80,9 @@ def test_a_narrow_figure_has_the_reasons_in_its_caption():
     assert text not in draw(selected, entry(width="text")).caption
 
 
-def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole():
+def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole(built):
     drawn = draw([Selected("main", "a", MIXED), Selected("main", "b", PLAIN)], entry())
-    stacked, labels = layers(drawn)
+    stacked, labels, words, *_ = built(drawn.plot)
     assert len(stacked) == 6 + 2
     for _, bar in stacked.groupby("ymin"):
         bar = bar.sort_values("xmin")
@@ -103,18 +94,16 @@ def test_bars_are_stacked_from_the_lowest_level_and_fill_the_whole():
     assert first["fill"].str.lower().tolist()[:5] == list(level_colours(ACCEPTABILITY).values())
     both = labels.merge(stacked.assign(y=(stacked["ymin"] + stacked["ymax"]) / 2), on=["y", "PANEL"])
     assert ((both["x"] > both["xmin"]) & (both["x"] < both["xmax"])).sum() == len(labels)
-    plot = deepcopy(drawn.plot)
-    plt.close(plot.draw())
-    assert plot.layers[2].data["label"].tolist() == ["refusal 12%, asks for context 8%"]
+    assert words["label"].tolist() == ["refusal 12%, asks for context 8%"]
 
 
-def test_models_and_panels_stand_in_the_entrys_order():
+def test_models_and_panels_stand_in_the_entrys_order(built):
     selected = [
         Selected(arm, name, frame) for arm, frame in (("zeta", MIXED), ("main", PLAIN)) for name in "ba"
     ]
     drawn = draw(selected, entry("zeta", "main"))
     assert next(s for s in drawn.plot.scales if "y" in s.aesthetics).labels == ["b", "a"]
-    stacked, _ = layers(drawn)
+    stacked, *_ = built(drawn.plot)
     assert (stacked["PANEL"] == 1).sum() == 2 * 6, "the mixed ones, though main comes first in the alphabet"
 
 
@@ -152,7 +141,7 @@ def test_unusual_answers_can_be_drawn(frames):
     drawn = draw(
         [Selected("main", model, frame) for model, frame in zip("ab", frames, strict=False)], entry()
     )
-    layers(drawn)
+    plt.close(drawn.plot.draw())
     assert drawn.data.empty or drawn.data["segment"].notna().all()
     assert "nan" not in drawn.caption
 
