@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from cinorms.gate.claims import DISSENT, FARTHEST
 from cinorms.stats import equivalence, flips, pvalues
-from cinorms.stats.equivalence import DifferenceLimits
+from cinorms.stats.equivalence import DifferenceLimits, Estimate, Sides
 
 Floats = npt.NDArray[np.float64]
 
-RUNS = 400
-FLOWS, ORDERS, PARTS = 240, 3, 8
+FLOWS, ORDERS, PARTS = 120, 3, 8
 LEVELS = (-2, -1, 0, 1, 2)
 SIDES = (-1, -1, 0, 1, 1)
 #: Standard deviations of what moves an answer: the wording (both models alike), the wording (each model in its own
@@ -31,6 +30,15 @@ class Policy(NamedTuple):
     part_margin: float = 0.4
     flipped: float = 0.05
     rise: float = 0.02
+
+    def limits(self, claim: str) -> DifferenceLimits:
+        """Return the limits of a claim on a difference."""
+        if claim == "flips":
+            return DifferenceLimits(-np.inf, self.flipped)
+        if claim == "refusals":
+            return DifferenceLimits(-np.inf, self.rise, DISSENT * self.rise)
+        margin = self.margin if claim == "shift" else self.part_margin
+        return DifferenceLimits(-margin, margin, DISSENT * margin)
 
 
 USUAL = Policy()
@@ -105,46 +113,43 @@ def shift_of(base: Floats, new: Floats) -> Floats:
     return np.where(n > 0, np.nansum(difference, axis=2) / np.maximum(n, 1), np.nan)
 
 
-def shift_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
-    return equivalence.decide(
-        equivalence.paired(shift_of(base, new), True),
-        DifferenceLimits(-policy.margin, policy.margin, DISSENT * policy.margin),
-    )
+def shift_found(base: Floats, new: Floats, seed: int) -> Estimate:
+    return equivalence.paired(shift_of(base, new), True)
 
 
-def flips_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+def flips_found(base: Floats, new: Floats, seed: int) -> Estimate:
     rule = flips.NormRule(SIDES, "side", 0.5, 0.0)
-    found = flips.flips(counts(base), counts(new), (rule, rule), True, seed, draws=40)
-    return equivalence.decide(found.excess, DifferenceLimits(-np.inf, policy.flipped))
+    return flips.flips(counts(base), counts(new), (rule, rule), True, seed, draws=40).excess
 
 
-def refusals_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
-    rise = np.isnan(new).mean(axis=2) - np.isnan(base).mean(axis=2)
-    return equivalence.decide(
-        equivalence.paired(rise, True), DifferenceLimits(-np.inf, policy.rise, dissent=DISSENT * policy.rise)
-    )
+def refusals_found(base: Floats, new: Floats, seed: int) -> Estimate:
+    return equivalence.paired(np.isnan(new).mean(axis=2) - np.isnan(base).mean(axis=2), True)
 
 
-def side_claim(base: Floats, new: Floats, policy: Policy, seed: int) -> tuple[float, float]:
+def sides_found(base: Floats, new: Floats, seed: int) -> Sides:
     low = leanings() < -1.2  # flows that are clearly unacceptable
     n = (~np.isnan(new[low])).sum(axis=2)
     cells = np.where(n > 0, np.nansum(new[low], axis=2) / np.maximum(n, 1), np.nan)
-    return equivalence.decide_sides(equivalence.sides(cells, 0.0, 1, FARTHEST * LEVELS[-1]), 0)
+    return equivalence.sides(cells, 0.0, 1, FARTHEST * LEVELS[-1])
 
 
-CLAIMS = {"shift": shift_claim, "flips": flips_claim, "refusals": refusals_claim, "stay": side_claim}
+FINDS = {"shift": shift_found, "flips": flips_found, "refusals": refusals_found, "stay": sides_found}
 
 
-def claims(base: Floats, new: Floats, policy: Policy, seed: int) -> dict[str, tuple[float, float]]:
-    """Return p_pass and p_fail of the claims of a usual policy."""
-    d = shift_of(base, new)
-    found = {name: claim(base, new, policy, seed) for name, claim in CLAIMS.items()}
-    for part in range(PARTS):
-        cells = equivalence.paired(d[part::PARTS], True)
-        found[f"shift in part {part}"] = equivalence.decide(
-            cells, DifferenceLimits(-policy.part_margin, policy.part_margin, DISSENT * policy.part_margin)
-        )
-    return found
+def findings(base: Floats, new: Floats, seed: int) -> dict[str, Estimate | Sides]:
+    """Return what the claims of a usual policy find, whatever its limits are."""
+    found = {name: find(base, new, seed) for name, find in FINDS.items()}
+    return found | {
+        f"shift in part {part}": shift_found(base[part::PARTS], new[part::PARTS], seed)
+        for part in range(PARTS)
+    }
+
+
+def decide(claim: str, found: Estimate | Sides, policy: Policy) -> tuple[float, float]:
+    """Return p_pass and p_fail."""
+    if isinstance(found, Sides):
+        return equivalence.decide_sides(found, 0)
+    return equivalence.decide(found, policy.limits(claim))
 
 
 def verdicts(found: dict[str, tuple[float, float]]) -> dict[str, str]:
@@ -158,23 +163,24 @@ def verdicts(found: dict[str, tuple[float, float]]) -> dict[str, str]:
     }
 
 
-def false_failures(templates: int, policy: Policy = USUAL, runs: int = RUNS) -> dict[str, float]:
-    """Return how often identical models fail any claim, pass all of them, and what is left undecided."""
+def false_failures(templates: int, runs: int, *policies: Policy) -> list[dict[str, float]]:
+    """Return how often identical models fail any claim, pass all of them, and are undecided, for each policy."""
     rng = np.random.default_rng(templates)
-    failed, passed, undecided = 0, 0, 0
+    totals = [dict.fromkeys(("fail", "pass", "undecided"), 0) for _ in policies]
     for run in range(runs):
-        found = set(verdicts(claims(*pair(rng, templates, Planted()), policy, run)).values())
-        failed += "fail" in found
-        passed += found == {"pass"}
-        undecided += "undecided" in found and "fail" not in found
-    return {"fail": failed / runs, "pass": passed / runs, "undecided": undecided / runs}
+        found = findings(*pair(rng, templates, Planted()), run)
+        for total, policy in zip(totals, policies, strict=True):
+            of_claims = {claim: decide(claim, each, policy) for claim, each in found.items()}
+            judged = verdicts(of_claims).values()
+            total["fail" if "fail" in judged else "undecided" if "undecided" in judged else "pass"] += 1
+    return [{name: n / runs for name, n in total.items()} for total in totals]
 
 
-def shares(templates: int, planted: Planted, claim: str, runs: int = RUNS) -> dict[str, float]:
+def shares(templates: int, planted: Planted, claim: str, runs: int) -> dict[str, float]:
     """Return how often one claim, decided alone, passes, fails and stays undecided."""
     rng = np.random.default_rng([templates, round(1000 * sum(planted))])
     found = dict.fromkeys(("pass", "undecided", "fail"), 0)
     for run in range(runs):
-        both = pair(rng, templates, planted)
-        found[verdicts({claim: CLAIMS[claim](*both, USUAL, run)})[claim]] += 1
+        finding = FINDS[claim](*pair(rng, templates, planted), run)
+        found[verdicts({claim: decide(claim, finding, USUAL)})[claim]] += 1
     return {name: n / runs for name, n in found.items()}

@@ -23,8 +23,8 @@ def matrix(x, flows=None, variants=None):
     return pd.DataFrame(x, index=index, columns=variants or [f"{v}_0" for v in range(x.shape[1])])
 
 
-def planted_pair(rng, n_flows, n_units, wording, flow=0.5, orders=1, noise=0.5, shift=0.0, fixed_flows=False):
-    """Return two models drawn alike: a difference in mean comes from these wordings and flows alone.
+def planted_levels(rng, n_flows, n_units, wording, flow=0.5, noise=0.5, shift=0.0, fixed_flows=False):
+    """Return the levels of two models drawn alike: a difference in mean comes from these wordings and flows alone.
 
     ``wording`` is how much a wording moves one model and not the other (standard deviation on the latent
     scale, five levels cut at whole numbers); ``shift`` is a true difference. With ``fixed_flows`` the models
@@ -34,16 +34,19 @@ def planted_pair(rng, n_flows, n_units, wording, flow=0.5, orders=1, noise=0.5, 
     levels = []
     for sign in (1, -1):
         of_flow = np.zeros((n_flows, 1)) if fixed_flows else rng.normal(0, flow, (n_flows, 1))
-        of_wording = np.repeat(rng.normal(0, wording, (1, n_units)), orders, axis=1)
-        latent = common + of_flow + of_wording + rng.normal(0, noise, (n_flows, n_units * orders))
+        of_wording = rng.normal(0, wording, (1, n_units))
+        latent = common + of_flow + of_wording + rng.normal(0, noise, (n_flows, n_units))
         levels.append(np.clip(np.round(latent + sign * shift / 2), -2, 2))
-    variants = [f"{u}_{o}" for u in range(n_units) for o in range(orders)]
-    return [matrix(x, variants=variants) for x in levels]
+    return levels
+
+
+def planted_pair(*given, **planted):
+    return [matrix(x) for x in planted_levels(*given, **planted)]
 
 
 def modes(levels):
     counts = np.stack([(levels == v).sum(axis=1) for v in (-2, -1, 0, 1, 2)])
-    return pd.Series(counts.argmax(axis=0) - 2, index=levels.index, dtype="Int8")
+    return pd.Series(counts.argmax(axis=0) - 2, dtype="Int8")
 
 
 def signed_rank_p(a, b):
@@ -53,7 +56,7 @@ def signed_rank_p(a, b):
 def rejections(test, n, **planted):
     """Return how often ``test`` gives p < 0.05 on n planted pairs without a difference."""
     rng = np.random.default_rng(20260)
-    p = [test(*planted_pair(rng, **planted)) for _ in range(n)]
+    p = [test(*planted_levels(rng, **planted)) for _ in range(n)]
     return float(np.mean(np.array(p) < 0.05))
 
 
@@ -63,7 +66,8 @@ def compare(a, b, seed=1, fixed_flows=False, **more):
 
 
 def swap_p(fixed_flows=False, draws=499):
-    return lambda a, b: compare(a, b, 1, fixed_flows, draws=draws)["p"]
+    """Return the test of `compare` alone, without its table and interval: thousands are made here."""
+    return lambda a, b: permutation._swap_p(a - b, 1, fixed_flows, draws)[0]
 
 
 # --- the test itself
