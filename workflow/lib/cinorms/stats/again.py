@@ -204,12 +204,13 @@ class _Fresh(NamedTuple):
         for number, (uniform, copied) in enumerate(zip(self.uniform, self.copied, strict=True)):
             answers[number] = sum((uniform > upper[:, level]).astype(np.int8) for level in range(levels - 1))
             if number:  # an answer copies one before it, each with probability 1 / (concentration + number)
-                before = (copied * (concentration + number)).astype(np.int64)
-                same = np.take_along_axis(answers, np.minimum(before, number - 1)[None], axis=0)[0]
-                answers[number] = np.where(before < number, same, answers[number])
-        there = self.sizes > np.arange(len(answers))[:, None, None, None]
-        place = np.arange(n * draws).reshape(n, draws, 1) * levels + answers
-        found = np.bincount(place[there], minlength=n * draws * levels).reshape(n * draws, levels)
+                before = copied * (concentration + number)
+                for earlier in reversed(range(number)):
+                    np.copyto(answers[number], answers[earlier], where=before < earlier + 1)
+        answers[self.sizes <= np.arange(len(answers))[:, None, None, None]] = levels  # there is none
+        place = np.arange(n * draws).reshape(n, draws, 1) * (levels + 1) + answers
+        found = np.bincount(place.ravel(), minlength=n * draws * (levels + 1)).reshape(n * draws, -1)
+        found = found[:, :levels]
         top = found.max(axis=1)
         most = found == top[:, None]
         tied = most.sum(axis=1)
