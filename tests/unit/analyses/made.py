@@ -135,13 +135,24 @@ def in_two_arms(entry: Entry[Any], other: str = "other", **facts: Any) -> Entry[
     )
 
 
+#: What was made of answers, by their id, with the answers: each has it made once.
+NORMS: dict[int, tuple[pd.DataFrame, pd.DataFrame]] = {}
+AGAIN: dict[tuple[int, bool], tuple[pd.DataFrame, pd.DataFrame]] = {}
+
+
 def norms_of(answers: pd.DataFrame) -> pd.DataFrame:
-    return assessment.assess(answers, "strict", ACCEPTABILITY)
+    if id(answers) not in NORMS:
+        NORMS[id(answers)] = answers, assessment.assess(answers, "strict", ACCEPTABILITY)
+    return NORMS[id(answers)][1].copy()
 
 
 def again_of(answers: pd.DataFrame, *, people: bool = False) -> pd.DataFrame:
     """Return which of a model's norms fresh wordings are expected to give again."""
-    return predict(answers, norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL, people=people)
+    key = id(answers), people
+    if key not in AGAIN:
+        found = predict(answers, norms_of(answers), PROMPTS, ACCEPTABILITY, USUAL, people=people)
+        AGAIN[key] = answers, found
+    return AGAIN[key][1].copy()
 
 
 def run(kind: str, answers: dict[str, pd.DataFrame] = ANSWERS, **options: Any) -> pd.DataFrame:
