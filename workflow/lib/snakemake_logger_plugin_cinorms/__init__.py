@@ -72,8 +72,11 @@ class LogHandler(LogHandlerBase):
                 self._print(f"[{facts['done']:>{len(str(facts['total']))}}/{facts['total']}] {job.name}")
             self.done.clear()
         elif event == LogEvent.JOB_ERROR:
+            from cinorms.run.slurm import in_words
+
             job = self.jobs.get(facts["jobid"]) or _job(facts)
-            self.failed[facts["jobid"]] = job._replace(said=_said(str(facts.get("rule_msg") or ""), job))
+            said = in_words(str(facts.get("rule_msg") or ""), str(facts["rule_name"]))
+            self.failed[facts["jobid"]] = job._replace(said=said)
         elif event in (None, LogEvent.ERROR):
             self._say(record)
 
@@ -101,15 +104,6 @@ class LogHandler(LogHandlerBase):
     def _print(text: str) -> None:
         if text:
             print(text, file=sys.stderr, flush=True)
-
-
-def _said(message: str, job: Job) -> str:
-    """Return what SLURM says of the end of a job; other executors say no more than that there are logs."""
-    from cinorms.run.slurm import in_words
-
-    if not message.startswith(("SLURM", "Job submission")):
-        return ""
-    return in_words(message, rule=job.name.partition(" ")[0])
 
 
 def _job(facts: dict[str, Any]) -> Job:

@@ -2,12 +2,14 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 #: What to do with a file of the results that cannot be read, unless its contract states otherwise.
 REMEDY = "delete it and rerun"
+#: Names in a message; more are counted.
+MOST_NAMES = 3
 #: A word of a message that nobody would read to its end.
 _ENDLESS = re.compile(r"\S{400,}")
 
@@ -52,6 +54,12 @@ def listing(given: object, allowed: Iterable[object]) -> str:
     names = sorted(str(name) for name in allowed)
     near = nearest(given, names).removeprefix("; ")
     return f"{near} allowed: {', '.join(names) if names else 'none'}".lstrip()
+
+
+def first_few(names: Sequence[str]) -> str:
+    """Return ``a, b, c and 2 more`` for five names."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def nearest(given: object, names: Iterable[str]) -> str:

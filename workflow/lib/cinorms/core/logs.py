@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TextIO
 
-from cinorms.core.errors import CinormsError
+from cinorms.core.errors import CinormsError, first_few
 
 P = ParamSpec("P")
 
@@ -29,8 +29,6 @@ SHORTEST_KEY = 8
 MOST_SHOWN = 300
 #: Number of last lines to show of a log that states no reason.
 _LAST_LINES = 5
-#: Most jobs to name if several failed for the same reason.
-NAMED = 3
 
 
 class WithoutSecrets:
@@ -148,8 +146,7 @@ def failures(jobs: Collection[tuple[str, Sequence[str], str]]) -> str:
         jobs_of.setdefault(reason, []).append((name, logs))
     lines = ["", f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'} failed; all other results are kept:"]
     for reason, failed in jobs_of.items():
-        more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
-        lines += ["", f"  {', '.join(name for name, _ in failed[:NAMED])}{more}"]
+        lines += ["", f"  {first_few([name for name, _ in failed])}"]
         lines += [f"    {line}" for line in reason.splitlines()]
         lines += [f"    (log: {log})" for log in failed[0][1][:1] if Path(log).exists()]
     return "\n".join([*lines, ""])

@@ -11,8 +11,8 @@ import pandas as pd
 
 from cinorms.answers.overrides import load_overrides, settled
 from cinorms.core import tables
-from cinorms.core.errors import CinormsError, EngineError, listing
-from cinorms.core.logs import NAMED, command
+from cinorms.core.errors import CinormsError, EngineError, first_few, listing
+from cinorms.core.logs import command
 from cinorms.inference import checkpoints, wheels
 from cinorms.inference.engine_kind import (
     EngineKind,
@@ -292,27 +292,22 @@ def _source(entry: ModelEntry) -> str:
     return entry.settings.source
 
 
-def look_at_slurm(case: Case) -> Iterator[EntryProblem] | None:
+def look_at_slurm(case: Case) -> list[EntryProblem] | None:
     """Ask SLURM whether it would take the jobs; nothing is queued."""
-    return _refused(case) if case.calls else None
-
-
-def _refused(case: Case) -> Iterator[EntryProblem]:
+    if not case.calls:
+        return None
     refused: dict[str, list[str]] = {}
     for call, jobs in case.calls.items():
         try:
             reason = refusal(call, case.surroundings.environment)
         except EngineError as failure:
-            yield error(str(failure))
-            return
+            return [error(str(failure))]
         if reason:
             rule = jobs[0].partition(" ")[0]
             asked = " ".join(call.partition("--comment ''")[2].split())
             text = f"SLURM would refuse it: {reason}\nasked: {asked}; {advice(reason, rule)}"
             refused.setdefault(text, []).extend(jobs)
-    for text, jobs in refused.items():
-        more = f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else ""
-        yield error(f"{', '.join(jobs[:NAMED])}{more}: {text}")
+    return [error(f"{first_few(jobs)}: {text}") for text, jobs in refused.items()]
 
 
 def _of_engine(kind: EngineKind, check: ModelCheck) -> StudyCheck:

@@ -94,9 +94,9 @@ def _call(
 
 
 def in_words(message: str, rule: str) -> str:
-    """Return what Snakemake's plugin reports of a job: SLURM's words, and what they mean.
+    """Return what Snakemake's plugin for SLURM reports of a job's end: SLURM's words, and what they mean.
 
-    Empty where its own log says why it failed.
+    Empty where the job's own log says why it failed, and for other plugins, which only say that there are logs.
     """
     if refused := re.search(r"The error message was '(.*?)'\.\n", message, re.DOTALL):
         reason = " ".join(refused[1].split()).removeprefix("sbatch: error: ")
@@ -104,7 +104,7 @@ def in_words(message: str, rule: str) -> str:
     if ended := re.search(r"SLURM-job '(\S+)' failed.*SLURM status is: '(\w+)'", message, re.DOTALL):
         number, state = ended.groups()
         return f"SLURM ended job {number}: {state}: {ENDINGS[state]}" if state in ENDINGS else ""
-    return f"SLURM: {message}" if message else ""
+    return f"SLURM: {message}" if message.startswith(("SLURM", "Job submission")) else ""
 
 
 # --- Jobs that wait

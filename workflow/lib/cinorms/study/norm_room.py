@@ -5,12 +5,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from cinorms.core.errors import first_few
 from cinorms.entries.kind import SECTIONS
 from cinorms.study.entries import make_entry
 from cinorms.study.study import Study
-
-#: Entries that a message names.
-SHOWN = 4
 
 
 class Short(NamedTuple):
@@ -50,8 +48,7 @@ def norm_room(study: Study) -> Room:
         models = list(dict.fromkeys(need.model for need in needs))
         who = "every model" if set(models) == set(study.models(arm)) else ", ".join(models)
         entries = list(dict.fromkeys(need.entry for need in needs if need.entry))
-        more = f" and {len(entries) - SHOWN} more" if len(entries) > SHOWN else ""
-        where = f" (in {', '.join(entries[:SHOWN])}{more})" if entries else ""
+        where = f" (in {first_few(entries)})" if entries else ""
         orders = study.arms[arm].orders.count
         asked = f"{n_variants // orders} wordings x {orders} order{'s'[: orders > 1]}"
         texts.append(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from cinorms.core.errors import nearest
+from cinorms.core.errors import first_few, nearest
 from cinorms.core.logs import redact
 from cinorms.inference.engine_kind import EntryProblem, ModelCheck, Surroundings, error, warning
 from cinorms.inference.engines.openai.replies import OPENAI
@@ -12,8 +12,6 @@ from cinorms.inference.model_entry import ModelEntry
 
 #: Seconds that an endpoint has to answer.
 PATIENCE = 8.0
-#: Models that a message names.
-SHOWN = 5
 
 
 def look_at_endpoints(entries: Sequence[ModelEntry], surroundings: Surroundings) -> list[EntryProblem] | None:
@@ -105,10 +103,9 @@ def _look(entry: ModelEntry, surroundings: Surroundings) -> EntryProblem | None:
     if not served:
         return unlisted
     near = nearest(source, served) or "."
-    more = f" and {len(served) - SHOWN} more" if len(served) > SHOWN else ""
     return error(
-        f"does not know model {source!r}; it has {', '.join(sorted(served)[:SHOWN])}{more}"
-        f"{near} Correct `source` in config/models.yaml"
+        f"does not know model {source!r}; it has {first_few(sorted(served))}{near} "
+        "Correct `source` in config/models.yaml"
     )
 
 
