@@ -175,9 +175,9 @@ def _told(runs: int, templates: int, wording: str, flows: str, missing: str) -> 
     for _ in range(runs):
         flow = processes.FLOW * processes.FLOWS[flows](rng)
         study = processes.levels_of(processes.asked(rng, flow, templates, 3, wording, missing))
-        g, phi, _ = generalizability.coefficients(*study, [design])[0]
-        low.append([g.low, phi.low])
-        high.append([g.high, phi.high])
+        one = generalizability.coefficients(*study, [design])[0]
+        low.append([one.g_low, one.phi_low])
+        high.append([one.g_high, one.phi_high])
         parts.append(generalizability._components(reliability.Cells.of(*study))[0])
     error, own = generalizability._Variances(*np.mean(parts, axis=0)).errors(design)
     return np.array(low), np.array(high), 1 / (1 + error + np.array([0.0, own]))

@@ -58,8 +58,8 @@ def mean(x: Floats) -> list[tuple[float, float, float]]:
 def alpha(x: Floats) -> list[tuple[float, float, float]]:
     counts = wordings.level_counts(*processes.levels_of(x), ACCEPTABILITY)
     group = wordings.groups(counts.shape[2])
-    without = [reliability._alpha(counts[:, :, group != g].sum(axis=2).T) for g in range(group.max() + 1)]
-    found = reliability._alpha(counts.sum(axis=2).T).over(without)
+    without = [reliability.alpha(counts[:, :, group != g].sum(axis=2).T) for g in range(group.max() + 1)]
+    found = reliability.alpha(counts.sum(axis=2).T).over(without)
     return [(found.estimate or np.nan, found.low, found.high)]
 
 

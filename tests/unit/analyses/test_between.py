@@ -20,7 +20,7 @@ def test_model_tests_are_friedmans_test_of_the_norms_side_by_side():
     frames = {m: norms_of(a) for m, a in ANSWERS.items()}
     expected = hypotheses.friedman(hypotheses.pair_norms(frames, dict.fromkeys(frames, USUAL)))
     assert table["statistic"].iloc[0] == expected["statistic"].iloc[0]
-    assert table["effect_size"].iloc[0] == expected["kendall_w"].iloc[0]
+    assert table["effect_size"].iloc[0] == expected["effect_size"].iloc[0]
     assert table["compared"].iloc[0] == "small, large, large-q"
 
 

@@ -126,7 +126,7 @@ def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_o
     steps = [["plurality", "0.5"], ["plurality", "1"], ["0.5", "1"]]
     assert table[["from", "to"]].to_numpy().tolist() == steps
     assert (table["t_val"] == 8).all()
-    kept = [len(assessment.kept(norms, under)) for under in tried if under.t_val == 8]
+    kept = [assessment.held(norms, under)["value"].count() for under in tried if under.t_val == 8]
     assert table["lost"].tolist() == [kept[0] - kept[1], kept[0] - kept[2], kept[1] - kept[2]]
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.norms.assessment import assess
-from cinorms.norms.distances import METRICS, bias_table, delta_table, embed, mean_values, norm_values
+from cinorms.norms.assessment import assess, held
+from cinorms.norms.distances import METRICS, bias_table, delta_table, embed, mean_values
 from cinorms.norms.thresholds import Thresholds
 from cinorms.published import frames
 from cinorms.vignettes.designs import load_dataset
@@ -46,7 +46,7 @@ def metrics_of(values, expected, points=LEVELS):
 
 def test_every_flow_has_its_norm_or_its_reason():
     norms = norms_of([[2, 2, 2], [-1, -1, 0], [1, -1, None], [-2, -1, 1, 1, 0], [None, None]])
-    values = norm_values(norms, Thresholds(1, 0.5, "strict"))
+    values = held(norms, Thresholds(1, 0.5, "strict"))
     assert values["status"].tolist() == ["kept", "kept", "tie", "no_majority", "below_t_val"]
     assert values["value"].fillna(9).tolist() == [2, -1, 9, 9, 9]
 

@@ -51,7 +51,7 @@ def test_friedman_is_rs():
     assert row["statistic"] == pytest.approx(reference("friedman", "statistic"), rel=1e-12)
     assert row["p"] == pytest.approx(reference("friedman", "p"), rel=1e-10)
     assert (row["models"], row["n"], row["df"], row["status"]) == (4, 200, 3, "ok")
-    assert row["kendall_w"] == pytest.approx(row["statistic"] / (200 * 3))
+    assert row["effect_size"] == pytest.approx(row["statistic"] / (200 * 3))
 
 
 def test_wilcoxon_is_rs_with_its_corrections():
@@ -95,7 +95,7 @@ def test_signed_rank_worked_by_hand():
     paired = frame({"a": [1, 1, -2, 2, 0, 1], "b": [0, 0, 0, -1, 0, 1]})
     row = hypotheses.wilcoxon_pairs(paired).iloc[0]
     assert (row["n"], row["n_zero"], row["n_ties"], row["statistic"]) == (6, 2, 2, 3.0)
-    assert row["rank_biserial"] == pytest.approx((7 - 3) / 10)
+    assert row["effect_size"] == pytest.approx((7 - 3) / 10)
     assert row["median_difference"] == 0.5
     assert row["z"] == pytest.approx((7 - 5) / np.sqrt(4 * 5 * 9 / 24 - (2**3 - 2) / 48))
     assert "only 4 differences" in row["reason"]

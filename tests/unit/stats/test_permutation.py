@@ -129,7 +129,7 @@ def test_swapping_the_models_turns_the_estimate_and_keeps_p():
     one, other = compare(a, b, seed=2), compare(b, a, seed=2)
     assert other["estimate"] == pytest.approx(-one["estimate"])
     assert other["p"] == one["p"]
-    assert (other["low"], other["high"]) == pytest.approx((-one["high"], -one["low"]))
+    assert (other["conf_low"], other["conf_high"]) == pytest.approx((-one["conf_high"], -one["conf_low"]))
 
 
 def test_the_interval_is_that_of_the_mean_over_the_common_cells():
@@ -138,7 +138,7 @@ def test_the_interval_is_that_of_the_mean_over_the_common_cells():
     for fixed in (False, True):
         row = compare(a, b, fixed_flows=fixed)
         expected = wordings.mean_interval((a - b).to_numpy(), fixed)
-        assert row[["estimate", "std_err", "low", "high"]].tolist() == pytest.approx(expected)
+        assert row[["estimate", "std_err", "conf_low", "conf_high"]].tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_where_there_is_nothing_to_test_it_says_why(a, b, status):
     row = compare(matrix(a), matrix(b))
     assert row["status"] == status
     assert row["reason"]
-    assert row[["log10_p", "p_smallest", "std_err", "low", "high"]].isna().all()
+    assert row[["log10_p", "p_smallest", "std_err", "conf_low", "conf_high"]].isna().all()
 
 
 def test_too_few_wordings_to_ever_reject_are_said():
@@ -178,7 +178,7 @@ def test_a_true_difference_is_found():
     for fixed in (True, False):
         row = compare(a, b, fixed_flows=fixed)
         assert row["p"] < 0.01
-        assert 0.4 < row["low"] < row["estimate"] < row["high"] < 1.4
+        assert 0.4 < row["conf_low"] < row["estimate"] < row["conf_high"] < 1.4
 
 
 SIZES = [

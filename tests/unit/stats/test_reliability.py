@@ -28,20 +28,22 @@ def planted(rng, n_flows, n_templates, n_orders, *variances):
     return crossed(rng, n_flows, n_templates, n_orders, *np.sqrt(variances))
 
 
+def alpha_of(units):
+    return reliability.alpha(assessment.counted(norms_of(units))[0].astype(float))
+
+
 def test_alpha_of_the_textbook_example():
     observers = [line.split() for line in TEXTBOOK.strip().splitlines()]
     units = [[None if v == "." else int(v) - 3 for v in unit] for unit in zip(*observers, strict=True)]
-    found = reliability.alpha(norms_of(units))
+    found = alpha_of(units)
     assert found.estimate == pytest.approx(0.815, abs=5e-4)
     assert found.n_flows == 11  # the last unit has one value only
 
 
 def test_alpha_at_its_ends_and_where_it_is_undefined():
-    assert reliability.alpha(norms_of([[1, 1], [-2, -2]])).estimate == 1
-    assert reliability.alpha(norms_of([[1, 1], [1, 1]])) == reliability.FlowEstimate(None, 2, "no_variance")
-    assert reliability.alpha(norms_of([[1, None], [None, None]])) == reliability.FlowEstimate(
-        None, 0, "no_flows"
-    )
+    assert alpha_of([[1, 1], [-2, -2]]).estimate == 1
+    assert alpha_of([[1, 1], [1, 1]]) == reliability.FlowEstimate(None, 2, "no_variance")
+    assert alpha_of([[1, None], [None, None]]) == reliability.FlowEstimate(None, 0, "no_flows")
 
 
 def test_variance_shares_equal_the_classical_formulas_on_balanced_data():
@@ -155,8 +157,7 @@ def test_the_published_runs_have_the_known_reliability(published, model):
     variants = list_variants("gpt", [""] * 11, 11, 3).sort_values("variant")
     answers = published(model)
     prompts = variants[variants["variant"].isin(answers["variant"])]
-    table = assessment.assess(answers, "strict", ACCEPTABILITY)
-    panel = reliability.panel(answers, table, prompts, ACCEPTABILITY)
+    panel = reliability.panel(answers, prompts, ACCEPTABILITY)
     found = panel.set_index("measure")["estimate"][rows].to_numpy()
     assert found == pytest.approx(np.array(COMPUTED[model]), abs=6e-4)
 
@@ -189,8 +190,7 @@ def test_alpha_and_the_intraclass_correlation_have_the_interval_of_leaving_out_o
         columns = levels.columns[templates.isin(part)]
         answers = levels[columns].rename_axis("flow").reset_index().melt("flow", None, "variant", "level")
         answers = answers.assign(status="ok", order="01234").astype({"level": "Int8"})
-        norms = assessment.assess(answers, "strict", ACCEPTABILITY)
-        return reliability.panel(answers, norms, prompts, ACCEPTABILITY, people=True).set_index("measure")
+        return reliability.panel(answers, prompts, ACCEPTABILITY, people=True).set_index("measure")
 
     whole = panel(range(6))
     parts = [panel(set(range(6)) - {t})["estimate"] for t in range(6)]

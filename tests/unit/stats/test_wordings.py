@@ -122,9 +122,11 @@ def test_flow_intervals_by_hand():
         [nothing] * 4,
     ]
     found = wordings.flow_intervals(*matrix(np.array(x, dtype=float)), ACCEPTABILITY).set_index("flow")
-    assert found["status"].tolist() == ["ok", "ok", "ok", "one_template", "no_answers"]
-    assert found.loc[0, ["low", "high"]].tolist() == [1, 1]
+    assert found["interval_status"].tolist() == ["ok", "ok", "ok", "one_template", "no_answers"]
+    assert found.loc[0, ["conf_low", "conf_high"]].tolist() == [1, 1]
     reach = stats.t.ppf(0.975, 3) * np.std([2, 1, 0, 1], ddof=1) / 2
-    assert found.loc[1, ["low", "high"]].tolist() == pytest.approx([1 - reach, 2])  # the scale ends at 2
-    assert found.loc[[3, 4], ["low", "high"]].isna().all(axis=None)
+    assert found.loc[1, ["conf_low", "conf_high"]].tolist() == pytest.approx(
+        [1 - reach, 2]
+    )  # the scale ends at 2
+    assert found.loc[[3, 4], ["conf_low", "conf_high"]].isna().all(axis=None)
     assert wordings.flow_intervals(*matrix(np.zeros((0, 4, 3))), ACCEPTABILITY).empty

@@ -32,13 +32,6 @@ from cumulink import tails
 #: Level of the conclusions of contrasts.
 ALPHA = 0.05
 _RANK, _NORMAL = ("friedman", "wilcoxon_pairs"), ("repeated_measures_anova", "paired_t")
-#: The effect size of each test.
-_EFFECTS = {
-    "friedman": "kendall_w",
-    "repeated_measures_anova": "partial_eta_squared",
-    "wilcoxon_pairs": "rank_biserial",
-    "paired_t": "cohen_d",
-}
 
 
 class ModelTestsOptions(ComparesNorms):
@@ -83,7 +76,7 @@ def model_tests(
     for group in groups_of(selected, entry, vignettes):
         paired = side_by_side(group, entry)
         test, why = _chosen_test(paired, entry, 0)
-        table = _with_effect(getattr(hypotheses, test)(paired), test).assign(flows=len(paired))
+        table = getattr(hypotheses, test)(paired).assign(flows=len(paired))
         arms = ", ".join(dict.fromkeys(one.arm for one in group))
         who = {"arm": arms, "compared": ", ".join(labels_of(group)), "test": test}
         parts.append(named(table.assign(chosen_because=why), who))
@@ -104,8 +97,7 @@ def model_pairs(
             table = hypotheses.wilcoxon_pairs(paired, entry.options.zero_method)
         else:
             table = hypotheses.paired_t(paired)
-        table = _with_effect(table, test).assign(chosen_because=why, **differ)
-        parts.append(named(table, contrast.names | {"test": test}))
+        parts.append(named(table.assign(chosen_because=why, **differ), contrast.names | {"test": test}))
     return corrected(or_one_model(stack(parts), entry))
 
 
@@ -141,7 +133,6 @@ def model_contrasts(
         of_arm = templates[contrast.a.arm]
         margin = entry.options.margin
         table = permutation.compare(levels[a], levels[b], of_arm, entry.seed, fixed_flows, margin=margin)
-        table = table.rename(columns={"low": "conf_low", "high": "conf_high"})
         frames = [side.frame for side in (contrast.a, contrast.b)]
         table = marked_alike(table, frames, prompts[contrast.a.arm], entry.scales[contrast.a.arm])
         table = table.assign(**differing(levels[a], levels[b]))
@@ -167,11 +158,6 @@ def _chosen_test(paired: pd.DataFrame, entry: Entry[ModelTestsOptions], which: i
         return (_RANK if asked == "rank" else _NORMAL)[which], f"The study asks for it (test: {asked})."
     choice = hypotheses.choose_tests(paired)
     return (choice.overall, choice.pairwise)[which], choice.reason
-
-
-def _with_effect(table: pd.DataFrame, test: str) -> pd.DataFrame:
-    name = _EFFECTS[test]
-    return table.rename(columns={name: "effect_size"}).assign(effect=name)
 
 
 _EQUIVALENCE = {

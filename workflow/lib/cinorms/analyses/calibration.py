@@ -8,10 +8,11 @@ import pandas as pd
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.options import Baselines
-from cinorms.analyses.shared import add_factors, fit_clm, for_each_model, held, usual_factors
+from cinorms.analyses.shared import add_factors, fit_clm, for_each_model, usual_factors
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
+from cinorms.norms.assessment import held
 from cinorms.vignettes.factors import JOINT
 
 #: What was planted in a respondent: the levels, and the coefficients; None of a model.
@@ -32,7 +33,7 @@ def calibration(
     coefficients: Coefficients,
 ) -> pd.DataFrame:
     """Return, per planted respondent, how much of what was planted is recovered."""
-    norms = held(one.frame, entry, one.model).rename(columns={"value": "recovered"})
+    norms = held(one.frame, entry.thresholds[one.model]).rename(columns={"value": "recovered"})
     norms["planted"] = pd.array([pd.NA] * len(norms), dtype="Int8")
     if planted is not None:
         levels = planted.set_index("flow")["level"]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, WHO, usual
 from cinorms.analyses.options import Factors
-from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, for_each_model, held
+from cinorms.analyses.shared import Frames, add_factors, corrected, factors_of, for_each_model
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.core.schema import LeftOut
@@ -154,8 +154,8 @@ def _association(one: Selected, entry: Entry[FactorsOfNorms], vignettes: pd.Data
 @for_each_model
 def minority_of_norms(one: Selected, entry: Entry[OfNorms]) -> pd.DataFrame:
     """Return how the answers outside the norm deviate, over the flows that hold one (PETS Figure 6)."""
-    norms = one.frame[held(one.frame, entry, one.model)["value"].notna().to_numpy()]
-    found = survivorship.minority(norms)
+    kept = assessment.status(one.frame, entry.thresholds[one.model]) == "kept"
+    found = survivorship.minority(one.frame[kept])
     some = found[found["status"] == "ok"]
     rows = []
     for measure in _MEASURES:

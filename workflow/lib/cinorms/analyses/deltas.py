@@ -16,7 +16,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows, TVal
 from cinorms.entries.place import EntryPlace
-from cinorms.norms import distances
+from cinorms.norms import assessment, distances
 from cinorms.vignettes import expectations
 
 
@@ -70,7 +70,7 @@ def _stated(
     if options.of == "means":
         values = distances.mean_values(one.frame, needed.t_val)
     else:
-        values = distances.norm_values(one.frame, needed)
+        values = assessment.held(one.frame, needed)
     return bias_and_points(one, values, entry, vignettes, expected, options.embedding)
 
 

@@ -32,8 +32,6 @@ def flow_norms(
     """Return one row per arm, model and flow; see `KINDS` for its columns."""
     flows = _held(one, entry, vignettes)
     intervals = flow_intervals(level_matrix(answers), template_numbers(prompts), entry.scales[one.arm])
-    intervals = intervals[["flow", "low", "high", "status"]]
-    intervals.columns = pd.Index(["flow", "conf_low", "conf_high", "interval_status"])
     flows = flows.merge(intervals, on="flow", validate="one_to_one")
     return flows.merge(again[["flow", "p_again"]], on="flow", validate="one_to_one")
 
@@ -52,12 +50,12 @@ def _held(one: Selected, entry: Entry[Any], vignettes: pd.DataFrame) -> pd.DataF
     taken = entry.declared.columns
     words = {f"factor_{name}" if name in taken else str(name): rows[name] for name in factors}
     flows = pd.DataFrame(words or {"vignette": rows["vignette"]}).astype("str")
-    status = assessment.status(norms, entry.thresholds[one.model]).astype("str")
-    level = norms["value"].where(status == "kept").astype("Int8")
+    held = assessment.held(norms, entry.thresholds[one.model])
+    status = held["status"].astype("str")
     flows = flows.assign(
         flow=norms["flow"].astype(np.int64),
-        norm=level.map(scale.binned.labels, na_action="ignore").astype("str"),
-        level=level,
+        norm=held["value"].map(scale.binned.labels, na_action="ignore").astype("str"),
+        level=held["value"],
         status=status,
         reason=status.map(NORM_LABELS).astype("str"),
         **{name: norms[name] for name in ("n_asked", "n_valid", "share", "tie", "mean")},

@@ -29,9 +29,8 @@ from cinorms.stats.flow_dependence import (
 )
 from cinorms.stats.generalizability import (
     FEWEST_TEMPLATES,
-    Coefficient,
+    Coefficients,
     DesignSize,
-    Found,
     coefficients,
     of_norms,
 )
@@ -50,12 +49,9 @@ class DependenceOptions(OfNorms):
 
 
 @for_each_model
-def reliability_of_models(
-    one: Selected, entry: Entry[OfArms], norms: pd.DataFrame, prompts: pd.DataFrame
-) -> pd.DataFrame:
+def reliability_of_models(one: Selected, entry: Entry[OfArms], prompts: pd.DataFrame) -> pd.DataFrame:
     """Return `reliability.panel` of every model: alpha, shares of variance, orders."""
-    people = one.pair in entry.people
-    return reliability.panel(one.frame, norms, prompts, entry.scales[one.arm], people)
+    return reliability.panel(one.frame, prompts, entry.scales[one.arm], one.pair in entry.people)
 
 
 @for_each_model
@@ -92,9 +88,6 @@ def norms_again(one: Selected, entry: Entry[OfArms]) -> pd.DataFrame:
 
 # --- Kind ``generalizability``: how well a study tells flows apart, and how well another design of it would
 
-_BLANK = Found(Coefficient(), Coefficient(), "few_templates")
-_NUMBERS = ("g", "g_low", "g_high", "phi", "phi_low", "phi_high")
-
 
 class GeneralizabilityOptions(OfNorms):
     """Options of kind ``generalizability``."""
@@ -112,27 +105,24 @@ def generalizability(
     levels = {one.pair: level_matrix(one.frame) for one in selected}
     asked = {one.pair: grid(one.frame, np.ones(len(one.frame))) for one in selected}
     parts: list[pd.DataFrame] = []
+
+    def add(rows: Iterable[dict[str, Any]], one: Selected, *other: Selected) -> None:
+        who = {"arm": one.arm, "model": one.model, "other": "".join(second.model for second in other)}
+        frames = [side.frame for side in (one, *other)]
+        table = marked_alike(pd.DataFrame([*rows]), frames, prompts[one.arm], entry.scales[one.arm])
+        parts.append(named(table, who))
+
     for one in selected:
-        own, table = levels[one.pair], prompts[one.arm]
-        who = {"arm": one.arm, "model": one.model, "other": ""}
-        design = _asked(asked[one.pair], table)
-        found = [*_means("mean", own, table, entry, design)]
-        found += _of_norms(one, own, table, entry, design)
-        parts.append(marked_alike(_rows(who, found), [one.frame], table, entry.scales[one.arm]))
+        matrix, design = levels[one.pair], _asked(asked[one.pair], prompts[one.arm])
+        means = _means("mean", matrix, prompts[one.arm], entry, design)
+        add([*means, *_of_norms(one, matrix, prompts[one.arm], entry, design)], one)
     for one, other in itertools.combinations(selected, 2):
         if one.arm == other.arm:
             a, b = levels[one.pair].align(levels[other.pair], join="inner")
-            who = {"arm": one.arm, "model": one.model, "other": other.model}
-            both, table = asked[one.pair] + asked[other.pair], prompts[one.arm]  # NaN where one was not asked
-            design = _asked(both.reindex_like(a), table)
-            differences = _rows(who, _means("difference", a - b, table, entry, design))
-            frames = [one.frame, other.frame]
-            parts.append(marked_alike(differences, frames, table, entry.scales[one.arm]))
+            both = asked[one.pair] + asked[other.pair]  # NaN where one was not asked
+            design = _asked(both.reindex_like(a), prompts[one.arm])
+            add(_means("difference", a - b, prompts[one.arm], entry, design), one, other)
     return stack(parts).reindex(columns=list(entry.declared.columns))
-
-
-def _rows(who: dict[str, str], found: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    return named(pd.DataFrame([*found]), who)
 
 
 def _asked(cells: pd.DataFrame, prompts: pd.DataFrame) -> DesignSize:
@@ -154,12 +144,11 @@ def _means(
     entry: Entry[GeneralizabilityOptions],
     asked: DesignSize,
 ) -> Iterator[dict[str, Any]]:
-    options = entry.options
-    tried = zip((options.templates, options.orders), asked, strict=True)
-    designs = [DesignSize(*at) for at in itertools.product(*(sorted({*a, b}) for a, b in tried))]
+    templates, orders = {*entry.options.templates, asked.templates}, {*entry.options.orders, asked.orders}
+    designs = [DesignSize(*sizes) for sizes in itertools.product(sorted(templates), sorted(orders))]
     found = coefficients(levels, template_numbers(prompts), designs)
-    for design, one in zip(designs, found, strict=True):
-        yield _row(measure, design, asked, one)
+    for design, of_means in zip(designs, found, strict=True):
+        yield _row(measure, design, asked, of_means)
 
 
 def _of_norms(
@@ -172,18 +161,14 @@ def _of_norms(
     counts = level_counts(levels, template_numbers(prompts), entry.scales[one.arm])
     complete = len(one.frame) == levels.size  # else the flows are no sample of the same templates
     for n in sorted({*entry.options.templates, asked.templates}):
-        found, share = of_norms(counts, entry.thresholds[one.model], n) if complete else (_BLANK, np.nan)
+        found, share = Coefficients("few_templates"), np.nan
+        if complete:
+            found, share = of_norms(counts, entry.thresholds[one.model], n)
         yield _row("norm", DesignSize(n, asked.orders), asked, found) | {"share_norms": share}
 
 
-def _row(measure: str, design: DesignSize, asked: DesignSize, found: Found) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "measure": measure,
-        **design._asdict(),
-        "asked": design == asked,
-        "status": found.status,
-    }
-    return row | dict(zip(_NUMBERS, (*found.g, *found.phi), strict=True))
+def _row(measure: str, design: DesignSize, asked: DesignSize, found: Coefficients) -> dict[str, Any]:
+    return {"measure": measure, **design._asdict(), "asked": design == asked, **found._asdict()}
 
 
 KINDS = (

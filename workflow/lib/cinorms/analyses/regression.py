@@ -23,7 +23,6 @@ from cinorms.analyses.shared import (
     factors_of,
     fit_clm,
     for_each_model,
-    held,
     marked_alike,
     named,
     stack,
@@ -35,7 +34,7 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
 from cinorms.entries.place import EntryPlace
-from cinorms.norms.assessment import valid_levels
+from cinorms.norms.assessment import held, valid_levels
 from cinorms.vignettes.factors import JOINT, other_flows, text
 
 _NUMBERS = ("estimate", "std_err", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
@@ -162,7 +161,7 @@ def _tasks(
         arm = POOLED if _POOLS_ARMS & set(factors) else one.arm
         model = POOLED if _POOLS_MODELS & set(factors) else one.model
         of_dataset = [factor for factor in factors if factor not in _NOT_OF_DATASET]
-        frame = add_factors(held(one.frame, entry, one.model), vignettes[one.arm], of_dataset)
+        frame = add_factors(held(one.frame, entry.thresholds[one.model]), vignettes[one.arm], of_dataset)
         if arm == POOLED:
             check_same_scale(entry, entry.arms)
             frame["flow"] = frame["flow"].astype("int64") + first[one.arm]

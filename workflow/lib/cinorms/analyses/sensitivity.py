@@ -44,7 +44,7 @@ def variance_pairs(
         sides = {"a": found[contrast.a.pair], "b": found[contrast.b.pair]}
         both = pd.DataFrame(sides).dropna()
         means = {"mean_a": both["a"].mean(), "mean_b": both["b"].mean()}
-        table = hypotheses.paired_t(both).rename(columns={"cohen_d": "effect_size"}).assign(**means)
+        table = hypotheses.paired_t(both).assign(**means)
         parts.append(named(table, contrast.names))
     return corrected(or_one_model(stack(parts), entry))
 

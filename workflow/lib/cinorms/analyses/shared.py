@@ -13,7 +13,6 @@ from cinorms.core.labels import listed
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
-from cinorms.norms import assessment
 from cinorms.norms.assessment import level_matrix
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
@@ -70,12 +69,6 @@ def stack(parts: Sequence[pd.DataFrame], columns: Iterable[str] = ()) -> pd.Data
 def on_flows_of(one: Selected, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``table`` whose flow is one of those that ``one`` has."""
     return table[table["flow"].isin(one.frame["flow"])]
-
-
-def held(norms: pd.DataFrame, entry: Entry[Any], model: str) -> pd.DataFrame:
-    """Return flow and value of every flow, the value missing where the model holds no norm."""
-    kept = assessment.status(norms, entry.thresholds[model]) == "kept"
-    return pd.DataFrame({"flow": norms["flow"], "value": norms["value"].where(kept)})
 
 
 def fit_clm(

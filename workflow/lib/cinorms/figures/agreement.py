@@ -9,7 +9,6 @@ import pandas as pd
 from pydantic import Field
 
 from cinorms.analyses.columns import WHO
-from cinorms.analyses.shared import held
 from cinorms.core.labels import NO_NORM
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import Kind
@@ -17,6 +16,7 @@ from cinorms.entries.options import Names, OfNorms
 from cinorms.figures import theme
 from cinorms.figures.colours import share_looks
 from cinorms.figures.theme import NOTE_SIZE, TEXT_SIZE, FigureOptions, OfOneDataset, p9
+from cinorms.norms.assessment import held
 from cinorms.stats.agreement import pairs
 
 #: Columns of `agreement.pairs` that are shown, and how a panel is called.
@@ -119,7 +119,10 @@ def _least_alike(frame: pd.DataFrame) -> str:
 def matrix(selected: Sequence[Selected], entry: Entry[MatrixOptions]) -> pd.DataFrame:
     """Return one row per measure and ordered pair of models; the diagonal has none: a model agrees with itself."""
     who = theme.by_label(selected)
-    norms = {name: held(one.frame, entry, one.model).set_index("flow")["value"] for name, one in who.items()}
+    norms = {
+        name: held(one.frame, entry.thresholds[one.model]).set_index("flow")["value"]
+        for name, one in who.items()
+    }
     values = pd.DataFrame({name: norm.astype("Float64") for name, norm in norms.items()}).astype(np.float64)
     there = pairs(values).rename(columns={"model_a": "row", "model_b": "column"})
     both = pd.concat([there, there.rename(columns={"row": "column", "column": "row"})])
@@ -206,7 +209,7 @@ def recovered(
             continue
         scale = entry.scales[arm]
         options = [*scale.binned.options]
-        norms = held(frame, entry, model)
+        norms = held(frame, entry.thresholds[model])
         levels = scale.in_bins(truth.set_index("flow")["level"]).reindex(norms["flow"])
         level, value = (x.to_numpy(dtype=np.float64, na_value=np.nan) for x in (levels, norms["value"]))
         known = ~np.isnan(level)

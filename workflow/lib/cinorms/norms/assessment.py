@@ -117,9 +117,10 @@ def describe(counts: Ints, scale: Sequence[int]) -> dict[str, Floats]:
     }
 
 
-def kept(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
-    """Return flow and value of the norms that hold under ``thresholds``; raises as `status`."""
-    return norms.loc[status(norms, thresholds) == "kept", ["flow", "value"]].reset_index(drop=True)
+def held(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
+    """Return flow, value (missing where there is no norm) and status of each flow; raises as `status`."""
+    why = status(norms, thresholds)
+    return norms[["flow"]].assign(value=norms["value"].where(why == "kept"), status=why)
 
 
 def status(norms: pd.DataFrame, thresholds: Thresholds) -> "pd.Series[str]":

@@ -8,8 +8,6 @@ import pandas as pd
 
 from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.errors import ConfigError, DataError
-from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds
 
 #: Numbers this near are the same: further apart than rounding errors, nearer than any two stated values.
 SAME = 1e-9
@@ -32,16 +30,6 @@ METRICS = {
     "wasserstein": "points",
     "total_variation": "share",
 }
-
-
-def norm_values(norms: pd.DataFrame, thresholds: Thresholds) -> pd.DataFrame:
-    """Return flow, value (a level, missing unless ``kept``) and status under ``thresholds``.
-
-    Raises as `assessment.status`.
-    """
-    status = assessment.status(norms, thresholds)
-    value = norms["value"].astype("Float64").where(status == "kept")
-    return pd.DataFrame({"flow": norms["flow"], "value": value, "status": status.astype(object)})
 
 
 def mean_values(norms: pd.DataFrame, t_val: int = 0) -> pd.DataFrame:
@@ -78,7 +66,7 @@ def bias_table(
 ) -> pd.DataFrame:
     """Return one row per flow of ``flows`` (flow and factors), with what is held and what is expected.
 
-    ``values`` has flow, value on the scale and status. ``scale`` has its levels, lowest first; ``points`` the numbers
+    ``values`` is of `assessment.held` or `mean_values`. ``scale`` has its levels, lowest first; ``points`` the numbers
     for them in value, expected and delta (`embed`). ``expected`` has flow, expected on the scale and expected_source.
 
     Added columns: value, status, expected, expected_source, delta (value - expected; positive: the model answers higher

@@ -18,7 +18,7 @@ from numpy.random import Generator, default_rng
 from cinorms.core.arrays import Floats, Ints, divide
 from cinorms.core.scales import Scale
 from cinorms.core.tables import AGAIN
-from cinorms.norms.assessment import kept, level_matrix, reasons
+from cinorms.norms.assessment import held, level_matrix, reasons
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats.wordings import (
     MOST_GROUPS,
@@ -337,7 +337,7 @@ def predict(
     People are asked in one wording: status ``people``.
     """
     levels, template = level_matrix(answers), template_numbers(prompts)
-    norm = kept(norms, thresholds).set_index("flow")["value"].reindex(levels.index)
+    norm = held(norms, thresholds).set_index("flow")["value"].reindex(levels.index)
     if people:
         found = Again(np.full(len(levels), np.nan), int(norm.notna().sum()), "people")
     else:

@@ -33,20 +33,16 @@ class DesignSize(NamedTuple):
     orders: int
 
 
-class Coefficient(NamedTuple):
-    """A coefficient with its 95% interval."""
+class Coefficients(NamedTuple):
+    """G and Phi in a design, with 95% intervals; ``status``: ok, no_interval, or why there is no coefficient."""
 
-    value: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-
-
-class Found(NamedTuple):
-    """G and Phi in a design; ``status``: ok, no_interval, or why there is no coefficient."""
-
-    g: Coefficient
-    phi: Coefficient
     status: str
+    g: float = np.nan
+    g_low: float = np.nan
+    g_high: float = np.nan
+    phi: float = np.nan
+    phi_low: float = np.nan
+    phi_high: float = np.nan
 
 
 class _Variances(NamedTuple):
@@ -65,7 +61,9 @@ class _Variances(NamedTuple):
         return error / design.templates / flow, own / design.templates / flow
 
 
-def coefficients(levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize]) -> list[Found]:
+def coefficients(
+    levels: pd.DataFrame, templates: pd.Series, designs: Sequence[DesignSize]
+) -> list[Coefficients]:
     """Return G and Phi of a flow's mean in each design; ``levels`` is flows x variants (or a difference of two).
 
     The interval of G leaves out one template, and one flow, at a time (or groups of them): on the scale of
@@ -75,7 +73,7 @@ def coefficients(levels: pd.DataFrame, templates: pd.Series, designs: Sequence[D
     cells = Cells.of(levels.sort_index(), templates)
     whole, status = _components(cells)
     if status != "ok":
-        return [Found(Coefficient(), Coefficient(), status)] * len(designs)
+        return [Coefficients(status)] * len(designs)
     n, size = int((cells.size > 0).any(axis=0).sum()), cells.size[cells.size > 0]
     ways: list[list[_Variances]] = [[], []]
     if n >= FEWEST_TEMPLATES:
@@ -85,24 +83,18 @@ def coefficients(levels: pd.DataFrame, templates: pd.Series, designs: Sequence[D
             [_components(cells.part(of_flow != i))[0] for i in np.unique(of_flow)],
         ]
     per_flow = (whole.both + np.nan_to_num(whole.answer) * float((1 / size).mean())) / len(cells.size)
-    found = []
-    for design in designs:
-        if design.orders > 1 and np.isnan(whole.answer):
-            found.append(Found(Coefficient(), Coefficient(), "one_order"))
-        else:
-            found.append(_in_design(whole, ways, design, n, max(per_flow, 0.0)))
-    return found
+    return [_in_design(whole, ways, design, n, max(per_flow, 0.0)) for design in designs]
 
 
 def _components(cells: Cells) -> tuple[_Variances, str]:
     """Return the variances, and ok or why there are none."""
     value, reason = variances(cells)
-    found = _Variances(*(value[source] for source in SOURCES))
+    components = _Variances(*(value[source] for source in SOURCES))
     if reason["template"] != "ok":
-        return found, reason["template"]
-    if not np.nansum(np.maximum(found, 0.0)) > 0:
-        return found, "no_variance"
-    return found, "ok" if found.flow > 0 else "negative"
+        return components, reason["template"]
+    if not np.nansum(np.maximum(components, 0.0)) > 0:
+        return components, "no_variance"
+    return components, "ok" if components.flow > 0 else "negative"
 
 
 def _in_design(
@@ -111,15 +103,17 @@ def _in_design(
     design: DesignSize,
     n: int,
     per_flow: float,
-) -> Found:
+) -> Coefficients:
     """Return G and Phi; ``n`` templates were asked, whose means vary by ``per_flow`` although they are alike."""
+    if design.orders > 1 and np.isnan(whole.answer):
+        return Coefficients("one_order")
     error, own = whole.errors(design)
-    values = [1 / (1 + error), 1 / (1 + error + own)]
+    g, phi = 1 / (1 + error), 1 / (1 + error + own)
     with np.errstate(divide="ignore"):
         log = np.log(error)
         without = [np.log([v.errors(design)[0] for v in way]) for way in ways]
     if not all(len(way) and np.isfinite([log, *way]).all() for way in without):
-        return Found(Coefficient(values[0]), Coefficient(values[1]), "no_interval")
+        return Coefficients("no_interval", g=g, phi=phi)
     spreads = [(float(jackknife(log, way)[0]) ** 2, len(way) - 1.0) for way in without]
     low, high = np.exp(interval(log, *pooled(spreads))[1:])
     freedom = TEMPLATES_COUNT * (n - 1)
@@ -131,14 +125,11 @@ def _in_design(
     both = error + own
     both_low = max(both - np.hypot(error - low, own - own_low), low)
     both_high = both + np.hypot(high - error, own_high - own)
-    return Found(
-        Coefficient(values[0], 1 / (1 + high), 1 / (1 + low)),
-        Coefficient(values[1], 1 / (1 + both_high), 1 / (1 + both_low)),
-        "ok",
-    )
+    limits_of_phi = 1 / (1 + both_high), 1 / (1 + both_low)
+    return Coefficients("ok", g, 1 / (1 + high), 1 / (1 + low), phi, *limits_of_phi)
 
 
-def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Found, float]:
+def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Coefficients, float]:
     """Return G and Phi of whether a flow holds a norm by so many templates, and the mean share of flows that do.
 
     The templates are cut at random into parts of this size, each assessed as a study of its own. Parts are then what
@@ -146,7 +137,7 @@ def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Fo
     (``few_templates``), nor is the interval: parts of the same few templates are no sample.
     """
     if not len(counts[0]) or counts.shape[2] < 2 * templates:
-        return Found(Coefficient(), Coefficient(), "few_templates"), np.nan
+        return Coefficients("few_templates"), np.nan
     norms = norms_of_parts(counts, thresholds, templates, PARTITIONS, counts.shape[2] // templates)
     held = norms.held.reshape(len(norms.held), PARTITIONS, -1).astype(np.float64)
     flow, part = held.mean(axis=2), held.mean(axis=0)
@@ -158,7 +149,6 @@ def of_norms(counts: Floats, thresholds: Thresholds, templates: int) -> tuple[Fo
     own = float(((part - mean[:, None]) ** 2).sum()) / (PARTITIONS * (n_parts - 1)) - rest / n_flows
     share = float(mean.mean())
     if between <= 0:
-        status = "no_variance" if rest <= 0 else "negative"
-        return Found(Coefficient(), Coefficient(), status), share
+        return Coefficients("no_variance" if rest <= 0 else "negative"), share
     g, phi = between / (between + rest), between / (between + rest + max(own, 0.0))
-    return Found(Coefficient(g), Coefficient(phi), "no_interval"), share
+    return Coefficients("no_interval", g=g, phi=phi), share

@@ -40,11 +40,9 @@ def pair_norms(norms: Mapping[str, pd.DataFrame], thresholds: Mapping[str, Thres
 
     ``norms`` has the norms table (`tables.NORMS`) of each model, ``thresholds`` what a norm of each needs.
     """
-    columns = {}
-    for model, frame in norms.items():
-        held = assessment.kept(frame, thresholds[model]).set_index("flow")["value"]
-        columns[model] = held.reindex(frame["flow"]).astype("Int8")
-    paired = pd.DataFrame(columns).sort_index()
+    held = {model: assessment.held(frame, thresholds[model]) for model, frame in norms.items()}
+    paired = pd.DataFrame({model: table.set_index("flow")["value"] for model, table in held.items()})
+    paired = paired.sort_index().astype("Int8")
     return paired.set_axis(pd.Index(paired.index, name="flow", dtype=np.int64))
 
 
@@ -52,16 +50,15 @@ def friedman(paired: pd.DataFrame) -> pd.DataFrame:
     """Return Friedman's test that no model's levels are higher than another's, with Kendall's W."""
     x = paired.dropna().to_numpy(dtype=np.int64)
     n, k = x.shape
-    row = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
-    row |= {"log10_p": np.nan, "kendall_w": np.nan}
+    row: dict[str, Any] = {"models": k, "n": n, "statistic": np.nan, "df": max(k - 1, 0)}
+    row |= {"log10_p": np.nan, "effect": "kendall_w", "effect_size": np.nan}
     status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
     if status == "ok":
         # SciPy's test needs three models and has no W: the models' part of the variance of the ranks within flows.
         ranks = scipy.stats.rankdata(x, axis=1) - (k + 1) / 2
         w = float((ranks.mean(axis=0) ** 2).sum() / (ranks**2).mean(axis=0).sum())
         chi2 = w * n * (k - 1)
-        row |= {"statistic": chi2, "kendall_w": w}
-        row["log10_p"] = tails.log10_p(chi2, k - 1)
+        row |= {"statistic": chi2, "effect_size": w, "log10_p": tails.log10_p(chi2, k - 1)}
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
 
@@ -76,7 +73,8 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     n, zeros = len(d), int((d == 0).sum())
     sizes = np.bincount(np.abs(d[d != 0]))
     row: dict[str, Any] = {"n": n, "n_zero": zeros, "n_ties": int(sizes[sizes > 1].sum())}
-    row |= dict.fromkeys(("statistic", "z", "log10_p", "rank_biserial", "median_difference"), np.nan)
+    row |= dict.fromkeys(("statistic", "z", "log10_p", "effect_size", "median_difference"), np.nan)
+    row["effect"] = "rank_biserial"
     status, reason = _why_none(2, n, zeros == n)
     if status != "ok":
         return pd.DataFrame([row | {"status": status, "reason": reason}])
@@ -84,7 +82,7 @@ def wilcoxon_pairs(paired: pd.DataFrame, zero_method: ZeroMethod = "wilcox") -> 
     up, down = (scipy.stats.wilcoxon(side, **how) for side in (d, -d))
     row |= {"statistic": min(up.statistic, down.statistic), "z": up.zstatistic}
     row["log10_p"] = tails.log10_p(up.zstatistic**2, 1)
-    row["rank_biserial"] = (up.statistic - down.statistic) / (up.statistic + down.statistic)
+    row["effect_size"] = (up.statistic - down.statistic) / (up.statistic + down.statistic)
     row["median_difference"] = float(np.median(d))
     if n - zeros < _FEWEST_NORMAL:
         reason = f"only {n - zeros} differences are not zero: the normal approximation is rough"
@@ -160,8 +158,15 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
     x = paired.dropna().to_numpy(dtype=np.float64)
     n, k = x.shape
     df, df_error = max(k - 1, 0), max((k - 1) * (n - 1), 0)
-    row = {"models": k, "n": n, "statistic": np.nan, "df": df, "df_error": df_error, "epsilon": np.nan}
-    row |= {"log10_p": np.nan, "partial_eta_squared": np.nan}
+    row: dict[str, Any] = {
+        "models": k,
+        "n": n,
+        "statistic": np.nan,
+        "df": df,
+        "df_error": df_error,
+        "epsilon": np.nan,
+    }
+    row |= {"log10_p": np.nan, "effect": "partial_eta_squared", "effect_size": np.nan}
     status, reason = _why_none(k, n, bool(n) and bool((x == x[:, :1]).all()))
     if status == "ok":
         gaps = x - x.mean(axis=1, keepdims=True)
@@ -173,7 +178,7 @@ def repeated_measures_anova(paired: pd.DataFrame) -> pd.DataFrame:
             centred = np.cov(gaps, rowvar=False)
             epsilon = float(np.trace(centred) ** 2 / (df * (centred**2).sum()))
             ratio = (model / df) / (error / df_error)
-            row |= {"statistic": ratio, "epsilon": epsilon, "partial_eta_squared": model / (model + error)}
+            row |= {"statistic": ratio, "epsilon": epsilon, "effect_size": model / (model + error)}
             row |= {"log10_p": tails.log10_p(ratio, df * epsilon, df_error * epsilon)}
     table = pd.DataFrame([row | {"status": status, "reason": reason}])
     return pvalues.add_columns(table, corrections=False)
@@ -185,7 +190,8 @@ def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
     d = both[:, 0] - both[:, 1]
     n = len(d)
     row: dict[str, Any] = {"n": n, "mean_difference": float(d.mean()) if n else np.nan}
-    row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan, "cohen_d": np.nan}
+    row |= {"std_err": np.nan, "statistic": np.nan, "df": max(n - 1, 0), "log10_p": np.nan}
+    row |= {"effect": "cohen_d", "effect_size": np.nan}
     status, reason = _why_none(2, n, not d.any())
     if status == "ok" and n == 1:
         status, reason = "one_flow", "one complete flow has no variance"
@@ -195,7 +201,7 @@ def paired_t(paired: pd.DataFrame) -> pd.DataFrame:
         sd = float(d.std(ddof=1))
         t = row["mean_difference"] / (sd / np.sqrt(n))
         row |= {"std_err": sd / np.sqrt(n), "statistic": t, "log10_p": tails.log10_p(t**2, 1, n - 1)}
-        row["cohen_d"] = row["mean_difference"] / sd
+        row["effect_size"] = row["mean_difference"] / sd
     return pd.DataFrame([row | {"status": status, "reason": reason}])
 
 

@@ -52,7 +52,9 @@ def compare(
     n_flows, n_templates = d.shape
     row: dict[str, Any] = {"n_flows": n_flows, "n_templates": n_templates}
     row["estimate"] = float(np.nanmean(d)) if d.size else np.nan
-    row |= dict.fromkeys(("std_err", "low", "high", "log10_p", "p_smallest", "log10_p_equivalent"), np.nan)
+    row |= dict.fromkeys(
+        ("std_err", "conf_low", "conf_high", "log10_p", "p_smallest", "log10_p_equivalent"), np.nan
+    )
     status, reason = "ok", ""
     if d.size == 0:
         status, reason = "no_flows", "the models have no answers to the same flow and wording"
@@ -70,7 +72,7 @@ def compare(
         if smallest > 0.05:
             reason = f"with {n_templates} wordings p cannot be below {smallest:.2g}"
         _, std_err, low, high = mean_interval(d, fixed_flows)
-        row |= {"std_err": std_err, "low": low, "high": high}
+        row |= {"std_err": std_err, "conf_low": low, "conf_high": high}
         row |= {"log10_p": float(np.log10(p)), "p_smallest": smallest}
     return pd.DataFrame([row | {"status": status, "reason": reason}])
 

@@ -53,15 +53,12 @@ class FlowEstimate(NamedTuple):
         return self._replace(low=float(low), high=min(float(high), 1.0))
 
 
-def alpha(norms: pd.DataFrame) -> FlowEstimate:
+def alpha(counts: Floats) -> FlowEstimate:
     """Return Krippendorff's alpha with the ordinal metric; flows are units, variants are raters.
 
-    Status: ``no_flows`` (none has two valid answers), ``no_variance`` (all answers are the same).
+    ``counts``: how often each level was answered, flows x levels. Status: ``no_flows`` (none has two valid answers),
+    ``no_variance`` (all answers are the same).
     """
-    return _alpha(assessment.counted(norms)[0].astype(np.float64))
-
-
-def _alpha(counts: Floats) -> FlowEstimate:
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return FlowEstimate(None, 0, "no_flows")
@@ -231,9 +228,7 @@ def position_effects(answers: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     return table.assign(chosen=chosen, share=share, expected=expected, excess=share - expected)
 
 
-def panel(
-    answers: pd.DataFrame, norms: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, people: bool = False
-) -> pd.DataFrame:
+def panel(answers: pd.DataFrame, prompts: pd.DataFrame, scale: Scale, people: bool = False) -> pd.DataFrame:
     """Return the reliability of one model as one table: measure, estimate, its interval, n (flows or cells), status.
 
     Alpha and the intraclass correlation have intervals over templates (jackknife). Of people, it has the intraclass
@@ -245,26 +240,22 @@ def panel(
     group = groups(counts.shape[2])
     kept = [group != number for number in range(group.max(initial=-1) + 1)]
     single = wordings_worth(levels, templates, counts) if counts.shape[2] > 1 else {}
-    of_norms = alpha(norms).over([_alpha(counts[:, :, k].sum(axis=2).T) for k in kept])
-    if of_norms.status == "ok" and any(found.status == ALIKE_TEMPLATES for found in single.values()):
-        of_norms = of_norms._replace(status=ALIKE_TEMPLATES)
-    single |= {"alpha": of_norms}
+    agreement = alpha(counts.sum(axis=2).T).over([alpha(counts[:, :, k].sum(axis=2).T) for k in kept])
+    if agreement.status == "ok" and any(found.status == ALIKE_TEMPLATES for found in single.values()):
+        agreement = agreement._replace(status=ALIKE_TEMPLATES)
+    single["alpha"] = agreement
     if people:
         of_rater = group[np.unique(look_up(levels.columns, templates), return_inverse=True)[1]]
         single["icc_1"] = intraclass_over(levels, of_rater)
+    single["valid"] = FlowEstimate(None, 0, "no_flows")
+    if len(answers):
+        single["valid"] = FlowEstimate(int(counts.sum()) / len(answers), len(levels))
     shares = variance_shares(levels, templates)
     orders = order_disagreement(levels, templates, scale.middle)
-    n_valid, n_asked = int(norms["n_valid"].sum()), int(norms["n_asked"].sum())
-    valid = FlowEstimate(n_valid / n_asked, len(norms)) if n_asked else FlowEstimate(None, 0, "no_flows")
     columns = ["measure", "estimate", "conf_low", "conf_high", "n", "status"]
+    rows = [(name, e.estimate, e.low, e.high, e.n_flows, e.status) for name, e in single.items()]
     parts = [
-        pd.DataFrame(
-            [
-                (k, e.estimate, e.low, e.high, e.n_flows, e.status)
-                for k, e in (single | {"valid": valid}).items()
-            ],
-            columns=columns,
-        ).astype({"estimate": np.float64}),
+        pd.DataFrame(rows, columns=columns).astype({"estimate": np.float64}),
         shares.assign(measure="variance: " + shares["source"], estimate=shares["share"], n=len(levels)),
         orders.assign(measure="orders: " + orders["measure"], estimate=orders["share"], n=orders["n_cells"]),
     ]

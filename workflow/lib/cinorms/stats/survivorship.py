@@ -43,15 +43,14 @@ def lost(
     """Return which share of the norms is lost from one majority threshold to a higher one (Table 3)."""
     rows = []
     for lower, higher in steps:
-        before = assessment.kept(norms, Thresholds(t_val, lower, consensus)).set_index("flow")["value"]
-        after = assessment.kept(norms, Thresholds(t_val, higher, consensus)).set_index("flow")["value"]
-        gone = int((~before.index.isin(after.index)).sum())
-        both = before.index.intersection(after.index)
+        under = (Thresholds(t_val, t_maj, consensus) for t_maj in (lower, higher))
+        before, after = (assessment.held(norms, needed)["value"] for needed in under)
+        gone = int((before.notna() & after.isna()).sum())
         rows.append(
             {"t_val": t_val, "from": str(lower), "to": str(higher), "flows": len(norms)}
-            | {"kept_from": len(before), "lost": gone}
+            | {"kept_from": int(before.notna().sum()), "lost": gone}
             | {"share_lost": gone / len(norms) if len(norms) else np.nan}
-            | {"changed": int((before.loc[both] != after.loc[both]).sum())}
+            | {"changed": int((before != after).sum())}
             | {"status": "ok" if len(norms) else "no_flows"}
         )
     return pd.DataFrame(rows)

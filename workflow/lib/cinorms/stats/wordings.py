@@ -149,7 +149,7 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
     """Return, per flow, an interval for its mean.
 
     The mean is that of all valid answers; the interval is over templates like these, within the ``scale``.
-    Columns: flow, low, high, status (``ok``, ``no_answers``, ``one_template``).
+    Columns: flow, conf_low, conf_high, interval_status (``ok``, ``no_answers``, ``one_template``).
     """
     levels = levels.sort_index()
     values, size = template_sums(levels, templates)
@@ -163,9 +163,9 @@ def flow_intervals(levels: pd.DataFrame, templates: pd.Series, scale: Scale) -> 
     return pd.DataFrame(
         {
             "flow": levels.index.to_numpy(),
-            "low": np.maximum(low, lowest),
-            "high": np.minimum(high, highest),
-            "status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
+            "conf_low": np.maximum(low, lowest),
+            "conf_high": np.minimum(high, highest),
+            "interval_status": np.select([n == 0, ~judged], ["no_answers", "one_template"], "ok"),
         }
     )
 

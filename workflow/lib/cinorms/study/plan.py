@@ -115,7 +115,7 @@ def add_precision(
     for row in plan.to_dict("records"):
         phi, design = math.nan, DesignSize(row["templates"], row["orders"])
         if pair := pilot.get((row["arm"], row["model"])):
-            phi = coefficients(level_matrix(pair[0]), template_numbers(pair[1]), [design])[0].phi.value
+            phi = coefficients(level_matrix(pair[0]), template_numbers(pair[1]), [design])[0].phi
         # The error falls with the number of templates.
         of_one = design.templates * (1 / phi - 1)
         phis.append(pd.NA if math.isnan(phi) else phi)
