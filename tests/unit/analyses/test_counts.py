@@ -12,7 +12,7 @@ from cinorms.core.errors import DataError
 from cinorms.core.tables import ANSWER_STATUSES, RARE_STATUSES
 from cinorms.entries.entry import Selected
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import Thresholds, grid
+from cinorms.norms.thresholds import Thresholds
 
 from ...entries import make_entry
 from ...scales import ACCEPTABILITY, AGREEMENT, LEVELS
@@ -120,7 +120,7 @@ def test_a_whole_number_and_a_share_name_the_same_threshold():
 def test_norms_are_lost_between_every_two_majority_thresholds_under_the_entrys_own_t_val():
     norms = norms_of(ANSWERS["small"])
     entry = entry_for("lost", ["small"], t_val=8)
-    tried = tuple(grid([3, 8], ["plurality", 0.5, 1], "strict"))
+    tried = tuple(Thresholds(v, m, "strict") for v in (3, 8) for m in ("plurality", 0.5, 1))
     entry = replace(entry, thresholds={"small": tried[-1]}, grid=tried)
     table = lost([Selected("main", "small", norms)], entry)
     steps = [["plurality", "0.5"], ["plurality", "1"], ["0.5", "1"]]

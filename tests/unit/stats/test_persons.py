@@ -6,8 +6,7 @@ import pytest
 from cinorms.core.arrays import Floats
 from cinorms.core.errors import DataError
 from cinorms.stats import persons
-from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
-from cinorms.stats.standing import among, contrasts
+from cinorms.stats.persons import Crowd, CrowdAnswers, among, contrasts, fit_people
 
 LEVELS = ["a", "b", "c"]
 N = len(LEVELS)

@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 from cinorms.core import tables
 from cinorms.core.errors import DataError
 from cinorms.norms import assessment
-from cinorms.norms.thresholds import grid
+from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import survivorship
 
 from ...scales import ACCEPTABILITY
@@ -41,9 +41,8 @@ def table():
 
 
 def test_discarded_flows_by_hand(table):
-    found = survivorship.discarded(table, grid([0, 2], ["plurality", 0.5, 0.67], "strict")).set_index(
-        ["t_val", "t_maj"]
-    )
+    tried = [Thresholds(t_val, t_maj, "strict") for t_val in (0, 2) for t_maj in ("plurality", 0.5, 0.67)]
+    found = survivorship.discarded(table, tried).set_index(["t_val", "t_maj"])
     columns = ["flows", "below_t_val", "of", "no_majority", "tie", "discarded", "kept"]
     assert found.loc[(2, "plurality"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
     assert found.loc[(2, "0.5"), columns].tolist() == [6, 2, 4, 0, 1, 1, 3]
@@ -119,7 +118,7 @@ def published_norms(published):
 def test_more_answers_differ_over_all_flows_than_over_those_with_a_norm(published_norms):
     """As docs/method/stats/trust.md says of a flow that is asked once."""
     norms = published_norms["tulu-2-dpo-7B"]
-    kept = (assessment.status(norms, grid([11], [0.5], "papers")[0]) == "kept").to_numpy()
+    kept = (assessment.status(norms, Thresholds(11, 0.5, "papers")) == "kept").to_numpy()
     differ = [1 - part.mean() for part in (norms["share"], norms.loc[kept, "share"])]
     assert differ == pytest.approx([0.51, 0.40], abs=0.005)
 

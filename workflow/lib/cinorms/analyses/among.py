@@ -14,12 +14,11 @@ from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.people import group_of, in_units
 from cinorms.analyses.shared import (
     Frames,
-    add_factors,
+    answers_by_factor,
     check_same_flows,
     check_same_scale,
     named,
     stack,
-    templates_of,
 )
 from cinorms.core.errors import DataError
 from cinorms.core.schema import Distinct
@@ -27,10 +26,9 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
 from cinorms.entries.place import EntryPlace
-from cinorms.norms.assessment import level_matrix, valid_levels
+from cinorms.norms.assessment import level_matrix
 from cinorms.stats.ceilings import compare_groups, compare_pairs
-from cinorms.stats.persons import Crowd, CrowdAnswers, fit_people
-from cinorms.stats.standing import among
+from cinorms.stats.persons import Crowd, CrowdAnswers, among, fit_people
 from cinorms.stats.wordings import look_up, template_numbers
 
 
@@ -54,14 +52,13 @@ def _answers(
     one: Selected, entry: Entry[AmongOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> CrowdAnswers:
     scale, by = entry.scales[one.arm], entry.options.by
-    rows = one.frame.assign(who=templates_of(one.frame, prompts), value=valid_levels(one.frame))
-    rows = add_factors(rows, vignettes, [by])
+    rows = answers_by_factor(one.frame, vignettes, prompts, [by])
     rows = rows[rows["value"].notna()]
     flows, flow = np.unique(rows["flow"].to_numpy(dtype=np.int64), return_inverse=True)
     level = pd.Categorical(rows[by])
     used = level.remove_unused_categories()
     y = (rows["value"].to_numpy(dtype=np.float64) - scale.levels[0]) / (scale.levels[-1] - scale.levels[0])
-    who = np.unique(rows["who"].cat.codes.to_numpy(), return_inverse=True)[1]
+    who = np.unique(rows["template"].cat.codes.to_numpy(), return_inverse=True)[1]
     flow, who, code = (column.astype(np.int64) for column in (flow, who, used.codes))
     return CrowdAnswers(flows, flow, who, code, y, [str(name) for name in used.categories])
 

@@ -1,6 +1,6 @@
 """Calibration: what was planted in respondents, compared with what is recovered from their answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -8,12 +8,11 @@ import pandas as pd
 
 from cinorms.analyses.columns import WHO
 from cinorms.analyses.options import Baselines
-from cinorms.analyses.shared import add_factors, fit_clm, for_each_model, usual_factors
+from cinorms.analyses.shared import add_factors, fit_clm, for_each_model, planted_changes, usual_factors
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfNorms
 from cinorms.norms.assessment import held
-from cinorms.vignettes.factors import JOINT
 
 #: What was planted in a respondent: the levels, and the coefficients; None of a model.
 Planted: TypeAlias = pd.DataFrame | None
@@ -50,41 +49,19 @@ def calibration(
         difference = pair["recovered"] - pair["planted"]
         same = int((difference == 0).sum())
         row |= {"same": same, "share_same": same / len(pair), "mean_difference": difference.mean()}
-    facts = (coefficients or {}).get("coefficients", [])
-    truth = {(row["factor"], row["level"]): float(row["coefficient"]) for row in facts}
-    stated = entry.options.stated_baselines().items()
+    change, stated = planted_changes(coefficients), entry.options.stated_baselines().items()
     for source, suffix in (("recovered", ""), ("planted", "_planted")):
         rows = both[both[source].notna()]
         baselines = {f: level for f, level in stated if f in factors and level in set(rows[f].astype(str))}
-        inside = _inside(both, source, factors, baselines, truth) if truth else []
+        inside: list[bool] = []
+        if change:
+            terms = fit_clm(both, source, factors, baselines=baselines).coefficients
+            terms = terms[["factor", "baseline", "level", "conf_low", "conf_high"]].dropna()
+            inside = [low <= change(*term) <= high for *term, low, high in terms.itertuples(index=False)]
         row[f"terms{suffix}"] = len(inside)
         row[f"inside{suffix}"] = sum(inside)
         row[f"coverage{suffix}"] = float(np.mean(inside)) if inside else np.nan
     return pd.DataFrame([row | {"status": status}])
-
-
-def _inside(
-    both: pd.DataFrame,
-    source: str,
-    factors: Sequence[str],
-    baselines: dict[str, str],
-    truth: Mapping[tuple[str, str], float],
-) -> list[bool]:
-    """Return whether the interval of each term that has one contains the planted coefficient.
-
-    The terms are those of a regression of the norms in the column ``source``.
-    """
-
-    def planted(factor: str, level: str) -> float:
-        # What a joint level of linked factors does is the sum of what its parts do.
-        return sum(truth[part] for part in zip(factor.split(JOINT), level.split(JOINT), strict=True))
-
-    names = ["factor", "level", "baseline", "conf_low", "conf_high"]
-    table = fit_clm(both, source, factors, baselines=baselines).coefficients[names].dropna()
-    return [
-        bool(low <= planted(factor, level) - planted(factor, base) <= high)
-        for factor, level, base, low, high in table.itertuples(index=False)
-    ]
 
 
 KINDS = (

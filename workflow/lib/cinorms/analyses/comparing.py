@@ -36,6 +36,14 @@ DIFFER = {
     "differ": "Share of what is compared that differs between the two sides: norms of flows in which both "
     "hold one, or answers to prompts that both answered validly.",
 }
+#: The columns of `agreement.pairs` on two sides.
+AGREEMENT = {
+    "n_flows": "Flows for which both sides hold a norm.",
+    "agreement": "Share of these flows on which both norms are the same.",
+    "kappa_linear": "Cohen's kappa with linear weights.",
+    "kappa_quadratic": "Cohen's kappa with quadratic weights.",
+    "mean_difference": "Mean of the first side minus the second, in levels.",
+}
 
 
 class Contrast(NamedTuple):
@@ -198,11 +206,7 @@ KINDS = (
         key=PAIR_NAMES,
         columns={
             **PAIR,
-            "n_flows": "Flows for which both sides hold a norm.",
-            "agreement": "Share of these flows on which both norms are the same.",
-            "kappa_linear": "Cohen's kappa with linear weights.",
-            "kappa_quadratic": "Cohen's kappa with quadratic weights.",
-            "mean_difference": "Mean of the first side minus the second, in levels.",
+            **AGREEMENT,
             "agreement_reworded": "The agreement of one half of a model's wordings (or raters) with the other, mean of "
             "ten cuts and both sides: what other wordings alone change. Missing with fewer than four.",
             "kappa_reworded": "Cohen's kappa with quadratic weights of such halves.",

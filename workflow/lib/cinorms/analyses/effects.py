@@ -5,11 +5,11 @@ import pandas as pd
 
 from cinorms.analyses.columns import INTERVAL, WHO, usual
 from cinorms.analyses.options import Factors, Generalises
-from cinorms.analyses.shared import add_factors, factors_of, for_each_model, marked_alike, templates_of
+from cinorms.analyses.shared import add_factors, answers_by_factor, factors_of, for_each_model, marked_alike
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import OfFlows
-from cinorms.norms.assessment import level_matrix, valid_levels
+from cinorms.norms.assessment import level_matrix
 from cinorms.stats import marginal_means
 from cinorms.stats.components import TOGETHER, components
 from cinorms.stats.wordings import template_numbers
@@ -39,14 +39,11 @@ def _values(
     one: Selected, entry: Entry[MeansOptions], vignettes: pd.DataFrame, prompts: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return every answer with its factors, and these: the named ones and those linked with them, or all that vary."""
-    answers, dataset = one.frame, entry.factors_of[one.arm]
+    dataset = entry.factors_of[one.arm]
     asked = {part for name in factors_of(entry, one.arm, vignettes) for part in name.split(JOINT)}
     linked = {name for group in dataset.linked if asked & set(group) for name in group}
     factors = [name for name in dataset.factors if name in asked | linked]
-    rows = pd.DataFrame(
-        {"flow": answers["flow"], "template": templates_of(answers, prompts), "value": valid_levels(answers)}
-    )
-    return add_factors(rows, vignettes, factors), factors
+    return answers_by_factor(one.frame, vignettes, prompts, factors), factors
 
 
 class ComponentsOptions(Factors, OfFlows):

@@ -98,11 +98,6 @@ def _with_baselines(
             yield who | {"baseline": people.arm}, model, people
 
 
-def _or_no_flows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, or one row that says that there are no flows."""
-    return table if len(table) else table.reindex([0]).assign(status="no_flows")
-
-
 def people_distances(
     selected: Sequence[Selected], entry: Entry[PeopleOptions], vignettes: Frames, prompts: Frames
 ) -> pd.DataFrame:
@@ -135,8 +130,8 @@ def people_flows(
     parts = []
     for who, model, base in _with_baselines(selected, entry, vignettes, prompts):
         table = flow_differences(model.sample, base.at(model.flows)).assign(flow=model.flows)
-        table = table.rename(columns={"people": "people_mean", "model": "model_mean"})
-        parts.append(named(_or_no_flows(table), who))
+        # Without flows, a row that says so.
+        parts.append(named(table if len(table) else table.reindex([0]).assign(status="no_flows"), who))
     if not parts:
         return stack([], entry.declared.columns)
     table = corrected(stack(parts))

@@ -6,7 +6,7 @@ one of each model in each arm, or one of several. A factor is one of the dataset
 these. Naming the model, the arm or one of their attributes makes one regression of several models or arms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,14 +19,15 @@ from cinorms.analyses.shared import (
     Frames,
     add_attributes,
     add_factors,
+    answers_by_factor,
     check_same_scale,
     factors_of,
     fit_clm,
     for_each_model,
     marked_alike,
     named,
+    planted_changes,
     stack,
-    templates_of,
 )
 from cinorms.core.labels import POOLED
 from cinorms.core.schema import LeftOut
@@ -34,8 +35,8 @@ from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
 from cinorms.entries.options import ARM_ATTRIBUTES, MODEL_ATTRIBUTES, Names, OfFlows, OfNorms
 from cinorms.entries.place import EntryPlace
-from cinorms.norms.assessment import held, valid_levels
-from cinorms.vignettes.factors import JOINT, other_flows, text
+from cinorms.norms.assessment import held
+from cinorms.vignettes.factors import other_flows, text
 
 _NUMBERS = ("estimate", "std_err", "statistic", "p", "log10_p", "odds_ratio", "conf_low", "conf_high")
 #: Columns of a fit's scale part, and what they are called in the table.
@@ -48,6 +49,8 @@ _MEASURES = ("log_likelihood", "aic", "mcfadden_r2")
 #: These make one regression of several models, or of several arms.
 _POOLS_MODELS = frozenset({"model", *MODEL_ATTRIBUTES})
 _POOLS_ARMS = frozenset({"arm", *ARM_ATTRIBUTES})
+#: What answers share, and what messages call it.
+_INTERCEPTS = {"flow": "flow", "template": "wording"}
 #: More flows than a dataset has.
 _MOST_FLOWS = 10**9
 _NOT_OF_DATASET = _POOLS_MODELS | _POOLS_ARMS
@@ -126,8 +129,17 @@ def ordinal_regression(
 
     A fit that cannot be made is rows without numbers, one at least.
     """
-    tasks = _tasks(selected, entry, vignettes)
-    return stack([_table(task, _fit(task, entry), entry) for task in tasks])
+    options, parts = entry.options, []
+    for task in _tasks(selected, entry, vignettes):
+        how: dict[str, Any] = {"estimator": options.estimator, "scale": options.scale}
+        how["cluster"] = "flow" if options.clustered(task.pools) else None
+        groups = ["flow"] if how["cluster"] else []
+        fit = _fit(task.frame, task.factors, options, groups, **how)
+        facts: dict[str, Any] = {"link": options.link, "estimator": options.estimator}
+        facts["n_flows"] = None if isinstance(fit, tuple) else fit.n_clusters.get("flow")
+        table = _rows(task.frame, fit, facts, [*_OF_SCALE.values()][2:] if options.scale else [])
+        parts.append(named(table, {"arm": task.arm, "model": task.model}))
+    return stack(parts)
 
 
 class Task(NamedTuple):
@@ -188,42 +200,26 @@ def _natural(level: str) -> tuple[float, str]:
         return float("inf"), level
 
 
-def _fit(task: Task, entry: Entry[OrdinalRegressionOptions]) -> Any:
-    """Return the fit, or a pair (status, reason) where the entry asks for what the rows do not have."""
-    used = task.frame[task.frame["value"].notna()]
-    options = entry.options
-    baselines, missing = _baselines(used, task.factors, options)
-    if missing:
-        return missing
-    cluster = "flow" if options.clustered(task.pools) else None
-    if cluster and len(used) and used[cluster].nunique() < 2:
-        return "one_flow", "all answers are in one flow; nothing shows how others would differ"
-    how: dict[str, Any] = {
-        "link": options.link,
-        "estimator": options.estimator,
-        "cluster": cluster,
-        "scale": options.scale,
-    }
-    return fit_clm(task.frame, "value", task.factors, baselines=baselines, **how)
-
-
-def _baselines(
-    used: pd.DataFrame, factors: Sequence[str], options: Baselines
-) -> tuple[dict[str, str], tuple[str, str] | None]:
-    """Return the baselines of the factors, and the status and reason where no answer has one of them."""
+def _fit(
+    frame: pd.DataFrame,
+    factors: Sequence[str],
+    options: "OrdinalRegressionOptions | AnswerRegressionOptions",
+    groups: Iterable[str],
+    **how: Any,
+) -> Any:
+    """Return the fit, or a pair (status, reason) where the rows lack a baseline or the others of one of ``groups``."""
+    used = frame[frame["value"].notna()]
     baselines = {f: level for f, level in options.stated_baselines().items() if f in factors}
     for factor, level in baselines.items():
         if len(used) and level not in set(used[factor].astype(str)):
-            return baselines, ("no_baseline", f"no row with an answer has the baseline {factor} = {level}")
-    return baselines, None
-
-
-def _table(task: Task, fit: Any, entry: Entry[OrdinalRegressionOptions]) -> pd.DataFrame:
-    """Return the rows of one fit: its terms, its thresholds, and in each the facts of the fit."""
-    of_scale = [*_OF_SCALE.values()][2:] if entry.options.scale else []
-    facts: dict[str, Any] = {"link": entry.options.link, "estimator": entry.options.estimator}
-    facts["n_flows"] = None if isinstance(fit, tuple) else fit.n_clusters.get("flow")
-    return named(_rows(task.frame, fit, facts, of_scale), {"arm": task.arm, "model": task.model})
+            return "no_baseline", f"no row with an answer has the baseline {factor} = {level}"
+    for name in groups:
+        if len(used) and used[name].nunique() < 2:
+            return (
+                f"one_{name}",
+                f"all answers are in one {_INTERCEPTS[name]}; nothing shows how others would differ",
+            )
+    return fit_clm(frame, "value", factors, baselines=baselines, link=options.link, **how)
 
 
 def _rows(frame: pd.DataFrame, fit: Any, facts: dict[str, Any], of_scale: Sequence[str] = ()) -> pd.DataFrame:
@@ -279,55 +275,28 @@ def answer_regression(
     if options.most_flows and len(flows) > options.most_flows:
         flows = np.random.default_rng(entry.seed).choice(flows, options.most_flows, replace=False)
         answers = answers[answers["flow"].isin(flows)]
-    frame = pd.DataFrame(
-        {"flow": answers["flow"], "template": templates_of(answers, prompts), "value": valid_levels(answers)}
-    )
-    frame = add_factors(frame, vignettes, factors)
-    fit = _fit_answers(frame, factors, options)
+    frame = answers_by_factor(answers, vignettes, prompts, factors)
+    fit = _fit(frame, factors, options, _INTERCEPTS, intercepts=_INTERCEPTS)
     facts: dict[str, Any] = {"link": options.link, "n_flows": len(flows)}
     fitted = not isinstance(fit, tuple)
     facts |= {f"sd_{name}": float(fit.sd.get(name, np.nan)) if fitted else np.nan for name in _INTERCEPTS}
     table = _rows(frame, fit, facts)
     scale, columns = entry.scales[one.arm], ("fit_status", "fit_reason")
     table = marked_alike(table, [answers], prompts, scale, columns)
-    return _with_planted(table, (coefficients or {}).get("coefficients", []))
+    return _with_planted(table, coefficients)
 
 
-#: What the answers share: that they are about one flow, or in one wording.
-_INTERCEPTS = ("flow", "template")
-
-
-def _fit_answers(frame: pd.DataFrame, factors: Sequence[str], options: AnswerRegressionOptions) -> Any:
-    """Return the fit, or a pair (status, reason) where the answers do not allow one."""
-    used = frame[frame["value"].notna()]
-    baselines, missing = _baselines(used, factors, options)
-    if missing:
-        return missing
-    groups = [used[name].nunique() for name in _INTERCEPTS]
-    if len(used) and min(groups) < 2:
-        return ("one_flow", "one_template")[groups[0] > 1], "nothing shows how others would differ"
-    return fit_clm(frame, "value", factors, _INTERCEPTS, baselines=baselines, link=options.link)
-
-
-def _with_planted(table: pd.DataFrame, facts: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _with_planted(table: pd.DataFrame, coefficients: dict[str, Any] | None) -> pd.DataFrame:
     """Return the table with what was planted in a respondent; missing for a model.
 
     The planted coefficients have the unit of what the factors leave of a flow, the estimates that of a single answer:
     all are multiplied with the one factor that fits best.
     """
-    known = {(fact["factor"], fact["level"]): float(fact["coefficient"]) for fact in facts}
-
-    def planted_of(term: str, level: str) -> float:
-        # What a joint level of linked factors does is the sum of what its parts do.
-        return sum(
-            known.get(part, np.nan) for part in zip(term.split(JOINT), level.split(JOINT), strict=True)
-        )
-
+    change = planted_changes(coefficients)
     terms = table["estimate"].notna() & (table["term"] != "threshold")
     planted = np.full(len(table), np.nan)
-    for place in np.flatnonzero(terms) if known else ():
-        term, level, baseline = map(str, table.loc[place, ["term", "level", "baseline"]])
-        planted[place] = planted_of(term, level) - planted_of(term, baseline)
+    for place in np.flatnonzero(terms) if change else ():
+        planted[place] = change(*table.loc[place, ["term", "baseline", "level"]])
     weight = 1 / table["std_err"].to_numpy() ** 2
     squares = np.nansum(weight * planted**2)
     planted = planted * (
@@ -335,7 +304,7 @@ def _with_planted(table: pd.DataFrame, facts: Sequence[dict[str, Any]]) -> pd.Da
     )
     inside = (table["conf_low"] <= planted) & (planted <= table["conf_high"])
     counts = {"planted_terms": int((~np.isnan(planted)).sum()), "planted_inside": int(inside.sum())}
-    return table.assign(planted=planted, **(counts if known else dict.fromkeys(counts, pd.NA))).astype(
+    return table.assign(planted=planted, **(counts if change else dict.fromkeys(counts, pd.NA))).astype(
         dict.fromkeys(counts, "Int64")
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from cinorms.analyses.columns import CORRECTED, PAIR, PAIR_NAMES, usual
-from cinorms.analyses.comparing import contrasts, or_one_model
+from cinorms.analyses.comparing import AGREEMENT, contrasts, or_one_model
 from cinorms.analyses.options import Compares
 from cinorms.analyses.shared import (
     Frames,
@@ -84,14 +84,8 @@ def order_pairs(
             sides = {"a": norms[a], "b": norms[b]}
             paired = hypotheses.pair_norms(sides, dict.fromkeys(sides, entry.thresholds[model]))
             table = agreement.pairs(paired.astype("float64")).drop(columns=["model_a", "model_b"])
-            names: dict[str, Any] = {
-                "model": model,
-                "arm_a": a[0],
-                "order_a": a[1],
-                "arm_b": b[0],
-                "order_b": b[1],
-            }
-            parts.append(named(table, names))
+            names = {"arm_a": a[0], "order_a": a[1], "arm_b": b[0], "order_b": b[1]}
+            parts.append(named(table, {"model": model, **names}))
     if parts:
         return stack(parts)
     return pd.DataFrame([{"status": "one_order"}]).reindex(columns=list(entry.declared.columns))
@@ -122,15 +116,8 @@ KINDS = (
             **usual("status", "reason"),
         },
         shown=(
-            *PAIR_NAMES,
-            "n",
-            "mean_a",
-            "mean_b",
-            "mean_difference",
-            "p",
-            "p_bonferroni",
-            "effect_size",
-            "status",
+            *(*PAIR_NAMES, "n", "mean_a", "mean_b", "mean_difference"),
+            *("p", "p_bonferroni", "effect_size", "status"),
         ),
     ),
     Kind(
@@ -146,11 +133,7 @@ KINDS = (
             "order_a": _ORDER.format("first"),
             "arm_b": "Arm of the second side.",
             "order_b": _ORDER.format("second"),
-            "n_flows": "Flows for which both sides hold a norm.",
-            "agreement": "Share of these flows on which both norms are the same.",
-            "kappa_linear": "Cohen's kappa with linear weights.",
-            "kappa_quadratic": "Cohen's kappa with quadratic weights.",
-            "mean_difference": "Mean of the first side minus the second, in levels.",
+            **AGREEMENT,
             "status": "ok, no_flows, no_variance (both hold the same single level on all flows), or one_order.",
         },
     ),

@@ -13,7 +13,7 @@ from cinorms.core.labels import listed
 from cinorms.core.scales import Scale
 from cinorms.entries.entry import Entry, Pair, Selected
 from cinorms.entries.kind import PER_MODEL
-from cinorms.norms.assessment import level_matrix
+from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
 from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
@@ -148,6 +148,33 @@ def add_factors(frame: pd.DataFrame, vignettes: pd.DataFrame, factors: Sequence[
             column = pd.Categorical(joint, categories=pd.Index(joint.unique()))
         columns[name] = column.take(at)
     return frame.assign(**columns)
+
+
+def answers_by_factor(
+    answers: pd.DataFrame, vignettes: pd.DataFrame, prompts: pd.DataFrame, factors: Sequence[str]
+) -> pd.DataFrame:
+    """Return flow, template, value (missing where it is not valid) and the ``factors`` of every answer."""
+    columns = {"flow": answers["flow"], "template": templates_of(answers, prompts)}
+    return add_factors(pd.DataFrame(columns).assign(value=valid_levels(answers)), vignettes, factors)
+
+
+def planted_changes(coefficients: Mapping[str, Any] | None) -> Callable[[str, str, str], float] | None:
+    """Return what gives the planted change of a factor from its baseline to a level; None where none is planted.
+
+    ``coefficients`` is the file of a planted respondent. What a joint level of linked factors does is the sum of what
+    its parts do.
+    """
+    rows = (coefficients or {}).get("coefficients", [])
+    known = {(row["factor"], row["level"]): float(row["coefficient"]) for row in rows}
+
+    def effect(factor: str, level: str) -> float:
+        parts = zip(factor.split(JOINT), level.split(JOINT), strict=True)
+        return sum(known.get(part, np.nan) for part in parts)
+
+    def change(factor: str, baseline: str, level: str) -> float:
+        return effect(factor, level) - effect(factor, baseline)
+
+    return change if known else None
 
 
 def add_attributes(

@@ -1,7 +1,5 @@
 """What a flow needs to hold a norm."""
 
-import itertools
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 #: A whole number remains one.
@@ -20,8 +18,3 @@ class Thresholds(NamedTuple):
     t_val: int
     t_maj: Majority
     consensus: Consensus
-
-
-def grid(t_vals: Iterable[int], t_majs: Iterable[Majority], consensus: Consensus) -> list[Thresholds]:
-    """Return the thresholds of every pair, those of one t_val together."""
-    return [Thresholds(v, m, consensus) for v, m in itertools.product(t_vals, t_majs)]

@@ -30,27 +30,6 @@ METRICS = {
 _ABSOLUTE = math.sqrt(2 / math.pi)
 
 
-class Distance(NamedTuple):
-    """One measure, with the 95% interval of its estimate."""
-
-    observed: float
-    estimate: float = np.nan
-    conf_low: float = np.nan
-    conf_high: float = np.nan
-    ceiling: float = np.nan
-    ceiling_all: float = np.nan
-
-    @property
-    def verdict(self) -> str:
-        """Whether the model is farther from all such people than another group of as many: the interval decides."""
-        if np.isnan(self.ceiling):
-            return "no_verdict"
-        nearest, farthest = _from_zero(self.conf_low, self.conf_high)
-        if nearest > self.ceiling_all:
-            return "farther"
-        return "nearer" if farthest < self.ceiling_all else "undecided"
-
-
 def distances(model: Sample, people: Sample) -> pd.DataFrame:
     """Return a row for each of `METRICS`, over the flows with a mean on both sides."""
     both = ~np.isnan(model.means + people.means)
@@ -65,11 +44,11 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
     elif not model.exact and not (model.sizes > 1).any():
         status = "one_template"
     d = model.means - people.means
-    plain = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean())) if len(d) else (np.nan,) * 4
-    measures = {name: Distance(float(value)) for name, value in zip(METRICS, plain, strict=True)}
+    observed = (d.mean(), np.abs(d).mean(), d.std(), math.sqrt((d**2).mean())) if len(d) else (np.nan,) * 4
+    estimates, ceilings = dict.fromkeys(METRICS, (np.nan,) * 3), dict.fromkeys(METRICS, np.nan)
     if status == "ok":
         shift, freedom = _both(model, people, np.full(len(d), 1 / len(d)))
-        mean = measures["mean_signed"].observed
+        mean = float(observed[0])
         _, low, high = interval(mean, shift, freedom)
         spread = _spread(model, people, d, shift)
         nearest, farthest = _from_zero(low, high)
@@ -80,16 +59,26 @@ def distances(model: Sample, people: Sample) -> pd.DataFrame:
             "rms": _Square(mean**2 - shift, nearest**2, farthest**2).plus(spread).root(),
         }
         ceilings = _ceilings(people)
-        measures = {
-            name: Distance(x.observed, *estimates[name], ceilings[name], ceilings[name] / math.sqrt(2))
-            for name, x in measures.items()
-        }
-    rows = [{"metric": name, **x._asdict(), "verdict": x.verdict} for name, x in measures.items()]
-    # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
-    rows[list(METRICS).index("mean_absolute")]["verdict"] = "no_verdict"
+    rows = []
+    for name, plain in zip(METRICS, observed, strict=True):
+        (estimate, low, high), ceiling_all = estimates[name], ceilings[name] / math.sqrt(2)
+        row = {"metric": name, "observed": plain, "estimate": estimate, "conf_low": low, "conf_high": high}
+        # A mean absolute difference cannot be freed of the noise of the wordings, so it has no verdict.
+        verdict = "no_verdict" if name == "mean_absolute" else _verdict(low, high, ceiling_all)
+        rows.append(row | {"ceiling": ceilings[name], "ceiling_all": ceiling_all, "verdict": verdict})
     n_raters = 0 if people.exact else people.cells.shape[1]
     counts = {"n_flows": int(both.sum()), "n_raters": n_raters, "n_templates": model.cells.shape[1]}
     return pd.DataFrame(rows).assign(**counts, status=status)
+
+
+def _verdict(low: float, high: float, ceiling: float) -> str:
+    """Tell whether the model is farther from all such people than another group of as many: the interval decides."""
+    if np.isnan(ceiling):
+        return "no_verdict"
+    nearest, farthest = _from_zero(low, high)
+    if nearest > ceiling:
+        return "farther"
+    return "nearer" if farthest < ceiling else "undecided"
 
 
 def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
@@ -112,8 +101,8 @@ def flow_differences(model: Sample, people: Sample) -> pd.DataFrame:
     log10_p[tested] = [tails.log10_p(a**2, 1, b) for a, b in zip(t[tested], freedom[tested], strict=True)]
     return pd.DataFrame(
         {
-            "people": people.means,
-            "model": model.means,
+            "people_mean": people.means,
+            "model_mean": model.means,
             "difference": d,
             "std_err": np.where(tested, std_err, np.nan),
             "conf_low": d - reach,

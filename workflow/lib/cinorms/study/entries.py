@@ -11,7 +11,7 @@ from cinorms.entries.entry import Entry
 from cinorms.entries.kind import SECTIONS, kinds
 from cinorms.entries.options import OfNorms
 from cinorms.entries.place import EntryPlace, select_pairs
-from cinorms.norms.thresholds import grid
+from cinorms.norms.thresholds import Thresholds
 from cinorms.study.checks import check_select
 from cinorms.study.study import Study
 
@@ -59,7 +59,8 @@ def entry_of(study: Study, section: str, name: str, options: Any) -> Entry[Any]:
         stated = {name: getattr(options, name, None) for name in ("t_val", "t_maj")}
         overridden = {name: value for name, value in stated.items() if value is not None}
         more["thresholds"] = {model: study.thresholds_of(model)._replace(**overridden) for model in names}
-        more["grid"] = tuple(grid(*study.thresholds(), study.settings.norms.consensus))
+        (t_vals, t_majs), consensus = study.thresholds(), study.settings.norms.consensus
+        more["grid"] = tuple(Thresholds(v, m, consensus) for v in t_vals for m in t_majs)
     return Entry(
         **base,
         seed=study.seed,
