@@ -20,6 +20,7 @@ from cinorms.analyses.shared import (
     named,
     stack,
 )
+from cinorms.core.arrays import Ints
 from cinorms.core.errors import DataError
 from cinorms.core.schema import Distinct
 from cinorms.entries.entry import Entry, Selected
@@ -166,15 +167,16 @@ def _of_two(
     one: Selected, other: Selected, entry: Entry[GroupsOptions], prompts: Frames
 ) -> list[dict[str, Any]]:
     """Return the rows of two groups: everyone, those who are in one only, the same person, two people."""
-    samples, numbers = zip(*(_numbered(each, entry, prompts) for each in (one, other)), strict=True)
-    flows = np.union1d(*(group.flows for group in samples))
-    sides = [group.at(flows) for group in samples]
+    groups = [group_of(each, entry, prompts) for each in (one, other)]
+    flows = np.union1d(*(group.flows for group in groups))
+    sides = [group.at(flows) for group in groups]
     rows = [{"who": "everyone", **row} for row in compare_groups(*sides)]
     first, second = (_single(each, entry, prompts) for each in (one, other))
     pairs = first.merge(second, on="flow", suffixes=("", "_2"))
     same = (pairs["who"] == pairs["who_2"]) & entry.options.same_people
     if entry.options.same_people:
         # Who is in both counts in the smaller group.
+        numbers = [np.unique(_numbers(each, level_matrix(each.frame), prompts)) for each in (one, other)]
         small = int(len(numbers[1]) < len(numbers[0]))
         sides[1 - small] = sides[1 - small].of_units(~np.isin(numbers[1 - small], numbers[small]))
         rows += [{"who": "in_one_only", **row} for row in compare_groups(*sides)]
@@ -183,12 +185,9 @@ def _of_two(
     return rows + [{"who": "two_people", **row} for row in _pairs(pairs[~same])]
 
 
-def _numbered(
-    one: Selected, entry: Entry[GroupsOptions], prompts: Frames
-) -> tuple[Any, npt.NDArray[np.intp]]:
-    """Return the ratings of a group, and the number of each person in it."""
-    variants = level_matrix(one.frame).columns
-    return group_of(one, entry, prompts), np.unique(look_up(variants, template_numbers(prompts[one.arm])))
+def _numbers(one: Selected, levels: pd.DataFrame, prompts: Frames) -> Ints:
+    """Return the number of the person, or wording, of each column of ``levels``."""
+    return look_up(levels.columns, template_numbers(prompts[one.arm]))
 
 
 def _single(one: Selected, entry: Entry[GroupsOptions], prompts: Frames) -> pd.DataFrame:
@@ -199,7 +198,7 @@ def _single(one: Selected, entry: Entry[GroupsOptions], prompts: Frames) -> pd.D
     answers = pd.DataFrame(
         {
             "flow": levels.index.to_numpy()[row],
-            "who": look_up(levels.columns, template_numbers(prompts[one.arm]))[column],
+            "who": _numbers(one, levels, prompts)[column],
             "value": in_units(entry, one.arm)(level),
             "option": entry.scales[one.arm].places(level),
         }

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Expects, Sliced
-from cinorms.analyses.shared import Frames, for_each_model, on_flows_of
+from cinorms.analyses.shared import Frames, for_each_model
 from cinorms.core.schema import LeftOut, Number
 from cinorms.entries.entry import Entry, Selected
 from cinorms.entries.kind import Kind
@@ -93,8 +93,8 @@ def bias_and_points(
         stated = expectations.read_expected(expected, vignettes, dataset.factors, ends, between)
     else:
         stated = expectations.from_vignettes(vignettes, ends, between)
-    flows = on_flows_of(one, vignettes)[["flow", *dataset.factors]].reset_index(drop=True)
-    flows = flows.astype(dict.fromkeys(dataset.factors, "category"))
+    flows = vignettes.loc[vignettes["flow"].isin(one.frame["flow"]), ["flow", *dataset.factors]]
+    flows = flows.reset_index(drop=True).astype(dict.fromkeys(dataset.factors, "category"))
     return distances.bias_table(values, flows, scale, points, stated), points
 
 

@@ -17,7 +17,6 @@ from cinorms.analyses.columns import WHO, usual
 from cinorms.analyses.options import Baselines, Factors
 from cinorms.analyses.shared import (
     Frames,
-    add_attributes,
     add_factors,
     answers_by_factor,
     check_same_scale,
@@ -177,7 +176,14 @@ def _tasks(
         if arm == POOLED:
             check_same_scale(entry, entry.arms)
             frame["flow"] = frame["flow"].astype("int64") + first[one.arm]
-        groups.setdefault((arm, model), []).append(add_attributes(frame, factors, one.arm, one.model, entry))
+        facts = {
+            **entry.conditions[one.arm],
+            **entry.attributes[one.model],
+            "model": one.model,
+            "arm": one.arm,
+        }
+        frame = frame.assign(**{name: text(facts[name]) for name in factors if name in facts})
+        groups.setdefault((arm, model), []).append(frame)
         factors_by[arm, model] = factors
     return [Task(*pair, _joined(frames), factors_by[pair]) for pair, frames in groups.items()]
 
@@ -295,8 +301,10 @@ def _with_planted(table: pd.DataFrame, coefficients: dict[str, Any] | None) -> p
     change = planted_changes(coefficients)
     terms = table["estimate"].notna() & (table["term"] != "threshold")
     planted = np.full(len(table), np.nan)
-    for place in np.flatnonzero(terms) if change else ():
-        planted[place] = change(*table.loc[place, ["term", "baseline", "level"]])
+    if change:
+        planted[terms] = [
+            change(*names) for names in table.loc[terms, ["term", "baseline", "level"]].to_numpy()
+        ]
     weight = 1 / table["std_err"].to_numpy() ** 2
     squares = np.nansum(weight * planted**2)
     planted = planted * (

@@ -114,7 +114,7 @@ def say_do(
 def _row(factor: str, level: str, sides: stats.SayDo, seed: int) -> dict[str, Any]:
     """Return the numbers of some flows."""
     row: dict[str, Any] = {"factor": factor, "level": level, "flows": len(sides.said)}
-    mean = np.nanmean(sides.said, axis=1) if row["flows"] else np.empty(0)
+    mean = np.nanmean(sides.said, axis=1)
     row |= {"n_no": int((mean < sides.middle).sum()), "n_yes": int((mean > sides.middle).sum())}
     for part in stats.estimate(sides, seed).itertuples():
         name = str(part.statistic)

@@ -16,7 +16,7 @@ from cinorms.entries.kind import PER_MODEL
 from cinorms.norms.assessment import level_matrix, valid_levels
 from cinorms.stats import pvalues
 from cinorms.stats.wordings import ALIKE_TEMPLATES, level_counts, look_up, template_numbers, worth_of
-from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows, text
+from cinorms.vignettes.factors import JOINT, DatasetFactors, default_factors, other_flows
 
 #: The vignettes, or the prompts, of each arm.
 Frames: TypeAlias = Mapping[str, pd.DataFrame]
@@ -64,11 +64,6 @@ def stack(parts: Sequence[pd.DataFrame], columns: Iterable[str] = ()) -> pd.Data
     if not parts:
         return pd.DataFrame(columns=list(columns))
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-
-
-def on_flows_of(one: Selected, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of ``table`` whose flow is one of those that ``one`` has."""
-    return table[table["flow"].isin(one.frame["flow"])]
 
 
 def fit_clm(
@@ -175,14 +170,6 @@ def planted_changes(coefficients: Mapping[str, Any] | None) -> Callable[[str, st
         return effect(factor, level) - effect(factor, baseline)
 
     return change if known else None
-
-
-def add_attributes(
-    frame: pd.DataFrame, factors: Sequence[str], arm: str, model: str, entry: Entry[Any]
-) -> pd.DataFrame:
-    """Return ``frame`` with a column for each factor that is the model, the arm or their attribute."""
-    known = {**entry.conditions[arm], **entry.attributes[model], "model": model, "arm": arm}
-    return frame.assign(**{name: text(known[name]) for name in factors if name in known})
 
 
 def marked_alike(

@@ -101,21 +101,16 @@ def estimate(sides: SayDo, seed: int) -> pd.DataFrame:
     """Return a row per statistic: name, estimate, std_err, low, high (95%), for other flows and other wordings."""
     n = len(sides.said)
     found = sides.statistics(np.ones((1, n)))[0] if n else np.full(len(STATISTICS), np.nan)
-    rows = []
+    level, rows = np.nanmean(sides.said, axis=1), []
+    under = {"shares_given_no": level < sides.middle, "withholds_given_yes": level > sides.middle}
     variance, freedom = _variance(sides, seed) if n > 2 else (np.full(len(STATISTICS), np.nan), np.ones(6))
     for at, name in enumerate(STATISTICS):
         width = float(quantile(max(freedom[at], 1.0)))
         error = float(np.sqrt(variance[at]))
-        low, high = _limits(name, float(found[at]), error, width, _flows_under(sides, name))
+        flows = int(under[name].sum()) if name in under else n
+        low, high = _limits(name, float(found[at]), error, width, flows)
         rows.append({"statistic": name, "estimate": found[at], "std_err": error, "low": low, "high": high})
     return pd.DataFrame(rows)
-
-
-def _flows_under(sides: SayDo, name: str) -> int:
-    """Return the number of flows that a share is of."""
-    level = np.nanmean(sides.said, axis=1) if len(sides.said) else np.empty(0)
-    under = {"shares_given_no": level < sides.middle, "withholds_given_yes": level > sides.middle}
-    return int(under[name].sum()) if name in under else len(level)
 
 
 def _limits(name: str, value: float, error: float, width: float, n: int) -> tuple[float, float]:
