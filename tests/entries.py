@@ -5,7 +5,7 @@ from typing import Any
 
 from cinorms.entries.entry import Entry
 from cinorms.entries.kind import kinds
-from cinorms.norms.thresholds import Consensus, Majority, Thresholds, grid
+from cinorms.norms.thresholds import Consensus, Majority, Thresholds
 from cinorms.vignettes.factors import DatasetFactors
 
 from .scales import ACCEPTABILITY
@@ -44,7 +44,7 @@ def make_entry(
             model: Thresholds(t_val[model] if isinstance(t_val, Mapping) else t_val, t_maj, consensus)
             for model in models
         },
-        "grid": tuple(grid(t_vals, t_majs, consensus)),
+        "grid": tuple(Thresholds(v, m, consensus) for v in t_vals for m in t_majs),
     }
     made = kinds(section)[kind].options(kind=kind, **options)
     return Entry(section, name, made, selected=tuple(selected), **(usual | facts))

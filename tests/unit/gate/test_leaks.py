@@ -66,7 +66,7 @@ def test_a_refusal_shares_nothing_and_nonsense_is_missing(write_study):
     status = new.answers.status.copy()
     status[0, 0], status[0, 1] = (tables.ANSWER_STATUSES.index(name) for name in ("refusal", "nonsense"))
     level = np.where(status == 0, new.answers.level, np.nan)
-    found = shares(replace(new.answers, status=status, level=level), new)[0, :3, 0]
+    found = shares(replace(new, answers=replace(new.answers, status=status, level=level)))[0, :3, 0]
     assert found.tolist()[::2] == [0.0, 1.0]
     assert np.isnan(found[1])
 
@@ -75,4 +75,4 @@ def test_a_side_without_actions(write_study):
     folder = write_study("plain", {"say": {"m": SAID}})
     plain = read_side(Address(folder, "say", "m"))
     with pytest.raises(ConfigError, match="plain/say/m has no actions"):
-        shares(plain.answers, plain)
+        shares(plain)

@@ -64,7 +64,7 @@ def test_the_same_templates_are_paired_by_their_text_wherever_they_are(write_stu
     assert found.same_units
     assert found.same_orders
     assert found.left_out == {"wordings only in base": 1, "wordings only in new": 1}
-    assert set(found.of_new.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
+    assert set(found.new.answers.units) == {TEMPLATES[0], TEMPLATES[1], TEMPLATES[3]}
     assert found.shift(found.select(None), True).value == 0
     assert found.shift(found.select(None), True).n_templates == 3
 

@@ -17,10 +17,10 @@ from cinorms.core.errors import listing
 from cinorms.core.schema import Distinct, LeftOut, Number
 from cinorms.core.tables import ANSWER_STATUSES
 from cinorms.entries.options import Options, Select
-from cinorms.gate.side import Matched, calls_wrong, has_status, level_counts, shares
+from cinorms.gate.side import Matched, calls_wrong, has_status, shares
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import DifferenceLimits, Estimate
-from cinorms.stats.flips import Change, NormRule, differ, flips, norms
+from cinorms.stats.flips import differ, flips, norms
 
 #: How many flows are shown behind a verdict.
 SHOWN = 12
@@ -260,9 +260,9 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
     wrong = 1 if options.stays == "unacceptable" else -1
     middle = matched.new.midpoint
     if options.held_by_base:
-        of_base = mean_over(matched.of_base.level, axis=(1, 2))
-        rows = rows & ((of_base - middle) * wrong < 0)
-    cells = mean_over(matched.of_new.level[rows], axis=2)
+        base = mean_over(matched.base.answers.level, axis=(1, 2))
+        rows = rows & ((base - middle) * wrong < 0)
+    cells = mean_over(matched.new.answers.level[rows], axis=2)
     reach = FARTHEST * (matched.new.levels[-1] - matched.new.levels[0]) / 2
     found = equivalence.sides(cells, middle, wrong, reach)
     n = len(cells)
@@ -304,8 +304,8 @@ def _side(group: FlowGroup, options: SideClaim) -> ClaimFinding:
 
 def _flips(group: FlowGroup, options: FlipsClaim) -> ClaimFinding:
     matched, rows = group.matched, group.rows
-    rules = rules_of(matched, options.change)
-    base, new = (counts[:, rows] for counts in counts_of(matched))
+    rules = matched.base.rule(options.change), matched.new.rule(options.change)
+    base, new = (side.counts[:, rows] for side in (matched.base, matched.new))
     found = flips(base, new, rules, matched.same_units, group.seed)
     what = "to the other side of the scale" if options.change == "side" else "to another level"
     says = (
@@ -332,8 +332,8 @@ def _status(group: FlowGroup, options: Status) -> ClaimFinding:
     any_status = NO_LEVEL in options.statuses
     statuses = [name for name in ANSWER_STATUSES if name != "ok"] if any_status else list(options.statuses)
     which = "without a level" if any_status else f"with status {' or '.join(statuses)}"
-    sides = (group.matched.of_base, group.matched.of_new)
-    base, new = (has_status(answers, statuses)[group.rows] for answers in sides)
+    sides = (group.matched.base, group.matched.new)
+    base, new = (has_status(side.answers, statuses)[group.rows] for side in sides)
     says = f"In {group.words}, the share of answers {which}"
     return _rise(group, group.rows, base, new, options.may_rise, says)
 
@@ -341,7 +341,7 @@ def _status(group: FlowGroup, options: Status) -> ClaimFinding:
 def _leaks(group: FlowGroup, options: Leaks) -> ClaimFinding:
     matched = group.matched
     rows = group.rows & calls_wrong(matched.new, options.said, matched.flows["flow"])
-    base, new = (shares(answers, matched.new)[rows] for answers in (matched.of_base, matched.of_new))
+    new, base = (shares(side)[rows] for side in (matched.new, matched.base))
     which = f"{group.words} that the new model calls unacceptable"
     says = f"In {which}, the share of actions that give away sensitive items"
     return _rise(group, rows, base, new, options.may_rise, says)
@@ -400,32 +400,14 @@ def _difference(
 # --- The flows behind a verdict: what each side answers to them, those first that decide most
 
 
-def rules_of(matched: Matched, change: Change) -> tuple[NormRule, NormRule]:
-    """Return when base and new hold a norm (the thresholds of their studies, ties never) and when norms differ."""
-    rules = []
-    for side, answers in ((matched.base, matched.of_base), (matched.new, matched.of_new)):
-        signs = tuple(int(np.sign(level - side.midpoint)) for level in side.levels)
-        t_val, t_maj, _ = side.thresholds
-        rules.append(NormRule(signs, change, t_maj, t_val / max(len(answers.units), 1)))
-    return rules[0], rules[1]
-
-
-def counts_of(matched: Matched) -> tuple[Floats, Floats]:
-    """Return how often each level was answered in base and new: levels x flows x units."""
-    return (
-        level_counts(matched.of_base, matched.base.levels),
-        level_counts(matched.of_new, matched.new.levels),
-    )
-
-
 def _frame(matched: Matched, rows: Bools) -> pd.DataFrame:
     """Return flow, vignette, mean levels, shift, and the norm in words of the flows ``rows``."""
     frame = matched.flows.loc[rows, ["flow", "vignette"]].reset_index(drop=True)
-    base, new = (mean_over(each.level[rows], axis=(1, 2)) for each in (matched.of_base, matched.of_new))
+    base, new = (mean_over(side.answers.level[rows], axis=(1, 2)) for side in (matched.base, matched.new))
     frame = frame.assign(base_mean=base, new_mean=new, shift=new - base)
-    sides, rules = (matched.base, matched.new), rules_of(matched, "level")
-    for name, side, counts, rule in zip(("base", "new"), sides, counts_of(matched), rules, strict=True):
-        level, held = norms(counts[:, rows].sum(axis=2), rule, counts.shape[2])
+    for name, side in (("base", matched.base), ("new", matched.new)):
+        counts = side.counts[:, rows]
+        level, held = norms(counts.sum(axis=2), side.rule("level"), counts.shape[2])
         frame[f"{name}_norm"] = np.where(held, np.array(side.options)[level], "")
     return frame
 

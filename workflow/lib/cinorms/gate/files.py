@@ -65,8 +65,8 @@ def as_document(gate: Gate) -> dict[str, Any]:
             "file": policy.file,
             **policy.settings.model_dump(include={"about", "confidence", "flows", "undecided"}),
         },
-        "base": _side(matched.base, matched.of_base.units),
-        "new": _side(matched.new, matched.of_new.units),
+        "base": _side(matched.base),
+        "new": _side(matched.new),
         "n_flows": len(matched.flows),
         "paired_by": [
             "flow",
@@ -80,7 +80,7 @@ def as_document(gate: Gate) -> dict[str, Any]:
     }
 
 
-def _side(side: Side, units: tuple[str, ...]) -> dict[str, Any]:
+def _side(side: Side) -> dict[str, Any]:
     return {
         "address": side.address.name,
         "folder": str(side.address.folder),
@@ -89,7 +89,7 @@ def _side(side: Side, units: tuple[str, ...]) -> dict[str, Any]:
         "dataset": side.dataset,
         "people": side.are_people,
         "units": side.unit,
-        "n_units": len(units),
+        "n_units": len(side.answers.units),
     }
 
 
@@ -194,8 +194,8 @@ def render(gate: Gate) -> str:
         base=matched.base,
         new=matched.new,
         sides=[
-            ("Base", matched.base, len(matched.of_base.units)),
-            ("New", matched.new, len(matched.of_new.units)),
+            ("Base", matched.base, len(matched.base.answers.units)),
+            ("New", matched.new, len(matched.new.answers.units)),
         ],
         n_flows=len(matched.flows),
         paired=_paired(gate),

@@ -5,7 +5,7 @@ Two sides are put next to each other on the same flows, and where they share wor
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -21,6 +21,7 @@ from cinorms.core.tables import ANSWER_STATUSES, KNOWN_ACTS
 from cinorms.norms.thresholds import Thresholds
 from cinorms.stats import equivalence
 from cinorms.stats.equivalence import Estimate
+from cinorms.stats.flips import Change, NormRule
 from cinorms.study.facts import StudyFacts
 from cinorms.vignettes.factors import DatasetFactors, has_levels, other_flows
 
@@ -86,6 +87,18 @@ class Side:
     def unit(self) -> str:
         """What the units are called."""
         return "raters" if self.are_people else "wordings"
+
+    @property
+    def counts(self) -> Floats:
+        """How often each level was answered: levels x flows x units."""
+        each = [(self.answers.level == level).sum(axis=2) for level in self.levels]
+        return np.stack(each).astype(np.float64)
+
+    def rule(self, change: Change) -> NormRule:
+        """When it holds a norm (the thresholds of its study, ties never), and when norms differ."""
+        signs = tuple(int(np.sign(level - self.midpoint)) for level in self.levels)
+        t_val, t_maj, _ = self.thresholds
+        return NormRule(signs, change, t_maj, t_val / max(len(self.answers.units), 1))
 
 
 def find(given: str, key: str, results: Path = RESULTS) -> Address:
@@ -225,7 +238,7 @@ FEWEST_SHARED = equivalence.FEWEST
 
 @dataclass(frozen=True)
 class Matched:
-    """Base and new on the flows that both were asked.
+    """Base and new, with their answers to the flows that both were asked.
 
     ``same_units``: both were asked in the same templates, in the same places of the arrays. ``same_orders``: and each
     flow in the same answer orders. ``left_out`` counts what only one side has.
@@ -234,8 +247,6 @@ class Matched:
     base: Side
     new: Side
     flows: pd.DataFrame
-    of_base: Answers
-    of_new: Answers
     same_units: bool
     same_orders: bool
     left_out: Mapping[str, int]
@@ -246,8 +257,9 @@ class Matched:
 
     def shift(self, rows: Bools, fixed_flows: bool, missing: float = np.nan) -> Estimate:
         """Return the mean over flows of the new level less the base's; ``missing`` is what new did not answer."""
-        new = np.where((self.of_new.status >= 0) & np.isnan(self.of_new.level), missing, self.of_new.level)
-        return self.difference(self.of_base.level[rows], new[rows], fixed_flows)
+        new = self.new.answers
+        level = np.where((new.status >= 0) & np.isnan(new.level), missing, new.level)
+        return self.difference(self.base.answers.level[rows], level[rows], fixed_flows)
 
     def difference(self, base: Floats, new: Floats, fixed_flows: bool) -> Estimate:
         """Return the mean over flows of new less base, numbers of answers as arrays (`Answers`)."""
@@ -295,11 +307,9 @@ def match(base: Side, new: Side) -> Matched:
             left_out[f"wordings only in {name}"] = len(each.units) - len(shared)
         of_base, of_new = (a.part(units=list(map(a.units.index, shared))) for a in (of_base, of_new))
     return Matched(
-        base,
-        new,
+        replace(base, answers=of_base),
+        replace(new, answers=of_new),
         new.vignettes[rows[1]].reset_index(drop=True),
-        of_base,
-        of_new,
         same,
         same and _same_orders(of_base, of_new),
         {what: n for what, n in left_out.items() if n},
@@ -312,7 +322,7 @@ def has_status(answers: Answers, statuses: Sequence[str]) -> Floats:
     return np.where(answers.status < 0, np.nan, np.isin(answers.status, named))
 
 
-def shares(answers: Answers, side: Side) -> Floats:
+def shares(side: Side) -> Floats:
     """Return 1 where an action shares a sensitive item, 0 where it does not, NaN where that is not known.
 
     Raises ``ConfigError`` where the side has no actions.
@@ -321,8 +331,8 @@ def shares(answers: Answers, side: Side) -> Floats:
         raise ConfigError(
             f"gate: {side.address.name} has no actions (its arm has not 'task: act'); a claim of kind leaks needs them"
         )
-    known = has_status(answers, KNOWN_ACTS)
-    return np.where(known == 1, (answers.level == side.levels[-1]) * 1.0, np.nan)
+    known = has_status(side.answers, KNOWN_ACTS)
+    return np.where(known == 1, (side.answers.level == side.levels[-1]) * 1.0, np.nan)
 
 
 def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
@@ -334,11 +344,6 @@ def calls_wrong(side: Side, arm: str, flows: pd.Series) -> Bools:
         raise ConfigError(f"gate: said: {arm!r} is no arm with {model!r}; {listing(arm, asked)}")
     norms = tables.read(_file(folder, f"norms/{arm}/{model}.parquet"), tables.NORMS).set_index("flow")
     return np.asarray(norms["mean"].reindex(flows) < arms[arm].scale.middle)
-
-
-def level_counts(answers: Answers, levels: Sequence[int]) -> Floats:
-    """Return how often each level was answered: levels x flows x units."""
-    return np.stack([(answers.level == level).sum(axis=2) for level in levels]).astype(np.float64)
 
 
 def _same_orders(base: Answers, new: Answers) -> bool:
