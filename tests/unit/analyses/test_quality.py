@@ -5,11 +5,11 @@ import pandas as pd
 from cinorms.stats import reliability
 
 from ...scales import ACCEPTABILITY
-from .made import ANSWERS, PROMPTS, norms_of, run
+from .made import ANSWERS, PROMPTS, run
 
 
 def test_reliability_is_the_panel_of_each_model():
     table = run("reliability")
-    panel = reliability.panel(ANSWERS["large"], norms_of(ANSWERS["large"]), PROMPTS, ACCEPTABILITY)
+    panel = reliability.panel(ANSWERS["large"], PROMPTS, ACCEPTABILITY)
     ours = table[table["model"] == "large"].drop(columns=["arm", "model"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(ours, panel)
