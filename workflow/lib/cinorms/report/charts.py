@@ -43,9 +43,8 @@ def accepted(
         return {"models": [], "all": 0, "factors": []}
     shown, means = list(models[:most]), levels_of(results, arm, models)
     by_model = [{(of.factor, of.level): of for of in levels_of(results, arm, [model])} for model in shown]
-    shares = factor_shares(results, arm, models).reindex(columns=results.factors(arm))
     factors = []
-    for factor, weight in shares.mean().dropna().sort_values(ascending=False).items():
+    for factor, weight in factor_shares(results, arm, models).mean().items():
         rows: list[dict[str, Any]] = []
         for mean in (level for level in means if level.factor == factor):
             of = ((k, each.get((mean.factor, mean.level))) for k, each in enumerate(by_model))

@@ -68,35 +68,38 @@ def variance_shares(results: StudyResults, arm: str, model: str) -> dict[str, fl
 
 
 def factor_shares(results: StudyResults, arm: str, models: Sequence[str]) -> pd.DataFrame:
-    """Return each factor's share per model: of the study's variance components or, where it has none, as above.
+    """Return each factor's share per model, that with the largest mean first.
 
-    The components also have the share of what no factor explains.
+    They are those of the study's variance components or, where it has none, as above.
     """
-    for table in results.tables_of("variance_components", arm):
-        rows = table[table["model"].isin(models)]
-        if not rows["share"].dropna().empty:
-            return rows.pivot_table("share", "model", "source")
-    return pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
+    stated = (table[table["model"].isin(models)] for table in results.tables_of("variance_components", arm))
+    rows = next((rows for rows in stated if rows["share"].notna().any()), None)
+    if rows is None:
+        shares = pd.DataFrame([variance_shares(results, arm, model) for model in models], index=list(models))
+    else:
+        shares = rows.pivot_table("share", "model", "source")
+    # The components also have the share of what no factor explains.
+    shares = shares.reindex(columns=results.factors(arm)).dropna(axis="columns", how="all")
+    return shares[shares.mean().sort_values(ascending=False).index]
 
 
 def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding | None:
     """Return the factor that goes with most of the variance, and its levels that are accepted most and least."""
     if not models:
         return None
-    by_factor = factor_shares(results, arm, models).reindex(columns=results.factors(arm))
-    shares = by_factor.dropna(axis="columns", how="all").mean().sort_values(ascending=False)
-    first = str(next(iter(shares.index), ""))
+    shares = factor_shares(results, arm, models)
+    first = str(next(iter(shares), ""))
     levels = [level for level in levels_of(results, arm, models) if level.factor == first]
     if len(levels) < 2:
         return None
     most, least = max(levels, key=lambda level: level.share), min(levels, key=lambda level: level.share)
     whose = "people's ratings" if results.is_people(arm) else models[0]
     if len(models) > 1 and not results.is_people(arm):
-        ends = [share(end, 1) for end in (by_factor[first].min(), by_factor[first].max())]
+        ends = [share(end, 1) for end in (shares[first].min(), shares[first].max())]
         whose = f"mean of {in_words(len(models))} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
     accept = results.scale(arm).spoken.accept
     text = (
-        f"{plain(first)}. It goes with {share(shares[first], 1)} of the variance of the answers ({whose}), more than "
+        f"{plain(first)}. It goes with {share(shares[first].mean(), 1)} of the variance of the answers ({whose}), more than "
         f"any other factor. With ‘{most.level}’ {share(most.share, 1)} of the answers with a level {accept} the flow, "
         f"with ‘{least.level}’ {share(least.share, 1)}."
     )
