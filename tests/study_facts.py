@@ -9,33 +9,25 @@ from cinorms.study.facts import ArmFacts, DatasetFacts, EntryFacts, ModelFacts, 
 
 T = TypeVar("T", bound=BaseModel)
 SCALE = papers_scale("acceptability")
-_DATASET = {"title": "Flows", "context": "tests", "factors": (), "linked": (), "expected_range": None}
-_DATASET |= {"flows_of": None, "citation": ""}
+_DATASET = {"title": "Flows", "factors": (), "expected_range": None, "flows_of": None, "citation": ""}
 #: What facts of each class state unless a test says otherwise.
 _USUAL: dict[type[BaseModel], dict[str, Any]] = {
     ArmFacts: {
         "dataset": "iot",
         "source": "model",
-        "frame": None,
         "origin": "",
         "scale": SCALE,
-        "levels": SCALE.levels,
-        "options": SCALE.options,
         "prompts": "Paraphrases",
         "prompts_citation": "",
         "people": "",
-        "n_templates": 1,
         "orders": {"method": "balanced", "count": 2},
         "temperature": 0,
-        "max_tokens": 100,
-        "reasoning": None,
-        "readout": "text",
         "system": None,
         "models": (),
         "layouts": {},
     },
     DatasetFacts: _DATASET,
-    ModelFacts: {"planted": False, "arms": (), "asked": True},
+    ModelFacts: {"planted": False, "arms": ()},
     EntryFacts: {
         "kind": "answer_counts",
         "title": "",
@@ -49,21 +41,17 @@ _USUAL: dict[type[BaseModel], dict[str, Any]] = {
     },
     StudyFacts: {
         "name": "study",
-        "seed": 7,
-        "compared": None,
         "coder": None,
         "hand_sample": None,
         "consensus": "strict",
         "t_maj": "plurality",
         "t_val": {},
-        "grid": ((1,), ("plurality",)),
         "arms": {},
         "datasets": {"iot": _DATASET},
         "models": {},
         "analyses": {},
         "figures": {},
         "printed": (),
-        "shards": {},
         "settings": {},
     },
 }

@@ -186,16 +186,21 @@ def _described(mark: str, names: list[str], arms: dict[str, Any]) -> StudyFacts:
     return facts(
         StudyFacts,
         name=f"small{mark}",
-        seed=SEED,
         t_maj=0.5,
         t_val=dict.fromkeys(names, 3),
         arms={
-            arm: facts(ArmFacts, **of_arms, n_templates=t, models=of, layouts=dict.fromkeys(of, "single"))
-            for arm, (t, _, of) in arms.items()
+            arm: facts(ArmFacts, **of_arms, models=of, layouts=dict.fromkeys(of, "single"))
+            for arm, (_, _, of) in arms.items()
         },
         datasets={"flows": dataset},
         models=dict.fromkeys(names, model),
         analyses={"counts": facts(EntryFacts, **of_entries), "delta": delta},
         figures={"shares": facts(EntryFacts, kind="distribution", title=f"Title{mark}", **of_entries)},
-        settings={"study": "small", "note": mark, "report": {"replies": "folder"}},
+        settings={
+            "study": "small",
+            "seed": SEED,
+            "compare": None,
+            "note": mark,
+            "report": {"replies": "folder"},
+        },
     )

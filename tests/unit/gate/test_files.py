@@ -95,7 +95,7 @@ def test_a_gate_on_simulated_answers_says_so_first(places, base, new, mark):
     for folder, kind in zip(places, (base, new), strict=False):
         file = folder / "study.json"
         study = json.loads(file.read_text(encoding="utf-8"))
-        study["models"] = {"m": {"planted": kind == "planted", "arms": ["main"], "asked": True}}
+        study["models"] = {"m": {"planted": kind == "planted", "arms": ["main"]}}
         study["arms"]["main"]["source"] = "human" if kind in ("people", "simulated") else "model"
         study["arms"]["main"]["simulated"] = kind == "simulated"
         file.write_text(json.dumps(study), encoding="utf-8")

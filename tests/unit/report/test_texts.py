@@ -38,7 +38,7 @@ SURVEY = {"source": "human", "people": "6 readers of a newspaper", "prompts": "S
     "models": ["people"],
     "layouts": {"people": "single"},
 }
-READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["people"], "asked": False}
+READERS = {"engine": "human", "family": "people", "planted": False, "arms": ["people"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)

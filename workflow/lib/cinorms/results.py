@@ -268,7 +268,7 @@ class Results:
         numbered = texts.merge(variants[["variant", "template_no", "order_no"]], on="variant", validate="m:1")
         flows = self.flows(settings.dataset).drop(columns=["vignette", "expected"])
         whole = numbered.merge(flows, on="flow", validate="m:1").assign(arm=arm, model=model)
-        words = dict(zip(settings.levels, settings.options, strict=True))
+        words = dict(zip(settings.scale.levels, settings.scale.options, strict=True))
         whole["answer"] = whole["level"].map(words, na_action="ignore").astype("str")
         columns = ["variant", "template_no", "order_no", "order", "level", "answer", "status", "rule"]
         return whole[["arm", "model", *flows.columns, *columns]]

@@ -30,8 +30,6 @@ def facts_of(study: Study) -> StudyFacts:
     models = study.all_models()
     return StudyFacts(
         name=study.name,
-        seed=study.seed,
-        compared=study.settings.compare,
         coder=study.coder if study.coded_scales() else None,
         hand_sample=study.hand_sample if study.coded_scales() else None,
         consensus=norms.consensus,
@@ -48,7 +46,7 @@ def facts_of(study: Study) -> StudyFacts:
 
 
 def _arm(study: Study, arm: str) -> ArmFacts:
-    settings, scale, models = study.arms[arm], study.scale(arm), study.models(arm)
+    settings, models = study.arms[arm], study.models(arm)
     survey = study.survey(arm) if settings.rated else None
     words = survey or study.prompt_set(settings.prompts)
     origin = ""
@@ -60,21 +58,14 @@ def _arm(study: Study, arm: str) -> ArmFacts:
     return ArmFacts(
         dataset=settings.dataset,
         source=settings.source,
-        frame=settings.frame,
         origin=origin,
-        scale=scale,
-        levels=scale.levels,
-        options=scale.options,
+        scale=study.scale(arm),
         prompts=words.title,
         prompts_citation=dict(words.origin).get("citation", ""),
         people=survey.people if survey else "",
-        n_templates=study.templates(arm),
         orders=settings.orders.plain(),
         **rare,
         temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        reasoning=settings.reasoning.level.shown if settings.reasoning else None,
-        readout=settings.readout,
         system=settings.system,
         models=tuple(models),
         layouts={m: "single" if survey else request_of(study, arm, m).layout for m in models},
@@ -85,9 +76,7 @@ def _dataset(study: Study, name: str) -> DatasetFacts:
     dataset = study.dataset(name)
     return DatasetFacts(
         title=dataset.title,
-        context=dataset.context,
         factors=tuple(dataset.levels),
-        linked=tuple(tuple(group) for group in dataset.design.linked) if dataset.design else (),
         expected_range=dataset.expected_range or None,
         flows_of=dataset.flows_of,
         citation=dataset.origin.citation,
@@ -104,7 +93,7 @@ def _model(study: Study, model: str) -> ModelFacts:
     public = {key: stated[key] for key in (*known, "note") if stated.get(key) is not None}
     arms = tuple(arm for arm in study.arms if model in study.models(arm))
     asked = any(study.arms[arm].source == "model" for arm in arms)
-    return ModelFacts(**public, planted=asked and entry.kind.planted, arms=arms, asked=asked)
+    return ModelFacts(**public, planted=asked and entry.kind.planted, arms=arms)
 
 
 def _entry(study: Study, section: str, name: str) -> EntryFacts:

@@ -76,8 +76,8 @@ def _rows(study: StudyFacts, headers: Mapping[str, Sequence[str]]) -> Iterator[R
     for name in study.printed:
         yield f"printed/{name}.csv", _PRINTED, "", ""
     made = {
-        COMPARISON.name: study.compared,
-        SENTENCES.name: study.compared,
+        COMPARISON.name: study.settings.get("compare"),
+        SENTENCES.name: study.settings.get("compare"),
         OVERRIDES.name: study.settings.get("overrides"),
         TO_CODE.name: coded,
         AGREEMENT.name: coded,

@@ -170,7 +170,7 @@ def _people(results: StudyResults, arm: str, model: str) -> dict[str, str]:
         "no difference shown": "no difference shown, corrected for all flows compared",
     }
     # The units of the dataset, which can differ from the scale's levels.
-    levels = results.study.arms[arm].levels
+    levels = results.study.arms[arm].scale.levels
     low, high = results.study.dataset_of(arm).expected_range or (levels[0], levels[-1])
     sentences: dict[str, list[str]] = {}
     for row in tested.to_dict("records"):

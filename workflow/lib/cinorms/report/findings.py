@@ -99,9 +99,9 @@ def decides(results: StudyResults, arm: str, models: Sequence[str]) -> Finding |
         whose = f"mean of {in_words(len(models))} {results.nouns(models)}, from {ends[0]} to {ends[1]}"
     accept = results.scale(arm).spoken.accept
     text = (
-        f"{plain(first)}. It goes with {share(shares[first].mean(), 1)} of the variance of the answers ({whose}), more than "
-        f"any other factor. With ‘{most.level}’ {share(most.share, 1)} of the answers with a level {accept} the flow, "
-        f"with ‘{least.level}’ {share(least.share, 1)}."
+        f"{plain(first)}. It goes with {share(shares[first].mean(), 1)} of the variance of the answers ({whose}), more "
+        f"than any other factor. With ‘{most.level}’ {share(most.share, 1)} of the answers with a level {accept} the "
+        f"flow, with ‘{least.level}’ {share(least.share, 1)}."
     )
     shown, see = results.link(arm, models[:4], rows=first), f"the norms by {plain(first)}"
     return Finding("decides", "What decides", text, shown, see)
@@ -297,7 +297,7 @@ def delta(results: StudyResults) -> Finding | None:
         table = table.assign(who=table["model"] + of_arm)
         near, far = table.iloc[int(distance.argmin())], table.iloc[int(distance.argmax())]
         arm = results.study.arms[str(far["arm"])]
-        dataset, levels = results.study.datasets[arm.dataset], arm.levels
+        dataset, levels = results.study.datasets[arm.dataset], arm.scale.levels
         low, high = dataset.expected_range or levels[:: len(levels) - 1]
         text = (
             f"The dataset ‘{dataset.title}’ states expected values on a scale from {_minus(f'{low:g}')} to {high:g}. "

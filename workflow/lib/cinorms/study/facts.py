@@ -25,24 +25,17 @@ class ArmFacts(_Facts):
 
     dataset: str
     source: str
-    frame: str | None
     origin: str
     scale: JobScale
-    levels: tuple[int, ...]
-    options: tuple[str, ...]
     prompts: str
     prompts_citation: str
     people: str
     #: Stated only of ratings that a script made.
     simulated: bool = False
-    n_templates: int
     orders: Mapping[str, Any]
     #: Stated only of an arm with another sample than the first.
     sample: int = 1
     temperature: Number
-    max_tokens: int
-    reasoning: str | None
-    readout: str
     system: str | None
     models: tuple[ModelName, ...]
     #: How a prompt is laid out can differ from model to model (`layout: paper`).
@@ -53,9 +46,7 @@ class DatasetFacts(_Facts):
     """A dataset that an arm asks about."""
 
     title: str
-    context: str
     factors: tuple[str, ...]
-    linked: tuple[tuple[str, ...], ...]
     expected_range: tuple[Number, Number] | None
     flows_of: str | None
     citation: str
@@ -68,7 +59,6 @@ class ModelFacts(_Facts):
 
     planted: bool
     arms: tuple[str, ...]
-    asked: bool
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -77,7 +67,7 @@ class ModelFacts(_Facts):
 
     @model_serializer
     def _plain(self) -> dict[str, Any]:
-        return {**self.identity, "planted": self.planted, "arms": self.arms, "asked": self.asked}
+        return {**self.identity, "planted": self.planted, "arms": self.arms}
 
 
 class EntryFacts(_Facts):
@@ -98,8 +88,6 @@ class StudyFacts(_Facts):
     """A study. A card is told less of it: of what is not stated, there is none."""
 
     name: str
-    seed: int
-    compared: str | None = None
     coder: str | None = None
     hand_sample: int | None = None
     consensus: Consensus
