@@ -172,29 +172,27 @@ def look_at_expectations(case: Case) -> list[EntryProblem] | None:
     return [error(text) for text in faults.values()] if found else None
 
 
-def look_at_overrides(case: Case) -> Iterator[EntryProblem] | None:
+def look_at_overrides(case: Case) -> list[EntryProblem] | None:
     """Read the file of manually coded answers; look for lines about no answer of the study, as far as it has them."""
-    file = case.study.settings.overrides
-    return _override_faults(case, file) if file else None
-
-
-def _override_faults(case: Case, file: str) -> Iterator[EntryProblem]:
-    study = case.study
+    study, file = case.study, case.study.settings.overrides
+    if not file:
+        return None
+    problems = []
     try:
         overrides = load_overrides(file, study.levels())
-    except CinormsError as fault:
-        yield error(str(fault))
-        return
-    single = overrides[overrides["flow"].notna()]
-    for line, arm, model in zip(single["line"], single["arm"], single["model"], strict=True):
-        if arm not in study.arms:
-            yield error(f"{file}, line {line}: there is no arm {arm!r}; {listing(arm, study.arms)}")
-        elif model not in (models := study.models(arm)):
-            yield error(f"{file}, line {line}: arm {arm!r} does not ask {model!r}; {listing(model, models)}")
-    try:
+        single = overrides[overrides["flow"].notna()]
+        for line, arm, model in zip(single["line"], single["arm"], single["model"], strict=True):
+            place = f"{file}, line {line}"
+            if arm not in study.arms:
+                problems.append(error(f"{place}: there is no arm {arm!r}; {listing(arm, study.arms)}"))
+            elif model not in (models := study.models(arm)):
+                problems.append(
+                    error(f"{place}: arm {arm!r} does not ask {model!r}; {listing(model, models)}")
+                )
         _settle(case, file, overrides)
     except CinormsError as fault:
-        yield error(str(fault))
+        problems.append(error(str(fault)))
+    return problems
 
 
 def _settle(case: Case, file: str, overrides: pd.DataFrame) -> None:
@@ -241,40 +239,35 @@ def _lacks_full_stop(vignettes: pd.Series) -> bool:
 # --- Checks of where jobs run
 
 
-def look_at_checkpoints(case: Case) -> Iterator[EntryProblem] | None:
-    """Look for the checkpoints of the models that have requests left; sends nothing."""
-    loaded = [entry for entry in case.entries() if entry.kind.checkpoint]
-    return _missing(case, loaded) if loaded else None
-
-
-def _missing(case: Case, entries: Sequence[ModelEntry]) -> Iterator[EntryProblem]:
-    absent = []
+def look_at_checkpoints(case: Case) -> list[EntryProblem] | None:
+    """Look for the checkpoints and adapters of the models that have requests left; sends nothing."""
+    entries = [entry for entry in case.entries() if entry.kind.checkpoint]
+    if not entries:
+        return None
+    problems, absent = [], []
     for entry in entries:
         source = _source(entry)
-        yield from _no_adapter(entry)
+        if lora := entry.get("lora"):
+            try:
+                checkpoints.adapter(lora, None, entry.name)
+            except CinormsError as problem:
+                problems.append(error(f"{problem} in {entry.file}"))
         if checkpoints.in_wheels(source) or not checkpoints.is_folder(source):
             absent += [] if _is_here(case, entry) else [f"{entry.name} ({source})"]
         elif not checkpoints.has_weights(Path(source)):
             what = "has no complete checkpoint" if os.path.isdir(source) else "does not exist"
-            yield error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
+            problems.append(
+                error(f"{entry.name}: the folder {source} {what}; correct `source` in {entry.file}")
+            )
+    missing = f"{', '.join(absent)}: not on this machine"
     if absent and case.surroundings.environment.get("HF_HUB_OFFLINE") == "1":
-        yield error(
-            f"{', '.join(absent)}: not on this machine, and HF_HUB_OFFLINE forbids a download; run `make fetch` where "
-            "there is internet, with the same HF_HOME"
+        why = "and HF_HUB_OFFLINE forbids a download"
+        problems.append(
+            error(f"{missing}, {why}; run `make fetch` where there is internet, with the same HF_HOME")
         )
     elif absent:
-        yield warning(
-            f"{', '.join(absent)}: not on this machine yet; a run downloads them first, `make fetch` only downloads"
-        )
-
-
-def _no_adapter(entry: ModelEntry) -> Iterator[EntryProblem]:
-    """Say where the adapter of a model is missing."""
-    if lora := entry.get("lora"):
-        try:
-            checkpoints.adapter(lora, None, entry.name)
-        except CinormsError as problem:
-            yield error(f"{problem} in {entry.file}")
+        problems.append(warning(f"{missing} yet; a run downloads them first, `make fetch` only downloads"))
+    return problems
 
 
 def _is_here(case: Case, entry: ModelEntry) -> bool:
