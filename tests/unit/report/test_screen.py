@@ -50,7 +50,7 @@ def test_answers_that_depend_on_the_flow_are_no_norms_where_chance_gives_as_many
     said = how_sure(cast(Any, made), [STRONG, BY_CHANCE, replace(ONE_ANSWER, by_chance=90.0)])[0]
     assert said.startswith(
         "The answers of 2 of 3 models depend on the flow. That alone makes no norms: one of them holds norms that "
-        "other wordings would give again on no more flows than the same answers in random order. c: nearly every"
+        "other wordings would give again on no more flows than chance gives. c: nearly every"
     )
 
 

@@ -234,7 +234,7 @@ def _dependence(results: StudyResults, rows: Sequence[Standing]) -> str:
         holds = "hold" if chance > 1 else "holds"
         text += (
             f" That alone makes no norms: {who} {holds} norms that other wordings would give again on no more flows "
-            "than the same answers in random order."
+            "than chance gives."
         )
     for verdict, others in table[~depends].groupby("verdict", sort=False):
         text += f" {listed(list(map(str, others['model'])))}: {VERDICTS[str(verdict)]}."
