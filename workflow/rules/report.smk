@@ -29,7 +29,7 @@ rule write_report:
         unpack(lambda wildcards: page_inputs_of(get_facts(), RESULTS)),
         previews=[f"{RESULTS}/prompts/{arm}.preview.csv" for arm in EXPORTED],
         planted=in_arms("planted", ASKED, STUDY.planted(), "json"),
-        templates=get_page_templates("report", "report*", "appendix.*", "parts.html"),
+        templates=get_page_templates("report", "report*", "appendix.*"),
     output:
         page=report(
             "results/{study}/report/index.html",

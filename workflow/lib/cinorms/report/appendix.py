@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,8 +13,8 @@ from cinorms.core.labels import STATUS_LABELS
 from cinorms.core.scales import measures_of
 from cinorms.core.version import software, version
 from cinorms.report import method
-from cinorms.report.charts import accepted
 from cinorms.report.findings import discarded
+from cinorms.report.page import accepted
 from cinorms.report.results import StudyResults
 from cinorms.report.screen import standings
 from cinorms.report.words import header, number
@@ -180,6 +179,12 @@ def _data(path: Path, address: str) -> dict[str, str] | None:
 
 # --- The appendix
 
+#: What is folded on the screen is open on paper.
+OPENED = """addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+"""
+
 
 def render(results: StudyResults, command: str) -> str:
     """Return the appendix, which is next to the page. Everything that comes from data or settings is escaped.
@@ -192,7 +197,7 @@ def render(results: StudyResults, command: str) -> str:
         "appendix",
         says=results.scale(rows[0].arm).spoken,
         accepted=accepted(results, rows[0].arm, [row.model for row in rows if row.reads_flow], most=None),
-        script=(files("cinorms.report") / "templates/appendix.js").read_text(encoding="utf-8"),
+        script=OPENED,
         study=results.study,
         measures=measures_of(arm.scale for arm in results.study.arms.values()),
         summary=method.summary(results),
